@@ -1,0 +1,75 @@
+"""The bus as services see it. `bus.client` implements it over NATS, the only place that imports nats.
+
+The gateway calls engines and watches games; the spectator asks for public messages and watches; both see one type.
+"""
+
+from asyncio import Future
+from typing import Protocol
+
+from playmolt_schemas.envelopes import Answer, Op
+
+
+class BusUnavailable(ConnectionError):
+    """No engine answered inside the deadline, or NATS is away. Whether a command was applied is unknown: a repeat with
+    the same command id is safe."""
+
+
+class Watch(Protocol):
+    """A subscription to one game's public messages. It starts when `Bus.watch` returns: subscribe, then read."""
+
+    async def next(self, timeout: float) -> bytes | None:
+        """Give the next public message, in the order it came, or None after `timeout` seconds.
+
+        A watch may miss or repeat messages (NATS may be away, a relay may be replaced): look at the version in each,
+        and ask the engine for what is missing. `b""` says that messages may have been missed.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Unsubscribe."""
+        ...
+
+
+class Engines(Protocol):
+    """Calls to game engines, packed per loop turn, retried until the deadline."""
+
+    def submit(
+        self,
+        game: str,
+        op: Op,
+        target: str,
+        body: bytes = b"{}",
+        *,
+        agent: str = "",
+        name: str = "",
+        operator: bool = False,
+        command_id: str = "",
+        fingerprint: str = "",
+        trace: str = "",
+        deadline: float | None = None,
+    ) -> "Future[Answer]":
+        """Send a call; the future gives its answer or BusUnavailable after `deadline` seconds (default: the setting).
+
+        For a call that changes something, `command_id` (32 hex digits) must be given and makes every retry safe.
+        """
+        ...
+
+    def present(self) -> frozenset[str]:
+        """Give the game types that some engine answers for now."""
+        ...
+
+
+class Bus(Engines, Protocol):
+    """A connection to the bus."""
+
+    async def watch(self, game: str, identifier: str) -> Watch:
+        """Subscribe to a game's public messages."""
+        ...
+
+    async def watch_lobby(self) -> Watch:
+        """Subscribe to the lobby messages of all game types."""
+        ...
+
+    def connected(self) -> bool:
+        """Say whether NATS answers now."""
+        ...

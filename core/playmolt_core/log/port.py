@@ -1,0 +1,153 @@
+"""The event log as the rest of the house sees it. Postgres implements it; an in-memory twin serves unit tests.
+
+Both pass the same contract suite (core/tests/log_contract.py).
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal, Protocol
+
+import msgspec
+from playmolt_schemas.cards import Card
+from playmolt_schemas.records import Record
+
+
+class NewRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A sealed record, still without its position, and what goes out for it.
+
+    `public` is the message for spectators (None: the record has no public form), `lobby` the lobby message it causes.
+    """
+
+    version: int
+    type: str
+    schema_version: int
+    data: bytes
+    metadata: bytes
+    at: datetime
+    salt: str
+    prev_hash: str
+    hash: str
+    public: bytes | None = None
+    lobby: bytes | None = None
+    closes: bool = False
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The remembered answer to a command: what a repeat of it gets. `body` is the JSON of the 2xx answer."""
+
+    stream: str
+    command_id: str
+    fingerprint: str
+    body: bytes
+
+
+class StreamAppend(msgspec.Struct, frozen=True, kw_only=True):
+    """What one unit adds to one stream. `records` may be empty: then only the version is checked.
+
+    `card` is the game at a glance afterwards (None for a stream that is no game); `due` is when the host has to look
+    at the stream again by itself (its earliest wish), None for never.
+    """
+
+    stream: str
+    expected: int
+    prev_hash: str
+    records: Sequence[NewRecord]
+    card: Card | None = None
+    due: datetime | None = None
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """What commits or fails together: one or more commands on one or more streams."""
+
+    streams: Sequence[StreamAppend]
+    outcomes: Sequence[Outcome] = ()
+
+
+AppendStatus = Literal["appended", "conflict"]
+"""`conflict`: a stream was not at the expected version and hash, or a command id is already there; nothing of the unit
+is stored. Read the stream again and decide again."""
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a stream stands."""
+
+    version: int
+    hash: str
+    at: datetime
+
+
+class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream read whole or from a version on, with the remembered outcomes recorded since."""
+
+    head: Head
+    records: Sequence[Record]
+    outcomes: Sequence[Outcome]
+
+
+class PublicRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with what goes out for it: what the relay reads."""
+
+    record: Record
+    public: bytes | None
+    lobby: bytes | None
+    closes: bool
+
+
+class GameCard(msgspec.Struct, frozen=True, kw_only=True):
+    """A game in the list."""
+
+    stream: str
+    card: Card
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+
+class RecordTooLarge(ValueError):
+    """A record over 512 KiB; nothing of the batch is stored."""
+
+
+class LogUnavailable(ConnectionError):
+    """The database did not answer. Whether an append was stored is unknown: read again before answering anybody."""
+
+
+class EventLog(Protocol):
+    """Append and read. Every method raises LogUnavailable when the database is away."""
+
+    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+        """Store the units in one transaction, each whole or not at all, and give a status each.
+
+        Positions are gapless and in commit order. Durable when it returns. RecordTooLarge refuses the whole batch.
+        """
+        ...
+
+    async def load(self, stream: str, after: int = 0) -> StoredStream | None:
+        """Read a stream's records with version > after and all its remembered outcomes; None when it is unknown."""
+        ...
+
+    async def versions(self, streams: Iterable[str]) -> dict[str, int]:
+        """Give the committed version of each stream that exists."""
+        ...
+
+    async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
+        """Give the stored public messages with version > after, in order."""
+        ...
+
+    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
+        """Read the whole log forward from a position; never misses a late commit."""
+        ...
+
+    async def position(self) -> int:
+        """Give the position of the newest record, 0 in an empty log."""
+        ...
+
+    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
+        """Give the streams of a game type whose `due` has come."""
+        ...
+
+    async def games(
+        self, game: str, *, phase: str | None, before: tuple[datetime, str] | None, limit: int, idle_since: datetime | None = None
+    ) -> Sequence[GameCard]:
+        """List games newest first (created_at, then id), older than `before`; `idle_since` keeps the running ones that
+        nothing happened in since then."""
+        ...

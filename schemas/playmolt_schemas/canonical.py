@@ -1,0 +1,23 @@
+"""RFC 8785 JSON, and what is hashed with it.
+
+`canonical_json` agrees with RFC 8785 for what our stored messages are made of: text, booleans, null, integers within
+±2**53, and ASCII keys. Floats and larger integers have no place in them (api.md: large integers are strings); the test
+beside this package compares it with a reference implementation and proves that no event type holds a float.
+"""
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def canonical_json(value: Any) -> bytes:
+    """Encode a message to its one canonical form."""
+    return _encoder.encode(value)
+
+
+def digest(value: Any) -> str:
+    """Hex SHA-256 of the canonical form."""
+    return hashlib.sha256(_encoder.encode(value)).hexdigest()

@@ -1,0 +1,97 @@
+"""The one table of refusals: what a client reads (`code`) and the HTTP status it travels with (api.md)."""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+
+class Code(Enum):
+    """A refusal. The value is `(code on the wire, HTTP status)`."""
+
+    INVALID_REQUEST = ("invalid_request", 400)
+    INVALID_ACTION = ("invalid_action", 400)
+    NOT_STARTED = ("not_started", 400)
+    WRONG_ACTION = ("wrong_action", 400)
+    WRONG_PHASE = ("wrong_phase", 400)
+    SWITCH_UNAVAILABLE = ("switch_unavailable", 400)
+    UNAUTHORIZED = ("unauthorized", 401)
+    NOT_A_PARTICIPANT = ("not_a_participant", 403)
+    OPERATOR_ONLY = ("operator_only", 403)
+    LOG_NOT_FINISHED = ("not_finished", 403)
+    REGISTRATION_CLOSED = ("registration_closed", 403)
+    NOT_FOUND = ("not_found", 404)
+    METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
+    ALREADY_SUBMITTED = ("already_submitted", 409)
+    ALREADY_STARTED = ("already_started", 409)
+    GAME_OVER = ("game_over", 409)
+    NOT_FINISHED = ("not_finished", 409)
+    BODY_TOO_LARGE = ("body_too_large", 413)
+    IDEMPOTENCY_MISMATCH = ("idempotency_mismatch", 422)
+    RATE_LIMITED = ("rate_limited", 429)
+    UNAVAILABLE = ("unavailable", 503)
+
+    @property
+    def wire(self) -> str:
+        """The stable code a client branches on."""
+        return self.value[0]
+
+    @property
+    def status(self) -> int:
+        """The HTTP status it travels with."""
+        return self.value[1]
+
+
+class FieldFault(msgspec.Struct, frozen=True):
+    """One field at fault and what is wrong with it."""
+
+    field: str
+    message: str
+
+
+class RateLimit(msgspec.Struct, frozen=True):
+    """Which bucket is empty: its key, its size and how long it takes to fill."""
+
+    key: str
+    limit: int
+    seconds: float
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An RFC 9457 problem document; `detail` says what to do next."""
+
+    title: str
+    status: int
+    code: str
+    detail: str
+    type: str = "about:blank"
+    errors: Sequence[FieldFault] = ()
+    ratelimit: RateLimit | None = None
+
+
+def problem(
+    code: Code, detail: str, errors: Sequence[FieldFault] = (), ratelimit: RateLimit | None = None
+) -> Problem:
+    """Build the problem document of a refusal."""
+    return Problem(
+        title=HTTPStatus(code.status).phrase,
+        status=code.status,
+        code=code.wire,
+        detail=detail,
+        errors=errors,
+        ratelimit=ratelimit,
+    )
+
+
+def faults(fields: Mapping[str, str]) -> tuple[FieldFault, ...]:
+    """Turn `{field: message}` into the list a problem document carries."""
+    return tuple(FieldFault(field, message) for field, message in fields.items())
+
+
+def problem_bytes(code: Code, detail: str, errors: Sequence[FieldFault] = (), **extra: Any) -> bytes:
+    """Encode the problem document of a refusal; `type` is always spelt out."""
+    document: dict[str, Any] = {"type": "about:blank"}
+    document |= msgspec.to_builtins(problem(code, detail, errors, **extra))
+    return msgspec.json.encode(document)

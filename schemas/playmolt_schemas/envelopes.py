@@ -1,0 +1,46 @@
+"""What travels between the gateway and an engine: packs of calls, packs of answers (MessagePack).
+
+A pack is what was pending in one turn of the caller's loop; an engine may answer its calls in several packs. An answer
+to a call that changes something is sent only after the commit in Postgres.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Op = Literal["act", "join", "leave", "end", "state", "events", "feed", "turn", "games", "log", "operator", "seat"]
+READS: frozenset[str] = frozenset({"state", "events", "feed", "turn", "games", "log", "operator", "seat"})
+
+
+class Call(msgspec.Struct, frozen=True, array_like=True):
+    """One request to an engine.
+
+    `target` is a game id, or "" for the lobby. `agent` is "" for a spectator. `command_id` is 32 hex digits and the
+    same on every retry; `fingerprint` is the digest of the body and "" unless the client sent an Idempotency-Key.
+    `deadline_ms` (Unix time) is when nobody waits for the answer any more.
+    """
+
+    id: int
+    op: Op
+    target: str
+    body: bytes = b"{}"
+    agent: str = ""
+    name: str = ""
+    operator: bool = False
+    command_id: str = ""
+    fingerprint: str = ""
+    deadline_ms: int = 0
+    trace: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """An engine's answer: an HTTP status and the JSON (or NDJSON) body to send with it."""
+
+    id: int
+    status: int
+    body: bytes
+
+
+encode_pack = msgspec.msgpack.Encoder().encode
+decode_calls = msgspec.msgpack.Decoder(list[Call]).decode
+decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode

@@ -1,0 +1,38 @@
+"""Ids: `<type>-<uuid>`, checked before they enter a subject or a query."""
+
+import hashlib
+import re
+import uuid
+from datetime import UTC, datetime
+
+GAME_TYPES: tuple[str, ...] = ("trial", "ox")
+"""The bot games: those that are joined through a lobby (api.md)."""
+
+_ID = re.compile(r"([a-z][a-z0-9]{0,15})-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+
+
+def type_of(identifier: str) -> str | None:
+    """The type part of a well-formed id; None when it is not one."""
+    match = _ID.fullmatch(identifier)
+    return match.group(1) if match else None
+
+
+def time_ordered_id(kind: str, at: datetime, *entropy: str) -> str:
+    """Give an id that sorts by creation time (UUIDv7 layout) and is the same for the same arguments.
+
+    The same arguments give the same id, so that a command decided twice names one game.
+    """
+    millis = int(at.timestamp() * 1000)
+    digest = hashlib.sha256("\x00".join((kind, at.isoformat(), *entropy)).encode()).digest()
+    raw = millis.to_bytes(6, "big") + bytes([0x70 | digest[0] & 0x0F, digest[1], 0x80 | digest[2] & 0x3F]) + digest[3:10]
+    return f"{kind}-{uuid.UUID(bytes=raw)}"
+
+
+def lobby_of(game: str) -> str:
+    """The stream of a game type's lobby: where seats are dealt."""
+    return f"lobby-{game}"
+
+
+def rfc3339(at: datetime) -> str:
+    """RFC 3339 in UTC with exactly six decimals: how every time of the platform is written."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,21 @@
+"""Every limit of the platform, once. OpenAPI, the bot guides and the checks read these."""
+
+from typing import Final
+
+BODY_BYTES: Final = 64 * 1024
+RECORD_BYTES: Final = 512 * 1024
+AGENT_NAME_CHARS: Final = 40
+SPEAK_CHARS: Final = 200
+COMMENT_CHARS: Final = 100
+REASON_CHARS: Final = 200
+IDEMPOTENCY_KEY_CHARS: Final = 200
+WAIT_SECONDS: Final = 30
+PAGE_DEFAULT: Final = 100
+PAGE_MAX: Final = 1000
+HEARTBEAT_SECONDS: Final = 15
+READER_MESSAGES: Final = 256
+READER_BYTES: Final = 1024 * 1024
+READER_STALL_SECONDS: Final = 10
+"""A reader of a feed is dropped with 4008 past any of these three (api.md, Feeds)."""
+BUS_REPLY_BYTES: Final = 900 * 1024
+"""What one answer on the bus may hold: below the server's max_payload of 1 MiB."""

@@ -1,0 +1,60 @@
+"""The event log's record (api.md, Event log) and how its hash is made."""
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+ZERO_HASH: Final = "0" * 64
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who and what caused an event. `state_hash` stands on some records only, so that a replay can be checked."""
+
+    command_id: str
+    correlation: str = ""
+    causation: str = ""
+    actor: str = ""
+    trace: str = ""
+    state_hash: str = ""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One record of the log as tooling reads it, field for field."""
+
+    stream: str
+    version: int
+    position: int
+    type: str
+    schema_version: int
+    data: msgspec.Raw
+    metadata: msgspec.Raw
+    at: str
+    salt: str
+    prev_hash: str
+    hash: str
+
+
+def record_hash(
+    *,
+    stream: str,
+    version: int,
+    type: str,  # noqa: A002 -- the record's own field name
+    schema_version: int,
+    data: bytes,
+    metadata: bytes,
+    at: str,
+    salt: str,
+    prev_hash: str,
+) -> str:
+    """Hex SHA-256 of `prev_hash` and the RFC 8785 JSON of the record without `hash` and `position`.
+
+    `data` and `metadata` are canonical JSON already; the other fields are ASCII without anything to escape, so the
+    canonical form is put together here in key order instead of being encoded a second time.
+    """
+    head = f'{prev_hash}{{"at":"{at}","data":'.encode()
+    tail = (
+        f',"prev_hash":"{prev_hash}","salt":"{salt}","schema_version":{schema_version},"stream":"{stream}",'
+        f'"type":"{type}","version":{version}}}'
+    ).encode()
+    return hashlib.sha256(b"".join((head, data, b',"metadata":', metadata, tail))).hexdigest()

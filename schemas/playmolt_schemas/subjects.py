@@ -1,0 +1,51 @@
+"""Every NATS subject, once (api.md, Subjects).
+
+Ids are checked (`identifiers.type_of`) before they come here, so none can hold a dot, a wildcard or white space.
+"""
+
+from typing import Final
+
+EVENTS_STREAM: Final = "EVENTS"
+SPECTATE_STREAM: Final = "SPECTATE"
+COMMITTED: Final = "committed"
+"""A hint, after a commit, that there is something to relay. It may be lost; the relay looks by itself as well."""
+PROJECTED: Final = "projections.sync"
+"""Request: answered when the projections hold everything that was committed before the request."""
+KEYS_REVOKED: Final = "gateway.keys.revoked"
+CLOSES_HEADER: Final = "Playmolt-Closes"
+"""Set on a public message after which the feed of its game ends."""
+
+
+def action(game: str, identifier: str) -> str:
+    """Calls to a game, one or more in a pack; any replica takes it (queue group)."""
+    return f"actions.{game}.{identifier}"
+
+
+def replica(game: str, instance: str) -> str:
+    """Calls to the replica that holds a game in memory: a hint for speed, never a promise."""
+    return f"actions.{game}.pack.{instance}"
+
+
+def public(game: str, identifier: str) -> str:
+    """Calls answered with public messages only: where the spectator asks."""
+    return f"public.{game}.{identifier}"
+
+
+def event(game: str, identifier: str, kind: str) -> str:
+    """Full records, for services only."""
+    return f"events.{game}.{identifier}.{kind}"
+
+
+def spectate(game: str, identifier: str) -> str:
+    """Public messages of one game, in order."""
+    return f"spectate.{game}.{identifier}"
+
+
+def sealed(game: str, identifier: str) -> str:
+    """Keeps the place of a record that has no public form, so that sequence k is always position k."""
+    return f"sealed.{game}.{identifier}"
+
+
+def lobby(game: str) -> str:
+    """Lobby messages of a game type; core NATS only, healed by asking the engines for the list."""
+    return f"lobby.{game}"
