@@ -77,11 +77,11 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream read whole or from a version on, with the remembered outcomes recorded since."""
+    """A stream read whole or from a version on, with the ids of the commands whose outcome is remembered."""
 
     head: Head
     records: Sequence[Record]
-    outcomes: Sequence[Outcome]
+    command_ids: Sequence[str]
 
 
 class PublicRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,8 +121,13 @@ class EventLog(Protocol):
         """
         ...
 
-    async def load(self, stream: str, after: int = 0) -> StoredStream | None:
-        """Read a stream's records with version > after and all its remembered outcomes; None when it is unknown."""
+    async def load(self, stream: str, after: int = 0, *, commands: bool = True) -> StoredStream | None:
+        """Read a stream's records with version > after and, if asked, all its command ids, as of one moment; None when
+        the stream is unknown."""
+        ...
+
+    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
+        """Give the remembered answer to a command."""
         ...
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
