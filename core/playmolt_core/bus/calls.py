@@ -1,0 +1,182 @@
+"""Calls to engines: packed per loop turn, sent to the replica that prefers the game, retried until the deadline."""
+
+import asyncio
+import time
+import uuid
+from asyncio import Future
+from collections import defaultdict
+from contextlib import suppress
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from playmolt_schemas import subjects
+from playmolt_schemas.envelopes import Answer, Call, Op, decode_answers, encode_pack
+
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.bus.roster import Roster
+from playmolt_core.telemetry import log
+
+_log = log("calls")
+_WAITING = 50_000
+_PACK_CALLS = 256
+_PACK_BYTES = 512 * 1024
+_SWEEP_SECONDS = 0.05
+_FIRST_PATIENCE = 1.0
+_NOBODY_PAUSE = 0.1
+
+
+class _Pending:
+    __slots__ = ("call", "deadline", "future", "game", "patience", "resend_at", "sent_to")
+
+    def __init__(self, game: str, call: Call, future: "Future[Answer]", deadline: float) -> None:
+        self.game = game
+        self.call = call
+        self.future = future
+        self.deadline = deadline
+        self.patience = _FIRST_PATIENCE
+        self.resend_at = 0.0
+        self.sent_to = ""
+
+
+class Calls:
+    """What is under way from this process to the engines."""
+
+    def __init__(self, connection: Client, roster: Roster, *, public_only: bool, deadline: float) -> None:
+        self._connection = connection
+        self._roster = roster
+        self._public_only = public_only
+        self._deadline = deadline
+        self._inbox = connection.new_inbox()
+        self._pending: dict[int, _Pending] = {}
+        self._outbox: defaultdict[str, list[_Pending]] = defaultdict(list)
+        self._last_id = 0
+        self._ready = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Listen for answers and start sending."""
+        await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
+        self._tasks = [asyncio.create_task(self._send_forever()), asyncio.create_task(self._sweep_forever())]
+
+    async def close(self) -> None:
+        """Stop; calls still under way end in BusUnavailable."""
+        for task in self._tasks:
+            task.cancel()
+        for pending in list(self._pending.values()):
+            self._give_up(pending, "this process is stopping")
+
+    def submit(
+        self,
+        game: str,
+        op: Op,
+        target: str,
+        body: bytes = b"{}",
+        *,
+        agent: str = "",
+        name: str = "",
+        operator: bool = False,
+        command_id: str = "",
+        fingerprint: str = "",
+        trace: str = "",
+        deadline: float | None = None,
+    ) -> "Future[Answer]":
+        """See `bus.port.Engines.submit`."""
+        loop = asyncio.get_running_loop()
+        future: Future[Answer] = loop.create_future()
+        if len(self._pending) >= _WAITING:
+            future.set_exception(BusUnavailable("too many calls are under way"))
+            return future
+        self._last_id += 1
+        patience = self._deadline if deadline is None else deadline
+        call = Call(
+            self._last_id, op, target, body, agent, name, operator, command_id or uuid.uuid4().hex, fingerprint,
+            int((time.time() + patience) * 1000), trace,
+        )  # fmt: skip
+        pending = _Pending(game, call, future, loop.time() + patience)
+        self._pending[call.id] = pending
+        self._post(pending)
+        return future
+
+    def _post(self, pending: _Pending, *, anywhere: bool = False) -> None:
+        """Put a call into the pack of the replica that prefers its game; `anywhere`: of whichever is free."""
+        replica = None if anywhere or self._public_only else self._roster.replica_for(pending.game, pending.call.target)
+        if replica:
+            pending.sent_to = subjects.replica(pending.game, replica)
+        else:
+            name = subjects.public if self._public_only else subjects.action
+            pending.sent_to = name(pending.game, pending.call.target or "lobby")
+        pending.resend_at = asyncio.get_running_loop().time() + pending.patience
+        pending.patience *= 2
+        self._outbox[pending.sent_to].append(pending)
+        self._ready.set()
+
+    async def _send_forever(self) -> None:
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            outbox, self._outbox = self._outbox, defaultdict(list)
+            for subject, waiting in outbox.items():
+                with suppress(nats.errors.Error, OSError):
+                    await self._send(subject, waiting)
+
+    async def _send(self, subject: str, waiting: list[_Pending]) -> None:
+        pack: list[Call] = []
+        size = 0
+        for pending in waiting:
+            if pack and (size > _PACK_BYTES or len(pack) >= _PACK_CALLS):
+                await self._publish(subject, pack)
+                pack, size = [], 0
+            pack.append(pending.call)
+            size += len(pending.call.body) + 300
+        if pack:
+            await self._publish(subject, pack)
+
+    async def _publish(self, subject: str, pack: list[Call]) -> None:
+        # The pack's first id in the reply subject tells which calls nobody listens to, should the server say so.
+        await self._connection.publish(subject, encode_pack(pack), reply=f"{self._inbox}.{pack[0].id}")
+
+    async def _hear(self, message: Msg) -> None:
+        if message.headers and message.headers.get("Status") == "503":
+            self._nobody(int(message.subject.rpartition(".")[2]))
+            return
+        for answer in decode_answers(message.data):
+            pending = self._pending.pop(answer.id, None)
+            if pending and not pending.future.done():
+                pending.future.set_result(answer)
+
+    def _nobody(self, first_id: int) -> None:
+        """Nobody listens where a pack went: forget that replica and try its calls elsewhere."""
+        first = self._pending.get(first_id)
+        if first is None:
+            return
+        gone = first.sent_to
+        to_replica = ".pack." in gone
+        if to_replica:
+            self._roster.forget_replica(gone.rpartition(".")[2])
+        again = asyncio.get_running_loop().time() + _NOBODY_PAUSE
+        for pending in list(self._pending.values()):
+            if pending.sent_to != gone:
+                continue
+            pending.patience = _FIRST_PATIENCE
+            if to_replica:
+                self._post(pending)
+            else:
+                pending.resend_at = again
+
+    async def _sweep_forever(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            now = asyncio.get_running_loop().time()
+            for pending in list(self._pending.values()):
+                if pending.future.done():
+                    self._pending.pop(pending.call.id, None)
+                elif now >= pending.deadline:
+                    self._give_up(pending, f"no {pending.game} engine answered in time")
+                elif now >= pending.resend_at:
+                    self._post(pending, anywhere=True)
+
+    def _give_up(self, pending: _Pending, why: str) -> None:
+        self._pending.pop(pending.call.id, None)
+        if not pending.future.done():
+            pending.future.set_exception(BusUnavailable(why))

@@ -1,0 +1,160 @@
+"""A service's connection to the bus (the port is `bus.port`). Only this folder imports nats."""
+
+import asyncio
+from asyncio import Future
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from playmolt_schemas import subjects
+from playmolt_schemas.envelopes import Answer
+
+from playmolt_core.bus.calls import Calls
+from playmolt_core.bus.connection import open_connection
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.bus.roster import Roster
+from playmolt_core.bus.service import Announced, announce
+from playmolt_core.bus.watches import SubjectWatch, Watches
+from playmolt_core.settings import Settings
+
+_HISTORY_BATCH = 256
+_HISTORY_SECONDS = 2.0
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+_version_of = msgspec.json.Decoder(_Versioned).decode
+
+
+class NatsBus:
+    """Calls to engines, watches of games, and the few requests between services."""
+
+    def __init__(self, settings: Settings, service: str) -> None:
+        self._settings = settings
+        self._service = service
+        self._connection: Client
+        self._lost: list[Callable[[], None]] = []
+        self._announced: Announced | None = None
+
+    async def open(self) -> None:
+        """Connect, listen, show up in the rosters. Raises BusUnavailable when no server answers in 30 s."""
+        self._connection = await open_connection(self._settings, self._service, self._changed)
+        self._watches = Watches(self._connection)
+        self._roster = Roster(self._connection)
+        self._calls = Calls(
+            self._connection,
+            self._roster,
+            public_only=self._service == "spectator",
+            deadline=self._settings.deadline_seconds,
+        )
+        await self._roster.start()
+        await self._calls.start()
+        self._announced = await announce(self._connection, self._service)
+
+    async def close(self) -> None:
+        """Leave the rosters and close; bounded."""
+        if self._announced:
+            await self._announced.withdraw()
+        await self._calls.close()
+        await self._roster.close()
+        with suppress(nats.errors.Error, TimeoutError, OSError):
+            async with asyncio.timeout(3):
+                await self._connection.close()
+
+    def _changed(self) -> None:
+        if hasattr(self, "_watches"):
+            self._watches.missed()
+        for callback in self._lost:
+            callback()
+
+    def submit(self, *args: Any, **options: Any) -> "Future[Answer]":
+        """See `bus.port.Engines.submit`."""
+        return self._calls.submit(*args, **options)
+
+    def present(self) -> frozenset[str]:
+        """Give the game types that some engine answers for now."""
+        return self._roster.games()
+
+    def services(self) -> frozenset[str]:
+        """Give the names of the services present on the bus."""
+        return self._roster.services()
+
+    def connected(self) -> bool:
+        """Say whether NATS answers now."""
+        return bool(self._connection.is_connected)
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call back whenever the connection is lost or back: what came in between was missed."""
+        self._lost.append(callback)
+
+    async def watch(self, game: str, identifier: str) -> SubjectWatch:
+        """Subscribe to a game's public messages."""
+        return await self._watches.watch(subjects.spectate(game, identifier))
+
+    async def watch_lobby(self) -> SubjectWatch:
+        """Subscribe to the lobby messages of all game types."""
+        return await self._watches.watch(subjects.lobby("*"))
+
+    async def publish(self, subject: str, data: bytes = b"") -> None:
+        """Publish and wait until the server has it; raises BusUnavailable."""
+        try:
+            await self._connection.publish(subject, data)
+            await self._connection.flush(2)
+        except (nats.errors.Error, TimeoutError, OSError) as error:
+            raise BusUnavailable(f"could not publish on {subject}: {error!r}") from error
+
+    async def on(self, subject: str, callback: Callable[[bytes], None]) -> None:
+        """Call back with each message on a subject."""
+
+        async def receive(message: Msg) -> None:
+            callback(message.data)
+
+        await self._connection.subscribe(subject, cb=receive)
+
+    async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes:
+        """Ask another service; raises BusUnavailable when nobody answers in time."""
+        try:
+            return bytes((await self._connection.request(subject, data, timeout=timeout)).data)
+        except (nats.errors.Error, TimeoutError, OSError) as error:
+            raise BusUnavailable(f"nobody answered on {subject}: {error!r}") from error
+
+    async def history(self, game: str, identifier: str, after: int, limit: int) -> list[bytes]:
+        """Give what NATS still holds of a game's public messages with version > after, in order, at most `limit`.
+
+        It may hold nothing, or start later than `after + 1`: the log holds the rest. Empty also when NATS is away.
+        """
+        inbox = self._connection.new_inbox()
+        found: list[bytes] = []
+        done = asyncio.Event()
+
+        async def receive(message: Msg) -> None:
+            if message.headers and "Status" in message.headers:
+                done.set()
+            elif _version_of(message.data).version > after:
+                found.append(bytes(message.data))
+
+        with suppress(nats.errors.Error, TimeoutError, OSError):
+            subscription = await self._connection.subscribe(inbox, cb=receive)
+            try:
+                ask = {"seq": 1, "batch": after + limit, "next_by_subj": subjects.spectate(game, identifier)}
+                await self._connection.publish(
+                    f"$JS.API.DIRECT.GET.{subjects.SPECTATE_STREAM}", msgspec.json.encode(ask), reply=inbox
+                )
+                async with asyncio.timeout(_HISTORY_SECONDS):
+                    await done.wait()
+            finally:
+                await subscription.unsubscribe()
+        return found[:limit]
+
+
+async def connect(settings: Settings, service: str) -> NatsBus:
+    """Open a service's connection to the bus."""
+    bus = NatsBus(settings, service)
+    await bus.open()
+    return bus

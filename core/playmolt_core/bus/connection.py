@@ -1,0 +1,59 @@
+"""One connection to NATS: bounded waits, own inbox, errors counted and told."""
+
+import asyncio
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import nats
+from nats.aio.client import Client
+
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.settings import Settings
+from playmolt_core.telemetry import log
+
+_log = log("bus")
+CONNECT_SECONDS = 30
+_BUFFER_BYTES = 8 * 1024 * 1024
+
+
+async def open_connection(settings: Settings, name: str, on_change: Callable[[], None]) -> Client:
+    """Connect, waiting at most 30 seconds for a server; afterwards it reconnects by itself for ever.
+
+    `on_change` is called when the connection is lost or back: messages may have been missed. Each user has an inbox
+    prefix of its own, so that nobody can listen to another's replies.
+    """
+
+    async def lost() -> None:
+        _log.warning("nats_lost")
+        on_change()
+
+    async def back() -> None:
+        _log.info("nats_back")
+        on_change()
+
+    async def failed(error: Exception) -> None:
+        _log.warning("nats_error", error=type(error).__name__, detail=str(error)[:200])
+
+    user = settings.nats_user
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await nats.connect(
+                [url.strip() for url in settings.nats_url.split(",")],
+                name=name,
+                user=user or None,
+                password=settings.nats_password or None,
+                inbox_prefix=f"_INBOX.{user or name}".encode(),
+                connect_timeout=2,
+                reconnect_time_wait=0.25,
+                max_reconnect_attempts=-1,
+                ping_interval=5,
+                max_outstanding_pings=2,
+                pending_size=_BUFFER_BYTES,
+                flush_timeout=2,
+                disconnected_cb=lost,
+                reconnected_cb=back,
+                error_cb=failed,
+            )
+    except (TimeoutError, OSError, nats.errors.Error) as error:
+        where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
+        raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {error!r}") from error

@@ -1,0 +1,97 @@
+"""Who answers on the bus now: found by asking, forgotten by silence (NATS services API)."""
+
+import asyncio
+import hashlib
+from contextlib import suppress
+
+import msgspec
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+ASK_SECONDS = 0.5
+SILENCE_SECONDS = 2.0
+
+
+class _Ping(msgspec.Struct):
+    name: str
+    id: str
+    metadata: dict[str, str] = {}
+
+
+_decode = msgspec.json.Decoder(_Ping).decode
+
+
+class Roster:
+    """The service instances that answered lately, and which engine replica a game prefers."""
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self._seen: dict[str, tuple[_Ping, float]] = {}
+        self._choices: dict[tuple[str, str], str] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Ask once, then keep asking."""
+        self._inbox = self._connection.new_inbox()
+        await self._connection.subscribe(self._inbox, cb=self._hear)
+        self._task = asyncio.create_task(self._ask_forever())
+
+    async def close(self) -> None:
+        """Stop asking."""
+        if self._task:
+            self._task.cancel()
+
+    async def _ask_forever(self) -> None:
+        while True:
+            with suppress(nats.errors.Error, OSError):
+                await self._connection.publish("$SRV.PING", b"", reply=self._inbox)
+            await asyncio.sleep(ASK_SECONDS)
+            self._forget_silent()
+
+    async def _hear(self, message: Msg) -> None:
+        with suppress(msgspec.MsgspecError):
+            ping = _decode(message.data)
+            if ping.id not in self._seen:
+                self._choices.clear()
+            self._seen[ping.id] = (ping, asyncio.get_running_loop().time())
+
+    def _forget_silent(self) -> None:
+        oldest = asyncio.get_running_loop().time() - SILENCE_SECONDS
+        for identity in [identity for identity, (_, at) in self._seen.items() if at < oldest]:
+            self._drop(identity)
+
+    def _drop(self, identity: str) -> None:
+        if self._seen.pop(identity, None):
+            self._choices.clear()
+
+    def forget_replica(self, instance: str) -> None:
+        """Take a replica out at once: nobody listens on its subject any more."""
+        for identity, (ping, _) in list(self._seen.items()):
+            if ping.metadata.get("instance") == instance:
+                self._drop(identity)
+
+    def services(self) -> frozenset[str]:
+        """Give the names of the services present."""
+        return frozenset(ping.name for ping, _ in self._seen.values())
+
+    def games(self) -> frozenset[str]:
+        """Give the game types that some engine is present for."""
+        return frozenset(ping.metadata["game"] for ping, _ in self._seen.values() if "game" in ping.metadata)
+
+    def replica_for(self, game: str, target: str) -> str | None:
+        """Give the replica that a game prefers (rendezvous hashing), None when no engine of its type is known.
+
+        Every caller with the same roster gives the same answer, so a game's calls meet in one memory.
+        """
+        key = (game, target)
+        choice = self._choices.get(key)
+        if choice is None:
+            present = [p.metadata["instance"] for p, _ in self._seen.values() if p.metadata.get("game") == game]
+            if not present:
+                return None
+            choice = max(present, key=lambda instance: hashlib.blake2b(f"{instance}/{target}".encode()).digest())
+            if len(self._choices) > 100_000:
+                self._choices.clear()
+            self._choices[key] = choice
+        return choice

@@ -1,0 +1,134 @@
+"""Being a service on the bus: announced through the NATS services API, packs of calls in, packs of answers out."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+import nats.errors
+from nats import micro
+from nats.aio.client import Client
+from nats.micro.request import Request
+from nats.micro.service import Service
+from playmolt_schemas import subjects
+from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
+
+from playmolt_core.telemetry import log
+
+_log = log("service")
+_VERSION = "1.0.0"
+_PACK_BYTES = 800 * 1024
+
+Respond = Callable[[Answer], None]
+Receive = Callable[[Call, Respond], None]
+"""Takes a call and answers it once, now or later, through the function given with it."""
+
+
+class Replies:
+    """Answers waiting to be sent: those of one loop turn to one caller travel in one message."""
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self._waiting: dict[str, list[Answer]] = {}
+        self._ready = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task = asyncio.create_task(self._send_forever())
+
+    def to(self, reply: str) -> Respond:
+        """Give the function that answers to a reply subject."""
+
+        def respond(answer: Answer) -> None:
+            self._waiting.setdefault(reply, []).append(answer)
+            self._idle.clear()
+            self._ready.set()
+
+        return respond
+
+    async def _send_forever(self) -> None:
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            waiting, self._waiting = self._waiting, {}
+            for reply, answers in waiting.items():
+                # A caller that cannot be reached asks again with the same command id.
+                with suppress(nats.errors.Error, OSError):
+                    await self._send(reply, answers)
+            if not self._waiting:
+                self._idle.set()
+
+    async def _send(self, reply: str, answers: list[Answer]) -> None:
+        pack: list[Answer] = []
+        size = 0
+        for answer in answers:
+            if pack and size + len(answer.body) > _PACK_BYTES:
+                await self._connection.publish(reply, encode_pack(pack))
+                pack, size = [], 0
+            pack.append(answer)
+            size += len(answer.body) + 16
+        await self._connection.publish(reply, encode_pack(pack))
+
+    async def close(self) -> None:
+        """Send what waits, then stop."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await self._idle.wait()
+                await self._connection.flush(2)
+        self._task.cancel()
+
+
+class Announced:
+    """A service that the roster of every caller shows until it is withdrawn."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def withdraw(self) -> None:
+        """Take no more requests; what has been taken goes on."""
+        with suppress(nats.errors.Error, TimeoutError):
+            async with asyncio.timeout(3):
+                await self._service.stop()
+
+
+async def announce(connection: Client, name: str, metadata: Mapping[str, str] | None = None) -> Announced:
+    """Show up in every roster under a name."""
+    service = await micro.add_service(connection, name=name, version=_VERSION, metadata=dict(metadata or {}))
+    return Announced(service)
+
+
+async def serve_engine(
+    connection: Client, game: str, schemas: Sequence[str], replies: Replies, *, receive: Receive, receive_public: Receive
+) -> Announced:
+    """Serve a game type: any replica through the queue group, this replica through a subject of its own.
+
+    Public messages are asked for on a subject that reaches `receive_public` alone, so that whoever may only publish
+    there can learn nothing else.
+    """
+    instance = uuid.uuid4().hex[:12]
+    metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas)}
+    service = await micro.add_service(connection, name=f"{game}-engine", version=_VERSION, metadata=metadata)
+
+    def handler(take: Receive) -> micro.Handler:
+        async def handle(request: Request) -> None:
+            message = request._msg  # noqa: SLF001 -- Request hides the reply subject, by which answers are packed
+            respond = replies.to(message.reply)
+            try:
+                calls = decode_calls(request.data)
+            except ValueError:
+                _log.warning("undecodable_pack", subject=request.subject, size=len(request.data))
+                return
+            for call in calls:
+                take(call, respond)
+
+        return handle
+
+    group = f"{game}-engine"
+    await service.add_endpoint(
+        name="replica", subject=subjects.replica(game, instance), handler=handler(receive), queue_group=instance
+    )
+    await service.add_endpoint(name="actions", subject=subjects.action(game, "*"), handler=handler(receive), queue_group=group)
+    await service.add_endpoint(
+        name="public", subject=subjects.public(game, "*"), handler=handler(receive_public), queue_group=group
+    )
+    await connection.flush(2)
+    return Announced(service)

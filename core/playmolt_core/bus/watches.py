@@ -1,0 +1,108 @@
+"""Watching subjects: one subscription for all watchers of a subject, a bounded queue each."""
+
+import asyncio
+from contextlib import suppress
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from playmolt_schemas.subjects import CLOSES_HEADER
+
+_WAITING = 1024
+MISSED = b""
+
+
+class SubjectWatch:
+    """One watcher. Past its bound it forgets what waits and reports a gap instead."""
+
+    def __init__(self, watched: "_Watched") -> None:
+        self._watched = watched
+        self._queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING)
+        self.closed = False
+        """Whether the message after which nothing more comes has been delivered to the queue."""
+
+    def put(self, message: bytes) -> None:
+        """Queue a message."""
+        if self._queue.full():
+            self.missed()
+        else:
+            self._queue.put_nowait(message)
+
+    def missed(self) -> None:
+        """Forget what waits: the reader has to ask for what it lacks."""
+        while not self._queue.empty():
+            self._queue.get_nowait()
+        self._queue.put_nowait(MISSED)
+
+    async def next(self, timeout: float) -> bytes | None:
+        """Give the next message, `b""` after a possible gap, None after `timeout` seconds."""
+        if not self._queue.empty():
+            return self._queue.get_nowait()
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._queue.get()
+        except TimeoutError:
+            return None
+
+    async def close(self) -> None:
+        """Stop watching."""
+        await self._watched.leave(self)
+
+
+class _Watched:
+    def __init__(self, subject: str, watches: "Watches") -> None:
+        self.subject = subject
+        self.watchers: set[SubjectWatch] = set()
+        self.subscription: Subscription | None = None
+        self.opening = asyncio.Lock()
+        self._watches = watches
+
+    async def receive(self, message: Msg) -> None:
+        closes = message.headers is not None and CLOSES_HEADER in message.headers
+        for watcher in self.watchers:
+            watcher.closed = watcher.closed or closes
+            watcher.put(message.data)
+
+    async def leave(self, watcher: SubjectWatch) -> None:
+        self.watchers.discard(watcher)
+        if not self.watchers:
+            await self._watches.drop(self)
+
+
+class Watches:
+    """All watched subjects of a connection."""
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self._subjects: dict[str, _Watched] = {}
+
+    async def watch(self, subject: str) -> SubjectWatch:
+        """Subscribe; messages published after this returns are seen unless the connection breaks."""
+        watched = self._subjects.get(subject)
+        if watched is None:
+            watched = self._subjects[subject] = _Watched(subject, self)
+        watcher = SubjectWatch(watched)
+        watched.watchers.add(watcher)
+        async with watched.opening:
+            if watched.subscription is None:
+                watched.subscription = await self._connection.subscribe(subject, cb=watched.receive)
+                # The server must know of it before the caller reads what there is: else a message falls between.
+                with suppress(nats.errors.Error, TimeoutError):
+                    await self._connection.flush(2)
+        return watcher
+
+    async def drop(self, watched: _Watched) -> None:
+        """Unsubscribe from a subject that nobody watches any more."""
+        if self._subjects.get(watched.subject) is watched:
+            del self._subjects[watched.subject]
+        subscription, watched.subscription = watched.subscription, None
+        if subscription is not None:
+            with suppress(nats.errors.Error):
+                await subscription.unsubscribe()
+
+    def missed(self) -> None:
+        """Tell every watcher that messages may have been missed."""
+        for watched in self._subjects.values():
+            for watcher in watched.watchers:
+                watcher.missed()
