@@ -1,0 +1,71 @@
+"""Child processes that never outlive their parent."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+# Loaded before any fork: between fork and exec nothing may be imported or allocated without need.
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def _die_with(parent: int, signum: int) -> Callable[[], None]:
+    def arm() -> None:
+        if _libc is None:
+            return
+        _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
+        if os.getppid() != parent:  # the parent died between fork and prctl: nobody would send the signal any more
+            os._exit(1)
+
+    return arm
+
+
+def spawn(
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    fds: Sequence[int] = (),
+    death_signal: int = signal.SIGKILL,
+    user: int | None = None,
+    group: int | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a child whose output is appended to `log` and that gets `death_signal` when this process dies (Linux).
+
+    Call it from a thread that lives as long as the child shall: the kernel watches the thread, not the process. The
+    child has a session of its own, so that Ctrl-C reaches the supervisor alone and it decides the order of stopping.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=dict(environment) if environment is not None else None,
+            pass_fds=tuple(fds),
+            cwd="/" if user is not None else None,
+            user=user,
+            group=group,
+            extra_groups=[] if user is not None else None,
+            start_new_session=True,
+            preexec_fn=_die_with(os.getpid(), death_signal),  # noqa: PLW1509 -- PDEATHSIG has to be set after setuid
+        )
+
+
+def end(process: subprocess.Popen[bytes], signum: int, seconds: float) -> bool:
+    """Signal a child and wait for its end; kill it after `seconds`. False when it had to be killed."""
+    if process.poll() is not None:
+        return True
+    process.send_signal(signum)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(seconds)
+        return False
+    return True

@@ -1,0 +1,151 @@
+"""NATS with JetStream as a child process, and what each service may say on it."""
+
+import json
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from playmolt_schemas import subjects
+from playmolt_schemas.identifiers import GAME_TYPES
+
+from playmolt_cli.embedded import binaries, child
+from playmolt_cli.embedded.server import Server
+
+_TEMPLATE = Path(__file__).with_name("nats.conf")
+_LAG = "relay.lag"
+_DISCOVERY = "$SRV.>"
+SERVICES: tuple[str, ...] = ("gateway", "spectator", *(f"{game}-engine" for game in GAME_TYPES), "relay")
+"""The users of the services; `admin` is the operator's."""
+USERS: tuple[str, ...] = (*SERVICES, "admin")
+
+
+class _Conf(Template):
+    delimiter = "@"
+
+
+def inbox(user: str) -> str:
+    """Give the subjects on which a user's requests are answered; nobody else may listen there."""
+    return f"_INBOX.{user}.>"
+
+
+def _all(subject: str) -> str:
+    return f"{subject.split('.', 1)[0]}.>"
+
+
+def _direct_get(stream: str) -> list[str]:
+    return [f"$JS.API.DIRECT.GET.{stream}", f"$JS.API.DIRECT.GET.{stream}.>"]
+
+
+def _stream_calls(stream: str) -> list[str]:
+    # Neither DELETE nor PURGE: what is published stays until it is too old.
+    made = [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "INFO", "MSG.GET")]
+    return made + _direct_get(stream)
+
+
+def _permissions(user: str) -> tuple[list[str], list[str]]:
+    """Give what a user may publish and subscribe, besides its inbox and discovery."""
+    if user == "gateway":
+        return (
+            [
+                _all(subjects.action("*", "*")), _DISCOVERY, subjects.KEYS_REVOKED, subjects.PROJECTED, _LAG,
+                *_direct_get(subjects.SPECTATE_STREAM),
+            ],
+            [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*")), subjects.KEYS_REVOKED],
+        )  # fmt: skip
+    if user == "spectator":
+        return (
+            [_all(subjects.public("*", "*")), _DISCOVERY, *_direct_get(subjects.SPECTATE_STREAM)],
+            [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*"))],
+        )
+    if user == "relay":
+        return (
+            [
+                "$JS.API.INFO", *_stream_calls(subjects.EVENTS_STREAM), *_stream_calls(subjects.SPECTATE_STREAM),
+                _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
+                _all(subjects.lobby("*")),
+            ],
+            [subjects.COMMITTED, subjects.PROJECTED, _LAG],
+        )  # fmt: skip
+    game = user.removesuffix("-engine")
+    return (
+        # An engine answers a pack of calls in several messages, so a right to one response each would not do.
+        [inbox("gateway"), inbox("spectator"), inbox("admin"), subjects.COMMITTED],
+        [subjects.action(game, ">"), subjects.public(game, ">")],
+    )
+
+
+def users(password_of: Callable[[str], str]) -> list[dict[str, Any]]:
+    """Give the `users` block of the server's configuration: each service with just its subjects.
+
+    A client has to use the inbox prefix `_INBOX.<user>`. `admin` may do everything.
+    """
+    return [_user(name, password_of(name)) for name in SERVICES] + [{"user": "admin", "password": password_of("admin")}]
+
+
+def _user(name: str, password: str) -> dict[str, Any]:
+    publish, subscribe = _permissions(name)
+    return {
+        "user": name,
+        "password": password,
+        "permissions": {
+            "publish": {"allow": publish},
+            "subscribe": {"allow": [*subscribe, inbox(name), _DISCOVERY]},
+            # Discovery and the relay's answers: one message to whoever asked, on an inbox it could not name otherwise.
+            "allow_responses": {"max": 1, "expires": "10s"},
+        },
+    }
+
+
+class Nats(Server):
+    """A NATS server with its JetStream store in `folder`.
+
+    `passwords` (user → password, all of USERS) turns on the users of `users`; without it everybody may do everything.
+    """
+
+    name = "nats"
+
+    def __init__(self, folder: Path | str, port: int = 0, passwords: Mapping[str, str] | None = None) -> None:
+        super().__init__(folder, port)
+        self._passwords = passwords
+
+    @property
+    def url(self) -> str:
+        """URL without credentials."""
+        return f"nats://127.0.0.1:{self.port}"
+
+    def configuration(self) -> str:
+        """Render the server's configuration."""
+        return _Conf(_TEMPLATE.read_text()).substitute(
+            server_name=json.dumps("playmolt"),
+            port=self.port,
+            store=json.dumps(str(self.folder / "jetstream")),
+            authorization=_authorization(self._passwords),
+        )
+
+    def spawn(self) -> subprocess.Popen[bytes]:
+        """Write the configuration (mode 0600) and start the process."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / "nats.conf"
+        path.touch(0o600)
+        path.write_text(self.configuration())
+        return child.spawn([binaries.nats_server(), "-c", path], log=self.log, death_signal=signal.SIGTERM)
+
+    def answers(self) -> bool:
+        """Say whether clients are welcomed and JetStream is on."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as wire, wire.makefile("rb") as lines:
+                greeting = lines.readline(65_536)
+        except OSError:
+            return False
+        return greeting.startswith(b"INFO ") and json.loads(greeting[5:]).get("jetstream") is True
+
+
+def _authorization(passwords: Mapping[str, str] | None) -> str:
+    if passwords is None:
+        return ""
+    block: Sequence[Mapping[str, Any]] = users(passwords.__getitem__)
+    return f"authorization: {json.dumps({'users': block}, indent=2)}"

@@ -1,0 +1,159 @@
+"""Real servers for the integration tests.
+
+Postgres and NATS come from DATABASE_URL and NATS_URL where set, from containers where a Docker engine answers, else
+from the wheels. Every test has a database and an empty JetStream of its own.
+"""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import nats
+import pytest
+from nats.js.errors import NotFoundError
+from playmolt_cli.embedded import Nats, Postgres
+from playmolt_schemas import subjects
+
+SECONDS = 20
+
+
+@pytest.fixture(scope="session")
+def docker_answers() -> bool:
+    """Whether a Docker engine answers."""
+    program = shutil.which("docker")
+    if program is None:
+        return False
+    try:
+        return subprocess.run([program, "version"], capture_output=True, timeout=5, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _open_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-test-"))
+    folder.chmod(0o755)  # pytest's own folders are closed to the user that Postgres runs as
+    return folder
+
+
+@pytest.fixture(scope="session")
+def session_folder() -> Iterator[Path]:
+    folder = _open_folder()
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder of this test that an embedded Postgres can use, too."""
+    folder = _open_folder()
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_url(docker_answers: bool, session_folder: Path) -> Iterator[str]:
+    """A superuser's URL of the session's Postgres."""
+    if url := os.environ.get("DATABASE_URL"):
+        yield url
+    elif docker_answers:
+        from testcontainers.community.postgres import PostgresContainer
+
+        with PostgresContainer("postgres:18", driver=None) as container:
+            yield container.get_connection_url()
+    else:
+        with Postgres(session_folder / "postgres") as server:
+            yield server.url
+
+
+def _on_database(url: str, database: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
+
+
+async def _statement(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url, timeout=SECONDS)
+    try:
+        await connection.execute(statement, timeout=SECONDS)
+    finally:
+        await connection.close(timeout=SECONDS)
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres_url: str) -> Iterator[str]:
+    """The name of a migrated database that others are copied from."""
+    from playmolt_core.db.migrate import migrate
+
+    name = f"template_{uuid.uuid4().hex}"
+    asyncio.run(_statement(postgres_url, f"CREATE DATABASE {name}"))
+    asyncio.run(migrate(_on_database(postgres_url, name), "all"))
+    yield name
+    asyncio.run(_statement(postgres_url, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+async def empty_database_url(postgres_url: str) -> AsyncIterator[str]:
+    """A fresh database without any migration."""
+    async for url in _fresh(postgres_url, "template1"):
+        yield url
+
+
+@pytest.fixture
+async def database_url(postgres_url: str, migrated_template: str) -> AsyncIterator[str]:
+    """A fresh migrated database."""
+    async for url in _fresh(postgres_url, migrated_template):
+        yield url
+
+
+async def _fresh(server: str, template: str) -> AsyncIterator[str]:
+    name = f"test_{uuid.uuid4().hex}"
+    await _statement(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield _on_database(server, name)
+    await _statement(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def shared_nats_url(docker_answers: bool) -> Iterator[str | None]:
+    """The session's NATS when it comes from outside; None: each test starts its own."""
+    if url := os.environ.get("NATS_URL"):
+        yield url
+    elif docker_answers:
+        from testcontainers.community.nats import NatsContainer
+
+        with NatsContainer("nats:2.12", jetstream=True) as container:
+            yield container.nats_uri()
+    else:
+        yield None
+
+
+@pytest.fixture
+def nats_server(folder: Path) -> Iterator[Nats]:
+    """A NATS server of this test alone, without users, that the test may kill and restart."""
+    with Nats(folder / "nats") as server:
+        yield server
+
+
+@pytest.fixture
+async def nats_url(shared_nats_url: str | None, request: pytest.FixtureRequest) -> str:
+    """A NATS server with an empty JetStream, without users."""
+    if shared_nats_url is None:
+        server: Nats = request.getfixturevalue("nats_server")
+        return server.url
+    await _drop_streams(shared_nats_url)
+    return shared_nats_url
+
+
+async def _drop_streams(url: str) -> None:
+    connection = await nats.connect(url, connect_timeout=SECONDS)
+    stream_calls = connection.jetstream(timeout=SECONDS)
+    for stream in (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM):
+        try:
+            await stream_calls.delete_stream(stream)
+        except NotFoundError:
+            continue
+    await connection.close()
