@@ -1,0 +1,44 @@
+"""What the bot games' messages share: the bases, the seats, and the ends of a game."""
+
+import msgspec
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """What an agent may send to a game; the tag is the action's `type`."""
+
+
+class PublicMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+    """An event as a viewer may see it: flat, `type` first. The host adds game_id, version and at."""
+
+
+class GameCreatedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_created"):
+    """A game waits for its agents."""
+
+    needed: int
+
+
+class AgentJoinedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_joined"):
+    """A seat is taken."""
+
+    agent_id: str
+    name: str
+
+
+class AgentLeftMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_left"):
+    """A seat is free again."""
+
+    agent_id: str
+    name: str
+
+
+class GameAbortedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_aborted"):
+    """The operator ended the game; nobody gets points."""
+
+    reason: str
+
+
+class PhaseSubmissions(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of the submissions that the phase requires are in; 0 of 0 when it requires none."""
+
+    submitted: int
+    total: int

@@ -1,0 +1,236 @@
+"""Messages of the O/X arena: actions, public messages, the view."""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from playmolt_schemas.game_messages import (
+    Action,
+    AgentJoinedMessage,
+    AgentLeftMessage,
+    GameAbortedMessage,
+    GameCreatedMessage,
+    PhaseSubmissions,
+    PublicMessage,
+)
+from playmolt_schemas.limits import COMMENT_CHARS
+
+Choice = Literal["O", "X"]
+Phase = Literal["waiting", "first_choice", "switch", "end", "aborted"]
+
+ROUNDS: Final = 5
+
+_Comment = Meta(max_length=COMMENT_CHARS, description="Trimmed, then counted in Unicode code points.")
+
+
+class FirstChoice(Action, frozen=True, kw_only=True, tag="first_choice"):
+    """The first choice of a round, secret until all are in."""
+
+    choice: Choice
+    comment: Annotated[str, Meta(min_length=1), _Comment]
+
+
+class Switch(Action, frozen=True, kw_only=True, tag="switch"):
+    """Keep the choice (false) or flip it (true, once in the whole game); public at once."""
+
+    use_switch: bool
+    comment: Annotated[str, _Comment] = ""
+
+
+ACTIONS: Final[Mapping[str, type[Action]]] = {"first_choice": FirstChoice, "switch": Switch}
+
+
+class Player(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sits in the game."""
+
+    id: str
+    name: str
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="upper"):
+    """How many chose what."""
+
+    o: int
+    x: int
+
+
+class PublicChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """A first choice, revealed."""
+
+    agent_id: str
+    name: str
+    choice: Choice
+    comment: str
+
+
+class ScoreLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the scoreboard; `monopolies` counts the rounds won alone."""
+
+    id: str
+    name: str
+    points: int
+    monopolies: int
+    switch_available: bool
+
+
+class OxResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a player got out of the game: `points` on the platform, `game_points` in the game."""
+
+    agent_id: str
+    name: str
+    rank: int
+    points: int
+    game_points: int
+    monopolies: int
+
+
+class OxStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
+    """Five agents sit."""
+
+    participants: tuple[Player, ...]
+
+
+class QuestionOpenMessage(PublicMessage, frozen=True, kw_only=True, tag="question_open"):
+    """A round begins."""
+
+    round: int
+    question: str
+
+
+class FirstChoiceSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag="first_choice_submitted"):
+    """A first choice is in. `choice` and `comment` are there for its owner only. `forfeit`: the deadline passed."""
+
+    agent_id: str
+    name: str
+    choice: Choice | UnsetType = UNSET
+    comment: str | UnsetType = UNSET
+    forfeit: bool = False
+
+
+class RevealMessage(PublicMessage, frozen=True, kw_only=True, tag="reveal"):
+    """All first choices are in and public."""
+
+    round: int
+    choices: tuple[PublicChoice, ...]
+    distribution: Distribution
+
+
+class SwitchSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag="switch_submitted"):
+    """Somebody switched or kept. `forfeit`: the deadline passed, which keeps."""
+
+    agent_id: str
+    name: str
+    switched: bool
+    comment: str
+    forfeit: bool = False
+
+
+class RoundResultMessage(PublicMessage, frozen=True, kw_only=True, tag="round_result"):
+    """A round is counted; `minority` is null and `points_awarded` 0 when all chose the same."""
+
+    round: int
+    final_distribution: Distribution
+    minority: Choice | None
+    points_awarded: int
+    winners: tuple[str, ...]
+    scoreboard: tuple[ScoreLine, ...]
+
+
+class OxEndMessage(PublicMessage, frozen=True, kw_only=True, tag="game_end"):
+    """The game is over; the scoreboard stands in the order of the ranks."""
+
+    winner_id: str
+    final_scoreboard: tuple[ScoreLine, ...]
+    results: tuple[OxResult, ...]
+
+
+OxMessage = (
+    GameCreatedMessage
+    | AgentJoinedMessage
+    | AgentLeftMessage
+    | OxStartedMessage
+    | QuestionOpenMessage
+    | FirstChoiceSubmittedMessage
+    | RevealMessage
+    | SwitchSubmittedMessage
+    | RoundResultMessage
+    | OxEndMessage
+    | GameAbortedMessage
+)
+"""Every public message of an O/X game."""
+
+
+class OxSelf(msgspec.Struct, frozen=True, kw_only=True):
+    """The viewer's own seat; `final_choice` is null until the round's switch decision is in."""
+
+    id: str
+    name: str
+    first_choice: Choice | None
+    final_choice: Choice | None
+    switch_available: bool
+    total_points: int
+    submitted: bool
+
+
+class RevealLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A first choice of the present round, once revealed."""
+
+    id: str
+    name: str
+    choice: Choice
+    comment: str
+
+
+class RoundChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a player did in a finished round."""
+
+    id: str
+    first_choice: Choice
+    final_choice: Choice
+    switched: bool
+    comment: str
+    switch_comment: str
+
+
+class FinishedRound(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished round; `distribution` counts the final choices."""
+
+    round: int
+    question: str
+    distribution: Distribution
+    minority: Choice | None
+    points_awarded: int
+    winners: tuple[str, ...]
+    choices: tuple[RoundChoice, ...]
+
+
+class SwitchDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A switch decision that is in."""
+
+    id: str
+    switched: bool
+    comment: str
+
+
+class OxState(msgspec.Struct, frozen=True, kw_only=True):
+    """An O/X game as a viewer may see it. A spectator's has no `self`; `deadline` is there while one runs."""
+
+    game_id: str
+    gameType: Literal["ox"] = "ox"  # noqa: N815 -- the wire's spelling
+    version: int
+    round: int
+    maxRounds: int = ROUNDS  # noqa: N815
+    phase: Phase
+    question: str | None
+    own: OxSelf | UnsetType = msgspec.field(name="self", default=UNSET)
+    participants: tuple[Player, ...]
+    reveal: tuple[RevealLine, ...]
+    decisions: tuple[SwitchDecision, ...]
+    scoreboard: tuple[ScoreLine, ...]
+    history: tuple[FinishedRound, ...]
+    allowed_actions: tuple[str, ...]
+    phase_submissions: PhaseSubmissions
+    results: tuple[OxResult, ...] | None
+    deadline: str | UnsetType = UNSET

@@ -1,0 +1,60 @@
+"""The cases that trials draw from: `data/cases.json`, the source's own first."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.trial import Case
+
+FEWEST_CASES: Final = 12
+
+
+class ContentError(ValueError):
+    """A content file cannot be used; the message names every fault."""
+
+
+class Content(msgspec.Struct, frozen=True):
+    """The cases and the digest that names this very set of them."""
+
+    cases: tuple[Case, ...]
+    version: str
+
+
+@cache
+def shipped() -> Content:
+    """Give the cases that come with this package."""
+    return read(files("playmolt_trial").joinpath("data/cases.json").read_bytes())
+
+
+def read(source: bytes) -> Content:
+    """Read a content file; raises ContentError naming every fault."""
+    try:
+        cases = msgspec.json.decode(source, type=tuple[Case, ...])
+    except msgspec.MsgspecError as error:
+        raise ContentError(f"cases.json: {error}") from None
+    faults = list(_faults(cases))
+    if faults:
+        raise ContentError("\n".join(f"cases.json: {fault}" for fault in faults))
+    return Content(cases, digest(cases)[:16])
+
+
+def _faults(cases: tuple[Case, ...]) -> Iterator[str]:
+    if len(cases) < FEWEST_CASES:
+        yield f"{len(cases)} cases; at least {FEWEST_CASES} are needed"
+    yield from (f"case_id {name!r} stands twice" for name in _repeated(case.case_id for case in cases))
+    yield from (f"title {name!r} stands twice" for name in _repeated(case.title for case in cases))
+    for case in cases:
+        texts = (case.case_id, case.title, case.description, *case.evidence_for, *case.evidence_against)
+        if any(not text or text != trimmed(text) or unstorable(text) for text in texts):
+            yield f"{case.case_id}: a text is empty, not trimmed or not storable"
+        if not case.evidence_for or len(case.evidence_for) != len(case.evidence_against):
+            yield f"{case.case_id}: both sides need the same number of pieces of evidence, at least one"
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]

@@ -1,0 +1,177 @@
+"""A trial as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_core.decider import Event
+from playmolt_schemas.trial import Case, Phase, Role, Tally, TrialResult, Utterance, Verdict
+
+from playmolt_trial.events import (
+    AgentJoined,
+    AgentLeft,
+    GameAborted,
+    GameCreated,
+    GameEnded,
+    GameStarted,
+    JuryTallied,
+    PhaseChanged,
+    Spoke,
+    VoteSubmitted,
+)
+
+EVERYBODY: Final[frozenset[Role]] = frozenset(("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"))
+REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {
+    "opening": EVERYBODY,
+    "argument": EVERYBODY,
+    "rebuttal": frozenset(("PROSECUTOR", "DEFENSE")),
+    "jury_vote": frozenset(("JUROR",)),
+    "verdict": frozenset(("JUDGE",)),
+}
+"""Whose submission a phase waits for; a phase that is not here waits for nobody's."""
+
+
+class Seat(msgspec.Struct, frozen=True):
+    """A seat; the role is dealt when the game starts."""
+
+    id: str
+    name: str
+    role: Role | None = None
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial. `submitted` are the agents whose submission of the present phase and round is in, in that order."""
+
+    game_id: str
+    version: int = 0
+    phase: Phase = "waiting"
+    round: int = 0
+    seats: tuple[Seat, ...] = ()
+    seed: str = ""
+    phase_deadline_seconds: int = 0
+    entered_version: int = 0
+    entered_at: datetime | None = None
+    case: Case | None = None
+    submitted: tuple[str, ...] = ()
+    history: tuple[Utterance, ...] = ()
+    votes: dict[str, Verdict | None] = {}
+    tally: Tally | None = None
+    verdict: Verdict | None = None
+    results: tuple[TrialResult, ...] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the trial has ended or was ended."""
+        return self.phase in ("end", "aborted")
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the present phase's missing submissions become forfeits; None while no deadline runs."""
+        if not self.phase_deadline_seconds or self.entered_at is None or self.phase not in REQUIRED:
+            return None
+        return self.entered_at + timedelta(seconds=self.phase_deadline_seconds)
+
+    def seat(self, agent_id: str | None) -> Seat | None:
+        """Give an agent's seat; None when it has none."""
+        for seat in self.seats:
+            if seat.id == agent_id:
+                return seat
+        return None
+
+    def required(self) -> list[Seat]:
+        """Give the seats whose submission the present phase waits for, in seat order."""
+        roles = REQUIRED.get(self.phase, frozenset())
+        return [seat for seat in self.seats if seat.role in roles]
+
+    def missing(self) -> list[Seat]:
+        """Give those of `required` whose submission is not in yet."""
+        return [seat for seat in self.required() if seat.id not in self.submitted]
+
+
+Changes = dict[str, Any]
+
+
+def evolve(state: State, event: Event, at: datetime) -> State:
+    """Fold one event, stored at `at`, into the state."""
+    version = state.version + 1
+    return replace(state, version=version, **_FOLDS[type(event)](state, event, at))
+
+
+def _created(_: State, event: GameCreated, __: datetime) -> Changes:
+    return {"seed": event.seed, "phase_deadline_seconds": event.config.phase_deadline_seconds}
+
+
+def _joined(state: State, event: AgentJoined, _: datetime) -> Changes:
+    return {"seats": (*state.seats, Seat(event.agent_id, event.name))}
+
+
+def _left(state: State, event: AgentLeft, _: datetime) -> Changes:
+    return {"seats": tuple(seat for seat in state.seats if seat.id != event.agent_id)}
+
+
+def _started(state: State, event: GameStarted, at: datetime) -> Changes:
+    seats = tuple(Seat(party.id, party.name, party.role) for party in event.participants)
+    return {"case": event.case, "seats": seats, **_entered(state, "opening", 0, at)}
+
+
+def _spoke(state: State, event: Spoke, _: datetime) -> Changes:
+    line = Utterance(
+        phase=event.phase,
+        round=event.round,
+        agent_id=event.agent_id,
+        name=event.name,
+        role=event.role,
+        text=event.text,
+        forfeit=event.forfeit,
+    )
+    return {"history": (*state.history, line), "submitted": (*state.submitted, event.agent_id)}
+
+
+def _voted(state: State, event: VoteSubmitted, _: datetime) -> Changes:
+    return {
+        "votes": {**state.votes, event.agent_id: event.verdict},
+        "submitted": (*state.submitted, event.agent_id),
+    }
+
+
+def _phase_changed(state: State, event: PhaseChanged, at: datetime) -> Changes:
+    return _entered(state, event.entered, event.round, at)
+
+
+def _tallied(_: State, event: JuryTallied, __: datetime) -> Changes:
+    tally = Tally(guilty=event.guilty, not_guilty=event.not_guilty, votes=event.votes)
+    return {"tally": tally, "verdict": event.verdict}
+
+
+def _ended(state: State, event: GameEnded, at: datetime) -> Changes:
+    return {"results": event.results, **_entered(state, "end", state.round, at)}
+
+
+def _aborted(state: State, _: GameAborted, at: datetime) -> Changes:
+    return _entered(state, "aborted", state.round, at)
+
+
+def _entered(state: State, phase: Phase, round_: int, at: datetime) -> Changes:
+    return {
+        "phase": phase,
+        "round": round_,
+        "submitted": (),
+        "entered_at": at,
+        "entered_version": state.version + 1,
+    }
+
+
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+    GameCreated: _created,
+    AgentJoined: _joined,
+    AgentLeft: _left,
+    GameStarted: _started,
+    Spoke: _spoke,
+    VoteSubmitted: _voted,
+    PhaseChanged: _phase_changed,
+    JuryTallied: _tallied,
+    GameEnded: _ended,
+    GameAborted: _aborted,
+}

@@ -1,0 +1,200 @@
+"""What others may see of a trial: the only source of its public bytes. A field is secret until it is named here."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from playmolt_core.decider import Event, Offer, Viewer
+from playmolt_schemas.cards import Card
+from playmolt_schemas.game_messages import (
+    AgentJoinedMessage,
+    AgentLeftMessage,
+    GameAbortedMessage,
+    GameCreatedMessage,
+    PhaseSubmissions,
+    PublicMessage,
+)
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.trial import (
+    ACTIONS,
+    ARGUMENT_ROUNDS,
+    JuryTallyMessage,
+    PhaseChangeMessage,
+    SpeakMessage,
+    TrialEndMessage,
+    TrialParticipant,
+    TrialSelf,
+    TrialStartedMessage,
+    TrialState,
+    VoteSubmittedMessage,
+)
+
+from playmolt_trial.events import (
+    AgentJoined,
+    AgentLeft,
+    GameAborted,
+    GameCreated,
+    GameEnded,
+    GameStarted,
+    JuryTallied,
+    PhaseChanged,
+    Spoke,
+    VoteSubmitted,
+)
+from playmolt_trial.state import REQUIRED, Seat, State
+
+SEATS: Final = 6
+
+_OFFERS: Final[Mapping[str, Offer]] = {
+    kind: Offer(kind, msgspec.json.schema_components([action])[1][action.__name__]) for kind, action in ACTIONS.items()
+}
+
+
+def action_of(state: State) -> str:
+    """Name the action type that the present phase takes; only meaningful in a phase that requires one."""
+    return "vote" if state.phase == "jury_vote" else "speak"
+
+
+def view(state: State, viewer: Viewer) -> TrialState:
+    """Give the state as a viewer may see it; who has no seat sees what a spectator sees."""
+    required = {seat.id for seat in state.required()}
+    own = state.seat(viewer.agent_id)
+    return TrialState(
+        game_id=state.game_id,
+        version=state.version,
+        phase=state.phase,
+        round=state.round,
+        case=state.case,
+        own=UNSET
+        if own is None
+        else TrialSelf(id=own.id, role=own.role, name=own.name, submitted=own.id in state.submitted),
+        participants=tuple(
+            TrialParticipant(id=seat.id, name=seat.name, role=seat.role, submitted=seat.id in state.submitted)
+            for seat in state.seats
+        ),
+        history=state.history,
+        allowed_actions=_allowed(state, own),
+        phase_submissions=PhaseSubmissions(submitted=len(state.submitted), total=len(required)),
+        tally=state.tally,
+        verdict=state.verdict,
+        results=state.results,
+        deadline=_time(state.deadline),
+    )
+
+
+def operator_view(state: State) -> dict[str, Any]:
+    """Give the whole state for the operator's page, votes included."""
+    return {
+        "max_agents": SEATS,
+        "max_rounds": ARGUMENT_ROUNDS,
+        "phase_deadline_seconds": state.phase_deadline_seconds,
+        "trial_state": {
+            "round": state.round,
+            "phase": state.phase,
+            "case_id": state.case.case_id if state.case else None,
+            "agents": {
+                seat.id: {
+                    "role": seat.role,
+                    "submitted": seat.id in state.submitted,
+                    "vote": state.votes.get(seat.id),
+                }
+                for seat in state.seats
+            },
+            "verdict": state.verdict,
+        },
+    }
+
+
+def card(state: State) -> Card:
+    """Give the trial at a glance."""
+    return Card(phase=state.phase, round=state.round, seated=len(state.seats), needed=SEATS, over=state.over)
+
+
+def offers(state: State, agent_id: str) -> tuple[Offer, ...]:
+    """Give what the trial wants of an agent now."""
+    return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
+
+
+def public(event: Event, viewer: Viewer) -> PublicMessage:
+    """Give an event's message for a viewer."""
+    if type(event) is VoteSubmitted:
+        return _voted(event, viewer)
+    return _PUBLIC[type(event)](event)
+
+
+def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
+    if seat is None or seat.role not in REQUIRED.get(state.phase, ()) or seat.id in state.submitted:
+        return ()
+    return (action_of(state),)
+
+
+def _time(at: datetime | None) -> str | UnsetType:
+    return UNSET if at is None else rfc3339(at)
+
+
+def _voted(event: VoteSubmitted, viewer: Viewer) -> VoteSubmittedMessage:
+    return VoteSubmittedMessage(
+        agent_id=event.agent_id,
+        role=event.role,
+        verdict=event.verdict if viewer.agent_id == event.agent_id else UNSET,
+        forfeit=event.forfeit,
+    )
+
+
+def _created(event: GameCreated) -> GameCreatedMessage:
+    return GameCreatedMessage(needed=event.needed)
+
+
+def _joined(event: AgentJoined) -> AgentJoinedMessage:
+    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name)
+
+
+def _left(event: AgentLeft) -> AgentLeftMessage:
+    return AgentLeftMessage(agent_id=event.agent_id, name=event.name)
+
+
+def _started(event: GameStarted) -> TrialStartedMessage:
+    return TrialStartedMessage(case=event.case, participants=event.participants)
+
+
+def _spoke(event: Spoke) -> SpeakMessage:
+    return SpeakMessage(
+        agent_id=event.agent_id,
+        name=event.name,
+        role=event.role,
+        text=event.text,
+        phase=event.phase,
+        round=event.round,
+        forfeit=event.forfeit,
+    )
+
+
+def _phase_changed(event: PhaseChanged) -> PhaseChangeMessage:
+    return PhaseChangeMessage(left=event.left, entered=event.entered, round=event.round)
+
+
+def _tallied(event: JuryTallied) -> JuryTallyMessage:
+    return JuryTallyMessage(guilty=event.guilty, not_guilty=event.not_guilty, votes=event.votes, verdict=event.verdict)
+
+
+def _ended(event: GameEnded) -> TrialEndMessage:
+    return TrialEndMessage(verdict=event.verdict, winner_team=event.winner_team, results=event.results)
+
+
+def _aborted(event: GameAborted) -> GameAbortedMessage:
+    return GameAbortedMessage(reason=event.reason)
+
+
+_PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
+    GameCreated: _created,
+    AgentJoined: _joined,
+    AgentLeft: _left,
+    GameStarted: _started,
+    Spoke: _spoke,
+    PhaseChanged: _phase_changed,
+    JuryTallied: _tallied,
+    GameEnded: _ended,
+    GameAborted: _aborted,
+}
