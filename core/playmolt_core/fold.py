@@ -13,8 +13,17 @@ from playmolt_core.decider import Decider, read_event
 
 S = TypeVar("S")
 
-STATE_HASH_EVERY = 25
-"""A record whose version is a multiple of this, and one that closes a game, carries the state's hash."""
+_HASH_EVERY = 25
+
+
+def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
+    """Say whether a record is to carry the state's hash: each 25th of a game and the last one.
+
+    A lobby's state grows with every agent that ever came, so it is hashed at powers of two: constant cost an event.
+    """
+    if game == "lobby":
+        return version & (version - 1) == 0
+    return closes or version % _HASH_EVERY == 0
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import Annotated, get_args, get_origin, get_type_hints
+from typing import Annotated, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -29,10 +29,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator can set. Every service reads the same struct and uses its part."""
 
     database_url: Annotated[
-        str, _env("DATABASE_URL", "Postgres of the event log, accounts and projections. `up` starts its own when it is empty.")
+        str,
+        _env(
+            "DATABASE_URL", "Postgres of the event log, accounts and projections. `up` starts its own when it is empty."
+        ),
     ] = ""
-    nats_url: Annotated[str, _env("NATS_URL", "NATS server(s), comma separated. `up` starts its own when it is empty.")] = ""
-    nats_user: Annotated[str, _env("PLAYMOLT_NATS_USER", "NATS user of this service; each has only its own subjects.")] = ""
+    nats_url: Annotated[
+        str, _env("NATS_URL", "NATS server(s), comma separated. `up` starts its own when it is empty.")
+    ] = ""
+    nats_user: Annotated[
+        str, _env("PLAYMOLT_NATS_USER", "NATS user of this service; each has only its own subjects.")
+    ] = ""
     nats_password: Annotated[str, _env("PLAYMOLT_NATS_PASSWORD", "Password of that user.")] = ""
     database_role: Annotated[
         str,
@@ -42,23 +49,42 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: Annotated[str, _env("PLAYMOLT_HOST", "Address that gateway and spectator listen on.")] = "127.0.0.1"
     port: Annotated[Port, _env("PLAYMOLT_PORT", "Port of the gateway.")] = 8080
     spectator_port: Annotated[Port, _env("PLAYMOLT_SPECTATOR_PORT", "Port of the spectator.")] = 8081
-    health_port: Annotated[Port, _env("PLAYMOLT_HEALTH_PORT", "Port of an engine's or the relay's /healthz and /readyz; 0 takes a free one.")] = 0
-    operator_key: Annotated[str, _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them.")] = ""
-    registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anybody may register an agent.")] = True
+    health_port: Annotated[
+        Port,
+        _env("PLAYMOLT_HEALTH_PORT", "Port of an engine's or the relay's /healthz and /readyz; 0 takes a free one."),
+    ] = 0
+    operator_key: Annotated[
+        str, _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them.")
+    ] = ""
+    registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anybody may register an agent.")] = (
+        True
+    )
     deadline_seconds: Annotated[
-        Seconds, _env("PLAYMOLT_DEADLINE_SECONDS", "How long the gateway tries to get an answer from an engine before it says 503.")
+        Seconds,
+        _env(
+            "PLAYMOLT_DEADLINE_SECONDS",
+            "How long the gateway tries to get an answer from an engine before it says 503.",
+        ),
     ] = 8.0
     rate_limit: Annotated[
         str, _env("PLAYMOLT_RATE_LIMIT", "Requests a key may make, as `N/SECONDS`, over all gateways; empty: no limit.")
     ] = ""
     action_rate_limit: Annotated[
-        str, _env("PLAYMOLT_ACTION_RATE_LIMIT", "Actions a key may send, as `N/SECONDS`, over all gateways; empty: no limit.")
+        str,
+        _env(
+            "PLAYMOLT_ACTION_RATE_LIMIT", "Actions a key may send, as `N/SECONDS`, over all gateways; empty: no limit."
+        ),
     ] = ""
     phase_deadline_seconds: Annotated[
         Natural,
-        _env("PLAYMOLT_PHASE_DEADLINE_SECONDS", "How long a phase of a new game waits for missing submissions; 0: for ever."),
+        _env(
+            "PLAYMOLT_PHASE_DEADLINE_SECONDS",
+            "How long a phase of a new game waits for missing submissions; 0: for ever.",
+        ),
     ] = 0
-    hot_games: Annotated[Positive, _env("PLAYMOLT_HOT_GAMES", "Games an engine keeps in memory; the rest is read from the log.")] = 10_000
+    hot_games: Annotated[
+        Positive, _env("PLAYMOLT_HOT_GAMES", "Games an engine keeps in memory; the rest is read from the log.")
+    ] = 10_000
     batch_commands: Annotated[Positive, _env("PLAYMOLT_BATCH_COMMANDS", "Commands in one commit at most.")] = 512
     queue_commands: Annotated[
         Positive, _env("PLAYMOLT_QUEUE_COMMANDS", "Commands an engine lets wait before it answers 503.")
@@ -66,22 +92,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     stream_events: Annotated[
         Positive, _env("PLAYMOLT_STREAM_EVENTS", "Newest events that NATS keeps; older ones are read from the log.")
     ] = 1_000_000
-    stuck_seconds: Annotated[Positive, _env("PLAYMOLT_STUCK_SECONDS", "Idle time after which a running game counts as stuck.")] = 600
-    log_level: Annotated[str, _env("PLAYMOLT_LOG_LEVEL", "Least severe log line that is written: debug, info, warning, error.")] = "info"
+    stuck_seconds: Annotated[
+        Positive, _env("PLAYMOLT_STUCK_SECONDS", "Idle time after which a running game counts as stuck.")
+    ] = 600
+    log_level: Annotated[
+        str, _env("PLAYMOLT_LOG_LEVEL", "Least severe log line that is written: debug, info, warning, error.")
+    ] = "info"
 
 
 def _meta(annotation: object) -> tuple[type, str, str]:
-    assert get_origin(annotation) is Annotated
     base, *rest = get_args(annotation)
-    meta = next(m for m in rest if isinstance(m, Meta) and m.extra)
-    assert meta.extra is not None
-    return base, str(meta.extra["env"]), str(meta.description)
+    meta = next(part for part in rest if isinstance(part, Meta) and part.extra)
+    return base, str((meta.extra or {})["env"]), str(meta.description)
 
 
 def variables() -> dict[str, tuple[str, type, str]]:
     """Give field → (environment variable, type, help) of every setting."""
     hints = get_type_hints(Settings, include_extras=True)
-    return {field: (env, base, text) for field, (base, env, text) in ((f, _meta(hints[f])) for f in Settings.__struct_fields__)}
+    return {
+        field: (env, base, text)
+        for field, (base, env, text) in ((f, _meta(hints[f])) for f in Settings.__struct_fields__)
+    }
 
 
 def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
@@ -100,7 +131,9 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
             errors.append(f"{variable}={raw!r}: {error}")
     known = {variable for variable, _, _ in variables().values()}
     errors += [
-        f"{name}: no such setting" for name in environment if name.startswith("PLAYMOLT_") and name not in known | ALSO_READ
+        f"{name}: no such setting"
+        for name in environment
+        if name.startswith("PLAYMOLT_") and name not in known | ALSO_READ
     ]
     for variable in ("PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT"):
         try:
@@ -134,7 +167,9 @@ def to_environment(settings: Settings) -> dict[str, str]:
     """Give the variables that make a child process read the same settings."""
     default = Settings()
     return {
-        variable: str(getattr(settings, field)).lower() if isinstance(getattr(settings, field), bool) else str(getattr(settings, field))
+        variable: str(getattr(settings, field)).lower()
+        if isinstance(getattr(settings, field), bool)
+        else str(getattr(settings, field))
         for field, (variable, _, _) in variables().items()
         if getattr(settings, field) != getattr(default, field)
     }
@@ -147,7 +182,14 @@ def page() -> str:
         f"| `{variable}` | {base.__name__} | `{getattr(default, field)!s}` | {text} |".replace("| `` |", "| empty |")
         for field, (variable, base, text) in variables().items()
     ]
-    head = ["# Settings", "", "Generated by `make docs` from `core/playmolt_core/settings.py`.", "", "| variable | type | default | what it does |", "|---|---|---|---|"]
+    head = [
+        "# Settings",
+        "",
+        "Generated by `make docs` from `core/playmolt_core/settings.py`.",
+        "",
+        "| variable | type | default | what it does |",
+        "|---|---|---|---|",
+    ]
     return "\n".join([*head, *rows, ""])
 
 

@@ -8,8 +8,13 @@ from typing import Literal
 
 import msgspec
 
-Op = Literal["act", "join", "leave", "end", "state", "events", "feed", "turn", "games", "log", "operator", "seat"]
-READS: frozenset[str] = frozenset({"state", "events", "feed", "turn", "games", "log", "operator", "seat"})
+Op = Literal[
+    "act", "join", "leave", "end", "deadline",
+    "state", "events", "feed", "turn", "seat", "games", "log", "forward", "operator",
+]  # fmt: skip
+"""docs/engine-operations.md says what each carries. `deadline` is an engine's own."""
+
+WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "deadline"})
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True):

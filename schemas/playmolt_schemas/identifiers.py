@@ -24,13 +24,20 @@ def time_ordered_id(kind: str, at: datetime, *entropy: str) -> str:
     """
     millis = int(at.timestamp() * 1000)
     digest = hashlib.sha256("\x00".join((kind, at.isoformat(), *entropy)).encode()).digest()
-    raw = millis.to_bytes(6, "big") + bytes([0x70 | digest[0] & 0x0F, digest[1], 0x80 | digest[2] & 0x3F]) + digest[3:10]
+    raw = (
+        millis.to_bytes(6, "big") + bytes([0x70 | digest[0] & 0x0F, digest[1], 0x80 | digest[2] & 0x3F]) + digest[3:10]
+    )
     return f"{kind}-{uuid.UUID(bytes=raw)}"
 
 
 def lobby_of(game: str) -> str:
     """The stream of a game type's lobby: where seats are dealt."""
     return f"lobby-{game}"
+
+
+def is_lobby(stream: str) -> bool:
+    """Say whether a stream is a lobby."""
+    return stream.startswith("lobby-")
 
 
 def rfc3339(at: datetime) -> str:

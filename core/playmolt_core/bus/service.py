@@ -97,7 +97,13 @@ async def announce(connection: Client, name: str, metadata: Mapping[str, str] | 
 
 
 async def serve_engine(
-    connection: Client, game: str, schemas: Sequence[str], replies: Replies, *, receive: Receive, receive_public: Receive
+    connection: Client,
+    game: str,
+    schemas: Sequence[str],
+    replies: Replies,
+    *,
+    receive: Receive,
+    receive_public: Receive,
 ) -> Announced:
     """Serve a game type: any replica through the queue group, this replica through a subject of its own.
 
@@ -126,7 +132,9 @@ async def serve_engine(
     await service.add_endpoint(
         name="replica", subject=subjects.replica(game, instance), handler=handler(receive), queue_group=instance
     )
-    await service.add_endpoint(name="actions", subject=subjects.action(game, "*"), handler=handler(receive), queue_group=group)
+    await service.add_endpoint(
+        name="actions", subject=subjects.action(game, "*"), handler=handler(receive), queue_group=group
+    )
     await service.add_endpoint(
         name="public", subject=subjects.public(game, "*"), handler=handler(receive_public), queue_group=group
     )

@@ -151,8 +151,17 @@ class EventLog(Protocol):
         ...
 
     async def games(
-        self, game: str, *, phase: str | None, before: tuple[datetime, str] | None, limit: int, idle_since: datetime | None = None
+        self,
+        game: str,
+        *,
+        phase: str | None,
+        before: tuple[datetime, str] | None,
+        limit: int,
+        idle_since: datetime | None = None,
+        running: bool = False,
     ) -> Sequence[GameCard]:
-        """List games newest first (created_at, then id), older than `before`; `idle_since` keeps the running ones that
-        nothing happened in since then."""
+        """List games newest first (created_at, then id), older than `before`.
+
+        `running` keeps those that are not over; `idle_since` those of them that nothing happened in since then.
+        """
         ...

@@ -1,0 +1,66 @@
+"""An engine's connection to the bus."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import nats.errors
+from nats.aio.client import Client
+from playmolt_schemas import subjects
+
+from playmolt_core.bus.connection import open_connection
+from playmolt_core.bus.service import Announced, Receive, Replies, Respond, serve_engine
+from playmolt_core.settings import Settings
+
+__all__ = ["EngineBus", "Receive", "Respond"]
+
+
+class EngineBus:
+    """Serves one game type and tells the relay of commits."""
+
+    def __init__(self, settings: Settings, game: str) -> None:
+        self._settings = settings
+        self._game = game
+        self._connection: Client
+        self._announced: Announced | None = None
+        self._committed = asyncio.Event()
+
+    async def open(self) -> None:
+        """Connect; raises BusUnavailable when no server answers in 30 s."""
+        self._connection = await open_connection(self._settings, f"{self._game}-engine", lambda: None)
+        self._replies = Replies(self._connection)
+        self._poker = asyncio.create_task(self._poke_forever())
+
+    async def serve(self, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
+        """Take calls from now on."""
+        self._announced = await serve_engine(
+            self._connection, self._game, schemas, self._replies, receive=receive, receive_public=receive_public
+        )
+
+    def poke(self) -> None:
+        """Tell the relay, at most once a loop turn, that something was committed. A hint: it may be lost."""
+        self._committed.set()
+
+    async def _poke_forever(self) -> None:
+        while True:
+            await self._committed.wait()
+            self._committed.clear()
+            with suppress(nats.errors.Error, OSError):
+                await self._connection.publish(subjects.COMMITTED)
+
+    def connected(self) -> bool:
+        """Say whether NATS answers now."""
+        return bool(self._connection.is_connected)
+
+    async def withdraw(self) -> None:
+        """Take no more calls."""
+        if self._announced:
+            await self._announced.withdraw()
+
+    async def close(self) -> None:
+        """Send the answers that wait, then close; bounded."""
+        self._poker.cancel()
+        await self._replies.close()
+        with suppress(nats.errors.Error, TimeoutError, OSError):
+            async with asyncio.timeout(3):
+                await self._connection.close()

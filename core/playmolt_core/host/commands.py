@@ -1,0 +1,272 @@
+"""From a call to a plan: what would be stored and answered, decided on the state in memory.
+
+Nothing here waits. What a decision needs and memory lacks is named (`Need`), fetched by the host, and asked again.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Joined, Left
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.codes import problem_bytes
+from playmolt_schemas.identifiers import lobby_of, time_ordered_id
+from playmolt_schemas.records import Metadata
+
+from playmolt_core.decider import (
+    PUBLIC,
+    Act,
+    Command,
+    Create,
+    DeadlinePassed,
+    Decider,
+    EndGame,
+    Event,
+    Join,
+    Leave,
+    Refused,
+)
+from playmolt_core.fold import carries_state_hash, state_hash
+from playmolt_core.host.entry import Entry, Snapshot, fresh_entry, short_id
+from playmolt_core.host.messages import lobby_message, message
+from playmolt_core.host.work import Work
+from playmolt_core.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
+from playmolt_core.log.chain import seal
+from playmolt_core.log.port import NewRecord
+from playmolt_core.parsing import parse_json
+
+_encode = msgspec.json.encode
+_SEED_BITS = 128
+
+
+class BadBody(ValueError):
+    """A call's body is not what its op carries."""
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A stream that has to be in memory first."""
+
+    stream: str
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """The command was decided before: its outcome is remembered on this stream."""
+
+    stream: str
+
+
+class _WishId(msgspec.Struct, frozen=True):
+    wish_id: str
+
+
+class Change:
+    """What a plan does to one stream; no records: the decision rests on its version and changes nothing."""
+
+    __slots__ = ("entry", "head", "records")
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.head: Snapshot = entry.head
+        self.records: list[NewRecord] = []
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be stored in one unit and answered after its commit."""
+
+    changes: Sequence[Change]
+    status: int
+    body: bytes
+    remember_on: str = ""
+    """The stream that keeps the outcome; "" when a repeat may be decided afresh."""
+
+
+Planned = Need | Repeat | Plan
+
+
+class Commands:
+    """Plans for one game type."""
+
+    def __init__(
+        self,
+        decider: Decider[Any],
+        hot: Callable[[str], Entry | None],
+        now: Callable[[], datetime],
+        config: dict[str, Any],
+        draw_seed: Callable[[], str] = lambda: str(secrets.randbits(_SEED_BITS)),
+    ) -> None:
+        self._decider = decider
+        self._hot = hot
+        self._now = now
+        self._config = config
+        self._draw_seed = draw_seed
+        self._lobby = lobby_of(decider.game)
+
+    def plan(self, work: Work) -> Planned:
+        """Plan a call that changes something."""
+        if work.call.op == "join":
+            return self._join(work)
+        entry = self._hot(work.call.target)
+        if entry is None:
+            return Need(work.call.target)
+        if short_id(work.call.command_id) in entry.seen:
+            return Repeat(entry.stream)
+        if work.call.op == "leave":
+            return self._leave(work, entry)
+        return self._decide(work, entry)
+
+    def _decide(self, work: Work, entry: Entry) -> Plan:
+        change = Change(entry)
+        at = self._time(entry)
+        decision = self._decider.decide(entry.head.state, self._command(work), at)
+        if isinstance(decision, Refused):
+            return _refusal(change, decision)
+        self._append(change, decision.events, at, work)
+        phase = self._decider.card(change.head.state).phase
+        body: msgspec.Struct
+        if work.call.op == "end":
+            body = Ended(entry.stream, phase, change.head.version)
+        else:
+            receipt = change.records[0].hash if change.records else None
+            status = "accepted" if change.records else "pass"
+            body = ActionAccepted(status=status, version=change.head.version, phase=phase, hash=receipt)
+        remember = entry.stream if change.records or work.call.fingerprint else ""
+        return Plan((change,), 200, _encode(body), remember)
+
+    def _command(self, work: Work) -> Command:
+        call = work.call
+        try:
+            if call.op == "act":
+                return Act(agent_id=call.agent, action=parse_json(call.body))
+            if call.op == "end":
+                return EndGame(reason=msgspec.json.decode(call.body, type=EndRequest).reason)
+            return DeadlinePassed(wish_id=msgspec.json.decode(call.body, type=_WishId).wish_id)
+        except ValueError as error:
+            raise BadBody(str(error)) from error
+
+    def _leave(self, work: Work, entry: Entry) -> Planned:
+        lobby = self._hot(self._lobby)
+        if lobby is None:
+            return Need(self._lobby)
+        change = Change(entry)
+        at = max(self._time(entry), self._time(lobby))
+        decision = self._decider.decide(entry.head.state, Leave(agent_id=work.call.agent), at)
+        if isinstance(decision, Refused):
+            return _refusal(change, decision)
+        self._append(change, decision.events, at, work)
+        seat = Change(lobby)
+        self._append(seat, (SeatLeft(agent_id=work.call.agent, game_id=entry.stream),), at, work)
+        return Plan((change, seat), 200, _encode(Left()), entry.stream)
+
+    def _join(self, work: Work) -> Planned:
+        lobby = self._hot(self._lobby)
+        if lobby is None:
+            return Need(self._lobby)
+        if short_id(work.call.command_id) in lobby.seen:
+            return Repeat(self._lobby)
+        state: Lobby = lobby.head.state
+        seated = state.seat_of(work.call.agent)
+        if seated is not None:
+            entry = self._hot(seated)
+            if entry is None:
+                return Need(seated)
+            if not self._decider.card(entry.head.state).over:
+                remember = self._lobby if work.call.fingerprint else ""
+                return Plan((Change(lobby), Change(entry)), 200, self._joined(entry.stream, entry.head.state), remember)
+        return self._seat(work, lobby)
+
+    def _seat(self, work: Work, lobby: Entry) -> Planned:
+        """Give a free seat: in the first open game that still waits, else in a new one."""
+        at = self._time(lobby)
+        happened: list[Event] = []
+        chosen: Entry | None = None
+        for game_id in lobby.head.state.open:
+            entry = self._hot(game_id)
+            if entry is None:
+                return Need(game_id)
+            if self._decider.card(entry.head.state).phase == "waiting":
+                chosen = entry
+                break
+            happened.append(GameClosed(game_id=game_id))
+        if chosen is None:
+            chosen = fresh_entry(self._decider, time_ordered_id(self._decider.game, at, work.call.command_id))
+            happened.append(GameOpened(game_id=chosen.stream))
+        change = Change(chosen)
+        at = max(at, self._time(chosen))
+        refused = self._seat_in(change, work, at)
+        if refused:
+            return _refusal(change, refused)
+        happened.append(SeatTaken(agent_id=work.call.agent, game_id=chosen.stream))
+        if self._decider.card(change.head.state).phase != "waiting":
+            happened.append(GameClosed(game_id=chosen.stream))
+        seat = Change(lobby)
+        self._append(seat, happened, at, work)
+        return Plan((seat, change), 200, self._joined(chosen.stream, change.head.state), self._lobby)
+
+    def _seat_in(self, change: Change, work: Work, at: datetime) -> Refused | None:
+        commands: list[Command] = [Join(agent_id=work.call.agent, name=work.call.name)]
+        if change.head.version == 0:
+            commands.insert(0, Create(seed=self._draw_seed(), config=self._config))
+        for command in commands:
+            decision = self._decider.decide(change.head.state, command, at)
+            if isinstance(decision, Refused):
+                return decision
+            self._append(change, decision.events, at, work)
+        return None
+
+    def _joined(self, stream: str, state: Any) -> bytes:
+        card = self._decider.card(state)
+        return _encode(Joined(stream, self._decider.game, card.phase, card.seated, card.needed))
+
+    def _time(self, entry: Entry) -> datetime:
+        """Now, but never before the stream's last record: two replicas' clocks differ."""
+        return max(self._now(), entry.head.at)
+
+    def _append(self, change: Change, events: Sequence[Event], at: datetime, work: Work) -> None:
+        """Evolve a change's head by events and seal them as records."""
+        decider, stream = change.entry.decider, change.entry.stream
+        game = decider.game != "lobby"
+        before = decider.card(change.head.state) if game and change.head.version else None
+        last = len(events) - 1
+        for index, event in enumerate(events):
+            version = change.head.version + 1
+            state = decider.evolve(change.head.state, event, at)
+            lobby = None
+            if game and index == last:
+                lobby = lobby_message(decider.game, stream, before, decider.card(state), at)
+            carries = carries_state_hash(decider.game, version, closes=event.closes)
+            record = seal(
+                stream=stream,
+                version=version,
+                prev_hash=change.head.hash,
+                at=at,
+                event_type=event.type,
+                schema_version=event.schema_version,
+                data=canonical_json(event),
+                metadata=_metadata(work, state_hash(state) if carries else ""),
+                public=message(decider, stream, version, at, state, event, PUBLIC) if game else None,
+                lobby=lobby,
+                closes=event.closes,
+            )
+            change.records.append(record)
+            change.head = Snapshot(state, version, record.hash, at)
+
+
+def _metadata(work: Work, hashed: str) -> Metadata:
+    call = work.call
+    return Metadata(
+        command_id=call.command_id,
+        correlation=call.command_id,
+        causation=call.command_id,
+        actor=call.agent or ("operator" if call.operator else "host"),
+        trace=call.trace,
+        state_hash=hashed,
+    )
+
+
+def _refusal(change: Change, refused: Refused) -> Plan:
+    """A refusal rests on the stream's version like any answer: it is sent once that version is known to be current."""
+    change = Change(change.entry)
+    body = problem_bytes(refused.code, refused.detail, refused.errors)
+    return Plan((change,) if change.entry.head.version else (), refused.code.status, body)

@@ -1,0 +1,56 @@
+"""A stream in memory: a cache of the log, never more."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from playmolt_schemas.records import ZERO_HASH
+
+from playmolt_core.decider import Decider
+from playmolt_core.fold import fold
+from playmolt_core.log.port import StoredStream
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A stream as of one version."""
+
+    state: Any
+    version: int
+    hash: str
+    at: datetime
+
+
+class Entry:
+    """A stream's head as decided (`head`) and as committed (`committed`); readers only ever see the latter."""
+
+    __slots__ = ("committed", "decider", "head", "seen", "stream", "uncommitted")
+
+    def __init__(self, decider: Decider[Any], stream: str, snapshot: Snapshot, seen: set[int]) -> None:
+        self.decider = decider
+        self.stream = stream
+        self.head = snapshot
+        self.committed = snapshot
+        self.seen = seen
+        """Ids of commands whose outcome is remembered, cut to 64 bits: a hit is looked up, a miss is certain."""
+        self.uncommitted = 0
+        """Groups that hold changes of this stream and are not committed yet."""
+
+
+def short_id(command_id: str) -> int:
+    """Cut a command id to the 64 bits an entry keeps."""
+    return int(command_id[:16], 16)
+
+
+def fresh_entry(decider: Decider[Any], stream: str) -> Entry:
+    """Give the entry of a stream that nothing is stored of."""
+    return Entry(decider, stream, Snapshot(decider.initial(stream), 0, ZERO_HASH, EPOCH), set())
+
+
+def read_entry(decider: Decider[Any], stream: str, stored: StoredStream) -> Entry:
+    """Fold a stored stream, read from its first record on."""
+    state = fold(decider, stream, stored.records)
+    head = stored.head
+    seen = {short_id(command_id) for command_id in stored.command_ids}
+    return Entry(decider, stream, Snapshot(state, head.version, head.hash, head.at), seen)

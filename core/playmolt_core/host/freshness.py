@@ -1,0 +1,68 @@
+"""Reads that are never older than the last commit, whichever replica made it."""
+
+import asyncio
+from asyncio import Future
+
+from playmolt_core.host.entry import Snapshot
+from playmolt_core.host.hot import Hot
+from playmolt_core.host.writes import Writes
+from playmolt_core.log.port import EventLog, LogUnavailable
+
+_LOOKS = 4
+
+
+class Freshness:
+    """Committed snapshots. The versions of all streams asked for meanwhile are read in one query."""
+
+    def __init__(self, event_log: EventLog, hot: Hot, writes: Writes) -> None:
+        self._log = event_log
+        self._hot = hot
+        self._writes = writes
+        self._asked: dict[str, Future[int]] = {}
+        self._wanted = asyncio.Event()
+
+    async def run(self) -> None:
+        """Answer for ever."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            asked, self._asked = self._asked, {}
+            try:
+                versions = await self._log.versions(asked)
+            except LogUnavailable as error:
+                for future in asked.values():
+                    if not future.done():
+                        future.set_exception(error)
+                continue
+            for stream, future in asked.items():
+                if not future.done():
+                    future.set_result(versions.get(stream, 0))
+
+    def _version(self, stream: str) -> "Future[int]":
+        future = self._asked.get(stream)
+        if future is None:
+            future = self._asked[stream] = asyncio.get_running_loop().create_future()
+            self._wanted.set()
+        return future
+
+    async def snapshot(self, stream: str) -> Snapshot | None:
+        """Give a stream as committed now; None when it is unknown. Raises LogUnavailable."""
+        version = await asyncio.shield(self._version(stream))
+        for _ in range(_LOOKS):
+            entry = self._hot.get(stream)
+            if entry is not None and entry.committed.version >= version:
+                return entry.committed
+            if entry is None or not entry.uncommitted:
+                break
+            settled = asyncio.Event()
+            self._writes.when_settled(stream, settled.set)
+            await settled.wait()
+        if not version:
+            return None
+        read = await self._hot.read(stream)
+        if read is None:
+            return None
+        present = self._hot.get(stream)
+        if present is None or (not present.uncommitted and present.committed.version < read.committed.version):
+            self._hot.put(read)
+        return read.committed

@@ -1,0 +1,39 @@
+"""The bytes that go out for an event: its public message and its lobby message."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from playmolt_schemas.cards import Card, LobbyMessage, lobby_type
+from playmolt_schemas.identifiers import rfc3339
+
+from playmolt_core.decider import Decider, Event, Viewer
+
+_encode = msgspec.json.encode
+_PROGRESS: Mapping[str, str] = {"type": "progress"}
+
+
+def message(
+    decider: Decider[Any], stream: str, version: int, at: datetime, state: Any, event: Event, viewer: Viewer
+) -> bytes:
+    """Give the flat message of an event for a viewer, with game_id, version and at behind the game's own fields.
+
+    An event with nothing to tell is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
+    """
+    told = decider.public(state, event, viewer)
+    body = _encode(_PROGRESS if told is None else told)
+    return body[:-1] + f',"game_id":"{stream}","version":{version},"at":"{rfc3339(at)}"}}'.encode()
+
+
+def lobby_message(game: str, stream: str, before: Card | None, after: Card, at: datetime) -> bytes | None:
+    """Give the lobby message of a change, or None when the lobby shows the game as before."""
+    kind = lobby_type(after)
+    if before is not None and lobby_type(before) == kind and (kind != "game_waiting" or before.seated == after.seated):
+        return None
+    return _encode(
+        LobbyMessage(
+            type=kind, game_id=stream, gameType=game, phase=after.phase, seated=after.seated, needed=after.needed,
+            at=rfc3339(at),
+        )
+    )  # fmt: skip

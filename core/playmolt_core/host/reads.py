@@ -1,0 +1,270 @@
+"""Answers that change nothing: states, events, feeds, lists, logs (docs/engine-operations.md)."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from playmolt_schemas.api import ActionOffer, GameLine, Turn
+from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.identifiers import lobby_of, rfc3339
+from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
+
+from playmolt_core.decider import PUBLIC, Decider, Viewer
+from playmolt_core.host.entry import Snapshot
+from playmolt_core.host.freshness import Freshness
+from playmolt_core.host.history import Histories
+from playmolt_core.host.messages import message
+from playmolt_core.host.work import Work, refuse_busy
+from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.telemetry import log
+
+_log = log("reads")
+_encode = msgspec.json.encode
+_NO_GAME = "There is no such game; see GET /api/games for those there are."
+_UNDER_WAY = 5_000
+
+Reply = tuple[int, bytes]
+
+
+class StateAt(msgspec.Struct, frozen=True):
+    """Body of `state`."""
+
+    at: int | None = None
+    seat: str | None = None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Body of `events`, `feed`, `log` and `forward`."""
+
+    after: int = 0
+    limit: int = PAGE_DEFAULT
+
+
+class List(msgspec.Struct, frozen=True):
+    """Body of `games`."""
+
+    phase: str | None = None
+    before: tuple[str, str] | None = None
+    limit: int = PAGE_DEFAULT
+    open: bool = False
+    idle_seconds: int | None = None
+
+
+def _refusal(code: Code, detail: str) -> Reply:
+    return code.status, problem_bytes(code, detail)
+
+
+def _fitting(items: Iterable[bytes]) -> list[bytes]:
+    """Take what fits into one answer on the bus; at least one item."""
+    taken: list[bytes] = []
+    size = 0
+    for item in items:
+        size += len(item) + 1
+        if taken and size > BUS_REPLY_BYTES:
+            break
+        taken.append(item)
+    return taken
+
+
+class Reads:
+    """The reading half of an engine."""
+
+    def __init__(self, decider: Decider[Any], event_log: EventLog, fresh: Freshness) -> None:
+        self._decider = decider
+        self._log = event_log
+        self._fresh = fresh
+        self._histories = Histories(decider, event_log)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._handlers: dict[str, Callable[[Work], Awaitable[Reply]]] = {
+            "state": self._state,
+            "events": self._events,
+            "feed": self._feed,
+            "turn": self._turn,
+            "seat": self._seat,
+            "games": self._games,
+            "log": self._game_log,
+            "forward": self._forward,
+            "operator": self._operator,
+        }
+
+    def take(self, work: Work) -> None:
+        """Answer a call, later; bounded in number and, by the caller's deadline, in time."""
+        if len(self._tasks) >= _UNDER_WAY:
+            refuse_busy(work)
+            return
+        task = asyncio.create_task(self._answer(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, work: Work) -> None:
+        left = work.call.deadline_ms / 1000 - time.time() if work.call.deadline_ms else 10.0
+        try:
+            async with asyncio.timeout(max(left, 0)):
+                status, body = await self._handlers[work.call.op](work)
+        except (LogUnavailable, TimeoutError):
+            refuse_busy(work)
+        except msgspec.MsgspecError as error:
+            work.refuse(Code.INVALID_REQUEST, f"The body does not fit: {error}.")
+        except Exception:  # a stored event that does not fold or a bug: this call fails, the engine goes on
+            _log.exception("read_failed", op=work.call.op, target=work.call.target)
+            refuse_busy(work)
+        else:
+            work.answer(status, body)
+
+    def _viewer(self, snapshot: Snapshot, agent: str) -> Viewer:
+        return Viewer(agent) if agent and agent in self._decider.participants(snapshot.state) else PUBLIC
+
+    async def _state(self, work: Work) -> Reply:
+        ask = msgspec.json.decode(work.call.body, type=StateAt)
+        snapshot = await self._fresh.snapshot(work.call.target)
+        if snapshot is None:
+            return _refusal(Code.NOT_FOUND, _NO_GAME)
+        state, viewer = snapshot.state, self._viewer(snapshot, work.call.agent)
+        if ask.at is not None or ask.seat is not None:
+            viewer = PUBLIC
+        if ask.seat is not None:
+            if not self._decider.card(state).over:
+                return _refusal(Code.NOT_FINISHED, "A seat's view can be read when the game is over.")
+            if ask.seat not in self._decider.participants(state):
+                return _refusal(Code.NOT_FOUND, "Nobody with this id sits in the game; `participants` lists who does.")
+            viewer = Viewer(ask.seat)
+        if ask.at is not None:
+            if not 1 <= ask.at <= snapshot.version:
+                return _refusal(Code.NOT_FOUND, f"`at` must be between 1 and {snapshot.version}, the game's version.")
+            state = (await self._histories.of(work.call.target, ask.at))[ask.at - 1].state
+        return 200, _encode(self._decider.view(state, viewer))
+
+    async def _events(self, work: Work) -> Reply:
+        ask = msgspec.json.decode(work.call.body, type=Page)
+        if await self._fresh.snapshot(work.call.target) is None:
+            return _refusal(Code.NOT_FOUND, _NO_GAME)
+        messages = _fitting(await self._log.public(work.call.target, ask.after, min(ask.limit, PAGE_MAX)))
+        return 200, b'{"events":[%b],"next_after":%d}' % (b",".join(messages), ask.after + len(messages))
+
+    async def _feed(self, work: Work) -> Reply:
+        ask = msgspec.json.decode(work.call.body, type=Page)
+        stream = work.call.target
+        snapshot = await self._fresh.snapshot(stream)
+        if snapshot is None:
+            return _refusal(Code.NOT_FOUND, _NO_GAME)
+        viewer = self._viewer(snapshot, work.call.agent)
+        limit = min(ask.limit, PAGE_MAX)
+        if ask.after >= snapshot.version:
+            messages: list[bytes] = []
+        elif viewer == PUBLIC:
+            messages = _fitting(await self._log.public(stream, ask.after, limit))
+        else:
+            moments = await self._histories.of(stream, snapshot.version)
+            last = min(len(moments), ask.after + limit)
+            messages = _fitting(
+                message(self._decider, stream, version, moment.at, moment.state, moment.event, viewer)
+                for version, moment in enumerate(moments[ask.after : last], ask.after + 1)
+            )
+        over = b"true" if self._decider.card(snapshot.state).over else b"false"
+        body = b'{"messages":[%b],"version":%d,"closed":%b}' % (b",".join(messages), snapshot.version, over)
+        return 200, body
+
+    async def _seated(self, agent: str) -> tuple[str, Snapshot] | None:
+        """The unfinished game an agent sits in, and where it stands."""
+        lobby = await self._fresh.snapshot(lobby_of(self._decider.game))
+        stream = lobby.state.seat_of(agent) if lobby else None
+        snapshot = await self._fresh.snapshot(stream) if stream else None
+        if stream is None or snapshot is None or self._decider.card(snapshot.state).over:
+            return None
+        return stream, snapshot
+
+    async def _seat(self, work: Work) -> Reply:
+        seated = await self._seated(work.call.agent)
+        return 200, _encode({"game_id": seated[0] if seated else None})
+
+    async def _turn(self, work: Work) -> Reply:
+        agent = work.call.agent
+        seated = await self._seated(agent)
+        if seated is None:
+            return 200, b'{"turn":null,"games":[]}'
+        stream, snapshot = seated
+        offers = self._decider.offers(snapshot.state, agent)
+        turn = None
+        if offers:
+            view = msgspec.to_builtins(self._decider.view(snapshot.state, Viewer(agent)))
+            actions = [ActionOffer(offer.type, dict(offer.schema)) for offer in offers]
+            turn = Turn(stream, self._decider.game, view, actions)
+        return 200, _encode({"turn": turn, "games": [{"game_id": stream, "version": snapshot.version}]})
+
+    async def _games(self, work: Work) -> Reply:
+        ask = msgspec.json.decode(work.call.body, type=List)
+        idle = None if ask.idle_seconds is None else datetime.now(UTC) - timedelta(seconds=ask.idle_seconds)
+        before = (datetime.fromisoformat(ask.before[0]), ask.before[1]) if ask.before else None
+        found = await self._log.games(
+            self._decider.game,
+            phase=ask.phase,
+            before=before,
+            limit=min(ask.limit, PAGE_MAX),
+            idle_since=idle,
+            running=ask.open,
+        )
+        lines = []
+        for game in found:
+            card = game.card
+            line = GameLine(
+                game.stream,
+                self._decider.game,
+                card.phase,
+                card.round,
+                card.seated,
+                card.needed,
+                rfc3339(game.created_at),
+            )
+            extra = {"over": card.over, "updated_at": rfc3339(game.updated_at), "version": game.version}
+            lines.append(msgspec.to_builtins(line) | extra)
+        return 200, _encode({"games": lines})
+
+    async def _game_log(self, work: Work) -> Reply:
+        ask = msgspec.json.decode(work.call.body, type=Page)
+        snapshot = await self._fresh.snapshot(work.call.target)
+        if snapshot is None:
+            return _refusal(Code.NOT_FOUND, _NO_GAME)
+        if not (work.call.operator or self._decider.card(snapshot.state).over):
+            return _refusal(Code.LOG_NOT_FINISHED, "The log opens when the game is over; /events is open all the time.")
+        stored = await self._log.load(work.call.target, after=ask.after, commands=False)
+        records = [] if stored is None else stored.records[: min(ask.limit, PAGE_MAX)]
+        taken = _fitting(map(_encode, records))
+        next_after = ask.after + len(taken)
+        more = b"true" if next_after < snapshot.version else b"false"
+        return 200, b'{"records":[%b],"next_after":%d,"more":%b}' % (b",".join(taken), next_after, more)
+
+    async def _forward(self, work: Work) -> Reply:
+        if not work.call.operator:
+            return _refusal(Code.OPERATOR_ONLY, "Only the operator reads the whole log.")
+        ask = msgspec.json.decode(work.call.body, type=Page)
+        rows = await self._log.forward(ask.after, min(ask.limit, PAGE_MAX))
+        taken = _fitting(_encode(row.record) for row in rows)
+        return 200, b'{"records":[%b],"next_after":%d}' % (b",".join(taken), ask.after + len(taken))
+
+    async def _operator(self, work: Work) -> Reply:
+        if not work.call.operator:
+            return _refusal(Code.OPERATOR_ONLY, "Only the operator sees this.")
+        stream = work.call.target
+        snapshot = await self._fresh.snapshot(stream)
+        if snapshot is None:
+            return _refusal(Code.NOT_FOUND, _NO_GAME)
+        card = self._decider.card(snapshot.state)
+        first = (await self._histories.of(stream, 1))[0]
+        people = self._decider.participants(snapshot.state)
+        body = {
+            "game_id": stream,
+            "gameType": self._decider.game,
+            "version": snapshot.version,
+            "phase": card.phase,
+            "round": card.round,
+            "seated": card.seated,
+            "needed": card.needed,
+            "created_at": rfc3339(first.at),
+            "updated_at": rfc3339(snapshot.at),
+            "participants": [{"id": agent, "name": name} for agent, name in people.items()],
+            "config": self._decider.operator_view(snapshot.state),
+        }
+        return 200, _encode(body)

@@ -1,0 +1,39 @@
+"""A call under way inside an engine."""
+
+from collections.abc import Callable
+
+from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.envelopes import Answer, Call
+
+Respond = Callable[[Answer], None]
+
+
+class Work:
+    """A call and the way to answer it, once."""
+
+    __slots__ = ("call", "respond", "tries")
+
+    def __init__(self, call: Call, respond: Respond) -> None:
+        self.call = call
+        self.respond = respond
+        self.tries = 0
+
+    def answer(self, status: int, body: bytes) -> None:
+        """Send the answer."""
+        self.respond(Answer(self.call.id, status, body))
+
+    def refuse(self, code: Code, detail: str) -> None:
+        """Send a refusal."""
+        self.answer(code.status, problem_bytes(code, detail))
+
+    def expired(self, now_ms: float) -> bool:
+        """Say whether nobody waits for the answer any more."""
+        return 0 < self.call.deadline_ms < now_ms
+
+
+BUSY = "The engine is busy or its database is away; nothing is lost. Repeat the request with the same Idempotency-Key."
+
+
+def refuse_busy(work: Work) -> None:
+    """Answer that the call could not be finished now."""
+    work.refuse(Code.UNAVAILABLE, BUSY)

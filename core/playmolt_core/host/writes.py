@@ -1,0 +1,260 @@
+"""Deciding and committing: calls in, one transaction for whatever waits, answers after the commit."""
+
+import asyncio
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from playmolt_schemas.codes import Code
+
+from playmolt_core.decider import Decider
+from playmolt_core.host.commands import BadBody, Commands, Need, Plan, Repeat
+from playmolt_core.host.entry import short_id
+from playmolt_core.host.gathering import Gathering, Group
+from playmolt_core.host.hot import Hot
+from playmolt_core.host.work import Work, refuse_busy
+from playmolt_core.log.port import EventLog, LogUnavailable, RecordTooLarge
+from playmolt_core.settings import Settings
+from playmolt_core.telemetry import log
+
+_log = log("writes")
+_MAX_TRIES = 12
+_CALM_TRIES = 3
+_AWAY_SECONDS = 0.2
+
+
+class Writes:
+    """The writing half of an engine. Every call it takes is answered, at the latest with `unavailable`."""
+
+    def __init__(
+        self, decider: Decider[Any], event_log: EventLog, hot: Hot, settings: Settings, on_commit: Callable[[], None]
+    ) -> None:
+        self._log = event_log
+        self._hot = hot
+        self._settings = settings
+        self._on_commit = on_commit
+        config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
+        self._commands = Commands(decider, hot.get, lambda: datetime.now(UTC), config)
+        self._gathering = Gathering()
+        self._gathered = asyncio.Event()
+        self._parked: defaultdict[str, list[Work]] = defaultdict(list)
+        self._settled: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+        self.commits = 0
+        self.committed_commands = 0
+
+    @property
+    def under_way(self) -> int:
+        """Calls taken and not answered yet."""
+        return self._under_way
+
+    def take(self, work: Work) -> None:
+        """Take a call: decide it now if memory allows, answer it after its commit."""
+        if self._under_way >= self._settings.queue_commands:
+            refuse_busy(work)
+            return
+        self._under_way += 1
+        self._attempt(work)
+
+    def when_settled(self, stream: str, then: Callable[[], None]) -> None:
+        """Call back after the next commit of a stream that has uncommitted changes."""
+        self._settled[stream].append(then)
+
+    async def run(self) -> None:
+        """Commit for ever."""
+        while True:
+            await self._gathered.wait()
+            batch = self._gathering.cut(self._settings.batch_commands)
+            if batch:
+                await self._commit(batch)
+            elif not self._gathering:
+                self._gathered.clear()
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until everything taken is answered, at most `seconds`."""
+        end = time.monotonic() + seconds
+        while self._under_way and time.monotonic() < end:
+            await asyncio.sleep(0.01)  # noqa: ASYNC110 -- once in a process's life; an event would be set per answer
+
+    def _answer(self, work: Work, status: int, body: bytes) -> None:
+        self._under_way -= 1
+        work.answer(status, body)
+
+    def _refuse_busy(self, work: Work) -> None:
+        self._under_way -= 1
+        refuse_busy(work)
+
+    def _attempt(self, work: Work) -> None:
+        if work.expired(time.time() * 1000):
+            self._refuse_busy(work)
+            return
+        try:
+            planned = self._commands.plan(work)
+        except BadBody as error:
+            self._under_way -= 1
+            work.refuse(Code.INVALID_REQUEST, f"The body does not fit: {error}.")
+            return
+        except Exception:  # a bug in rules must not take the other games of this engine down
+            _log.exception("decision_failed", op=work.call.op, target=work.call.target)
+            self._refuse_busy(work)
+            return
+        match planned:
+            case Need(stream=stream):
+                self._park(work, stream)
+            case Repeat(stream=stream):
+                self._repeat(work, stream)
+            case Plan():
+                self._gather(work, planned)
+
+    def _gather(self, work: Work, plan: Plan) -> None:
+        if not plan.changes:
+            self._answer(work, plan.status, plan.body)
+            return
+        for change in plan.changes:
+            if self._hot.get(change.entry.stream) is None:
+                self._hot.put(change.entry)
+            if plan.remember_on == change.entry.stream:
+                change.entry.seen.add(short_id(work.call.command_id))
+        self._gathering.add(work, plan)
+        self._gathered.set()
+
+    def _spawn(self, coroutine: Any) -> None:
+        task = asyncio.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _park(self, work: Work, stream: str) -> None:
+        """Let a call wait for its stream to be read; one read serves all that wait."""
+        self._parked[stream].append(work)
+        if len(self._parked[stream]) == 1:
+            self._spawn(self._read(stream))
+
+    async def _read(self, stream: str) -> None:
+        try:
+            entry = await self._hot.read(stream)
+        except LogUnavailable:
+            await asyncio.sleep(_AWAY_SECONDS)
+            self._again(self._parked.pop(stream, ()))
+            return
+        except Exception:  # a stored event that does not fold: this game is refused, the others go on
+            _log.exception("stream_unreadable", stream=stream)
+            for work in self._parked.pop(stream, ()):
+                self._refuse_busy(work)
+            return
+        if entry is not None and self._hot.get(stream) is None:
+            self._hot.put(entry)
+        for work in self._parked.pop(stream, ()):
+            if entry is None:
+                self._under_way -= 1
+                work.refuse(Code.NOT_FOUND, "There is no such game; see GET /api/games for those there are.")
+            else:
+                self._attempt(work)
+
+    def _repeat(self, work: Work, stream: str) -> None:
+        """Answer a repeated command with its remembered outcome, once that is committed."""
+        entry = self._hot.get(stream)
+        if entry is not None and entry.uncommitted:
+            self.when_settled(stream, lambda: self._attempt(work))
+        else:
+            self._spawn(self._recall(work, stream))
+
+    async def _recall(self, work: Work, stream: str) -> None:
+        try:
+            outcome = await self._log.outcome(stream, work.call.command_id)
+        except LogUnavailable:
+            await asyncio.sleep(_AWAY_SECONDS)
+            self._again([work])
+            return
+        if outcome is None:
+            # Another command's id shares its first 64 bits, or memory is ahead of a commit that failed: read afresh.
+            self._hot.drop(stream)
+            self._again([work])
+        elif outcome.fingerprint != work.call.fingerprint:
+            self._under_way -= 1
+            work.refuse(
+                Code.IDEMPOTENCY_MISMATCH,
+                "This Idempotency-Key was used with another body. Send a new key for a new request.",
+            )
+        else:
+            self._answer(work, 200, outcome.body)
+
+    async def _commit(self, batch: list[Group]) -> None:
+        try:
+            statuses = await self._log.append([group.unit() for group in batch])
+        except LogUnavailable:
+            await self._lose(batch)
+            return
+        except RecordTooLarge:
+            await self._isolate(batch)
+            return
+        self.commits += 1
+        failed = []
+        for group, status in zip(batch, statuses, strict=True):
+            if status == "appended":
+                self._finish(group)
+            else:
+                failed.append(group)
+        self._on_commit()
+        if failed:
+            self._again(self._forget(failed))
+
+    def _finish(self, group: Group) -> None:
+        self.committed_commands += len(group.answers)
+        for stream, tail in group.tails.items():
+            tail.entry.committed = tail.after
+            tail.entry.uncommitted -= 1
+            self._notify(stream)
+        for work, status, body in group.answers:
+            self._answer(work, status, body)
+
+    def _notify(self, stream: str) -> None:
+        for then in self._settled.pop(stream, ()):
+            then()
+
+    def _forget(self, groups: list[Group]) -> list[Work]:
+        """Drop the streams of groups that were not stored, with what gathered on top of them; give their calls."""
+        works = [work for group in groups for work in group.works()]
+        streams = [stream for group in groups for stream in group.tails]
+        for stream in streams:
+            self._hot.drop(stream)
+        resting = self._gathering.take_touching(streams)
+        if resting:
+            works += self._forget(resting)
+        for stream in streams:
+            self._notify(stream)
+        return works
+
+    async def _lose(self, batch: list[Group]) -> None:
+        """The database is away and whether the batch is stored is unknown: start again from what it will say."""
+        works = self._forget(batch) + self._forget(self._gathering.take_all())
+        for work in works:
+            work.tries = 0
+        await asyncio.sleep(_AWAY_SECONDS)
+        self._again(works)
+
+    async def _isolate(self, batch: list[Group]) -> None:
+        """Find the group with a record too large for the log; it alone is refused."""
+        if len(batch) > 1:
+            for group in batch:
+                await self._commit([group])
+            return
+        _log.error("record_too_large", streams=list(batch[0].tails))
+        for work in self._forget(batch):
+            self._under_way -= 1
+            work.refuse(Code.BODY_TOO_LARGE, "What this would store is over the log's limit for one record.")
+
+    def _again(self, works: Iterable[Work]) -> None:
+        """Decide calls afresh; after many conflicts with a pause, and never without end."""
+        for work in works:
+            work.tries += 1
+            if work.tries > _MAX_TRIES:
+                self._refuse_busy(work)
+            elif work.tries <= _CALM_TRIES:
+                self._attempt(work)
+            else:
+                pause = random.uniform(0, 0.005 * 2**work.tries)  # noqa: S311 -- spreads rivals apart, guards nothing
+                asyncio.get_running_loop().call_later(min(pause, 0.5), self._attempt, work)
