@@ -48,12 +48,9 @@ class Server(ABC):
         self.folder = Path(folder).resolve()
         self.port = port
         self._settled = port != 0
-        self.process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def log(self) -> Path:
+        self.log = self.folder / "log"
         """The file that holds what the server wrote."""
-        return self.folder / "log"
+        self.process: subprocess.Popen[bytes] | None = None
 
     @property
     @abstractmethod

@@ -1,0 +1,5 @@
+"""`python -m playmolt_cli` is `playmolt`."""
+
+from playmolt_cli.main import main
+
+main()

@@ -1,0 +1,33 @@
+"""Failures that a person can do something about: one line and exit status 2, no traceback."""
+
+from typing import Any
+
+import click
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.log.port import LogUnavailable
+from playmolt_core.settings import InvalidSettings
+
+from playmolt_cli.embedded import ServerError
+from playmolt_cli.folder import FolderInUseError
+from playmolt_cli.supervisor import NotReadyError
+
+_EXPECTED = (BusUnavailable, LogUnavailable, InvalidSettings, ServerError, FolderInUseError, NotReadyError, OSError)
+
+
+class Failure(click.ClickException):
+    """What went wrong and what to do next."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """A group whose commands may raise what is expected to go wrong now and then."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; turns expected failures into Failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except _EXPECTED as error:
+            raise Failure(str(error) or type(error).__name__) from error

@@ -1,0 +1,140 @@
+"""The data folder of `up`: who uses it now, and the secrets it keeps."""
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+
+class FolderInUseError(RuntimeError):
+    """Another `up`, or a command that started the folder's database, holds the folder."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A running `up`, as run.json tells other commands. `processes` maps a child's name to its process id."""
+
+    pid: int
+    ready: bool
+    gateway: str
+    spectator: str
+    database_url: str
+    nats_url: str
+    nats_user: str
+    nats_password: str
+    operator_key: str
+    processes: dict[str, int]
+    health: dict[str, str]
+    """Child → URL of its /readyz."""
+
+
+class Folder:
+    """A data folder. Nothing is made before `lock` or `make`."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path).resolve()
+        self._lock: IO[str] | None = None
+
+    @property
+    def postgres(self) -> Path:
+        """Where the embedded Postgres keeps its cluster."""
+        return self.path / "postgres"
+
+    @property
+    def nats(self) -> Path:
+        """Where the embedded NATS keeps its streams."""
+        return self.path / "nats"
+
+    @property
+    def operator_key_file(self) -> Path:
+        """Where a generated operator key is kept."""
+        return self.path / "operator-key"
+
+    def log(self, name: str) -> Path:
+        """Where a child's output goes."""
+        return self.path / "logs" / f"{name}.log"
+
+    def make(self) -> None:
+        """Make the folder. Others may pass through it, not list it: Postgres may run as another user inside."""
+        if not self.path.exists():
+            self.path.mkdir(parents=True)
+            self.path.chmod(0o711)
+
+    def lock(self) -> None:
+        """Take the folder for this process, until it ends; raises FolderInUseError."""
+        self.make()
+        file = (self.path / "lock").open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            file.close()
+            raise FolderInUseError(
+                f"{self.path} is in use by {holder}: stop that first, or choose another folder with --data"
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
+        self._lock = file
+
+    def unlock(self) -> None:
+        """Give the folder back."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def locked(self) -> bool:
+        """Say whether some process holds the folder now."""
+        path = self.path / "lock"
+        if not path.exists():
+            return False
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def run(self) -> Run | None:
+        """Give the running `up`; None when there is none (what a killed one left behind does not count)."""
+        if not self.locked():
+            return None
+        try:
+            return msgspec.json.decode((self.path / "run.json").read_bytes(), type=Run)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
+
+    def write_run(self, run: Run) -> None:
+        """Replace run.json in one step, readable by its owner alone."""
+        self._write("run.json", msgspec.json.format(msgspec.json.encode(run), indent=2).decode() + "\n")
+
+    def remove_run(self) -> None:
+        """Say that no `up` runs any more."""
+        (self.path / "run.json").unlink(missing_ok=True)
+
+    def operator_key(self) -> str:
+        """Give the folder's operator key, made once."""
+        if not self.operator_key_file.exists():
+            self._write(self.operator_key_file.name, f"op_{secrets.token_urlsafe(32)}\n")
+        return self.operator_key_file.read_text().strip()
+
+    def passwords(self, users: Iterable[str]) -> dict[str, str]:
+        """Give the NATS users' passwords, made once and kept."""
+        path = self.path / "nats-users.json"
+        kept: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+        wanted = {user: kept.get(user) or secrets.token_urlsafe(24) for user in users}
+        if wanted != kept:
+            self._write(path.name, json.dumps(wanted, indent=2) + "\n")
+        return wanted
+
+    def _write(self, name: str, text: str) -> None:
+        unfinished = self.path / f".{name}"
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(0o600)
+        unfinished.write_text(text)
+        unfinished.replace(self.path / name)

@@ -1,0 +1,71 @@
+"""A child's log file: kept small, and its errors told once."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+ROTATE_BYTES = 8 * 1024 * 1024
+TRUNCATE_BYTES = 64 * 1024 * 1024
+_ERRORS = frozenset({"error", "critical"})
+_READ_BYTES = 256 * 1024
+
+
+class LogFile:
+    """What a child appends to. At most TRUNCATE_BYTES, and as much again in the `.1` beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read_to = self._size()
+        self._rest = b""
+
+    def rotate(self) -> None:
+        """Begin a new file before a start when the old one has grown."""
+        if self._size() > ROTATE_BYTES:
+            self.path.replace(self._older)
+            self._read_to, self._rest = 0, b""
+
+    def errors(self) -> Iterator[str]:
+        """Give the error lines written since the last call, short."""
+        size = self._size()
+        if size < self._read_to:
+            self._read_to = 0
+        if size > self._read_to:
+            with self.path.open("rb") as file:
+                file.seek(self._read_to)
+                chunk = file.read(_READ_BYTES)
+            self._read_to += len(chunk)
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            self._rest = self._rest[-_READ_BYTES:]
+            yield from (told for line in lines if (told := _told(line)))
+        if size > TRUNCATE_BYTES:
+            # The child appends (O_APPEND), so it goes on at the new end without being asked.
+            shutil.copyfile(self.path, self._older)
+            self.path.open("wb").close()
+
+    def last_line(self) -> str:
+        """Give the last line, cut to what fits on a terminal; empty when there is none."""
+        if not self.path.exists():
+            return ""
+        with self.path.open("rb") as file:
+            file.seek(max(0, self._size() - 8192))
+            lines = file.read().decode(errors="replace").split("\n")
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+    @property
+    def _older(self) -> Path:
+        return self.path.with_suffix(".log.1")
+
+    def _size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+
+def _told(line: bytes) -> str:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return ""
+    if not isinstance(entry, dict) or entry.get("level") not in _ERRORS:
+        return ""
+    detail = entry.get("detail") or str(entry.get("exception", "")).strip().rpartition("\n")[2]
+    return f"{entry.get('event', 'error')} {detail}".strip()[:300]

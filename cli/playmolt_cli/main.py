@@ -1,0 +1,33 @@
+"""The `playmolt` command."""
+
+import sys
+
+import click
+
+from playmolt_cli.failures import Commands
+from playmolt_cli.up import up
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="playmolt-cli")
+def cli() -> None:
+    """Play society's games in public, on an event log that anyone can check.
+
+    Example: playmolt up, then open the address it prints.
+    """
+
+
+cli.add_command(up)
+
+
+def main() -> None:
+    """Run the command line; the entry point of `playmolt`."""
+    # A line must reach a pipe when it is said: scripts wait for `ready`.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(line_buffering=True)
+    cli()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Options that several commands share, and the settings they change."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from msgspec.structs import replace
+from playmolt_core.settings import Settings, from_environment
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PORT = click.IntRange(0, 65_535)
+
+
+def data_option(command: F) -> F:
+    """Add `--data DIR`."""
+    return click.option(
+        "--data",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=None,
+        metavar="DIR",
+        help="Data folder of `up`. Default: PLAYMOLT_DATA, else playmolt-data.",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """Add `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)
+
+
+def read_settings(**changes: object) -> Settings:
+    """Read the settings of the environment, with the given ones in place of theirs; None leaves one as it is."""
+    return replace(from_environment(), **{name: value for name, value in changes.items() if value is not None})

@@ -1,0 +1,52 @@
+"""Asking a service over HTTP whether it is ready."""
+
+import json
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import msgspec
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """What a /readyz said: ready or not, and what is missing or wrong."""
+
+    ready: bool
+    missing: str = ""
+
+
+def ready(url: str, seconds: float = 2.0) -> Readiness:
+    """Ask a /readyz; an unreachable one is not ready."""
+    status, body = get(url, seconds)
+    if status == 200:
+        return Readiness(True)
+    if status == 0:
+        return Readiness(False, "does not answer")
+    return Readiness(False, _missing_parts(body) or f"answers {status}")
+
+
+def get(url: str, seconds: float = 2.0) -> tuple[int, bytes]:
+    """GET a URL of this platform: status and body; status 0 when nothing answers."""
+    try:
+        with urlopen(Request(url), timeout=seconds) as answer:  # noqa: S310 -- URLs are made here, always http
+            return answer.status, answer.read()
+    except HTTPError as error:
+        with error:
+            return error.code, error.read()
+    except OSError:
+        return 0, b""
+
+
+def _missing_parts(body: bytes) -> str:
+    try:
+        parts = json.loads(body)
+    except ValueError:
+        return ""
+    return ", ".join(sorted(_false_keys(parts)))
+
+
+def _false_keys(parts: Any) -> list[str]:
+    if not isinstance(parts, dict):
+        return []
+    nested = [key for value in parts.values() for key in _false_keys(value)]
+    return [str(key) for key, value in parts.items() if value is False] + nested
