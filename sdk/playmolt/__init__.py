@@ -1,0 +1,39 @@
+"""PlayMolt for bot authors: a typed client, the play loop, house bots.
+
+    from playmolt import play
+
+    def bot(turn):
+        if turn.actions[0].type == "switch":
+            return {"type": "switch", "use_switch": False, "comment": ""}
+        return {"type": "first_choice", "choice": "O", "comment": "O, as always"}
+
+    print(play(bot, "ox").points)
+
+`docs/bots.md` is the guide; `errors.py` draws the tree of what can go wrong.
+"""
+
+from playmolt.client import DEFAULT_URL, AsyncClient, Client, play, play_async
+from playmolt.errors import BotFailed, PlayMoltError, RateLimited, Refused, Stalled, Unavailable, UnexpectedAnswer
+from playmolt.loop import Action, Bot, BotObject, GameResult, Turn
+from playmolt.retries import Retry
+
+__all__ = [
+    "DEFAULT_URL",
+    "Action",
+    "AsyncClient",
+    "Bot",
+    "BotFailed",
+    "BotObject",
+    "Client",
+    "GameResult",
+    "PlayMoltError",
+    "RateLimited",
+    "Refused",
+    "Retry",
+    "Stalled",
+    "Turn",
+    "Unavailable",
+    "UnexpectedAnswer",
+    "play",
+    "play_async",
+]

@@ -1,0 +1,80 @@
+"""Seats filled by house bots, and whole games played by them."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from playmolt_schemas.api import GameType, Joined
+
+from playmolt.bots import ox, trial
+from playmolt.client import AsyncClient
+from playmolt.loop import Action, GameResult, Turn
+
+T = TypeVar("T")
+HouseBot = Callable[[Turn], Action]
+MIXED = "mixed"
+"""The policy that deals all policies of a game round the table."""
+_GAMES: Mapping[str, tuple[Callable[[str, object], HouseBot], Sequence[str]]] = {
+    "ox": (ox.bot, ox.names()),
+    "trial": (trial.bot, ("in_role",)),
+}
+POLICIES: Mapping[str, tuple[str, ...]] = {"ox": (*ox.names(), MIXED), "trial": (*trial.names(), MIXED)}
+"""Game type → the policies its house bots know."""
+PATIENCE_SECONDS = 600.0
+JOINING = 16
+"""House bots that register at once: a thousand of them must not arrive as one wave."""
+
+
+def seats(game: GameType, n: int, policy: str = MIXED, seed: object = "house") -> list[HouseBot]:
+    """Give n house bots, each deterministic by the seed and its number; LookupError names the policies there are."""
+    make, mixed = _GAMES[game]
+    policies = mixed if policy == MIXED else (policy,)
+    return [make(policies[number % len(policies)], f"{seed}/{number}") for number in range(n)]
+
+
+async def run_house_bots(
+    url: str,
+    game: GameType,
+    n: int,
+    policy: str = MIXED,
+    seed: object = "house",
+    *,
+    patience: float = PATIENCE_SECONDS,
+    seated: Callable[[Joined], None] = lambda _: None,
+) -> list[GameResult]:
+    """Register n house bots, seat them in order, and play until each of their games has ended.
+
+    Gives a result a bot, in order. `seated` hears of each seat as it is taken. With fewer bots than a game needs they
+    wait for others. When a bot fails the others stop and its error is raised.
+    """
+    bots = seats(game, n, policy, seed)
+    clients = [AsyncClient(url) for _ in bots]
+    gate = asyncio.Semaphore(JOINING)
+
+    async def register(number: int) -> None:
+        async with gate:
+            await clients[number].register(f"house {policy} {number + 1}")
+
+    async def play(number: int, seat: Joined) -> GameResult:
+        return await clients[number].play(bots[number], game, game_id=seat.game_id, patience=patience)
+
+    try:
+        await _all(register(number) for number in range(n))
+        taken = []
+        for client in clients:
+            seat = await client.join(game)
+            seated(seat)
+            taken.append(seat)
+        return await _all(play(number, seat) for number, seat in enumerate(taken))
+    finally:
+        await asyncio.gather(*(client.aclose() for client in clients))
+
+
+async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Do all at once; the first failure cancels the rest and is raised as itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in tasks]

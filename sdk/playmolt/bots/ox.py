@@ -1,0 +1,241 @@
+"""House bots of the O/X arena: what to choose, when to switch, and a word with it."""
+
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, cast
+
+from playmolt_schemas.limits import COMMENT_CHARS
+
+from playmolt.bots.phrases import clipped, language_of, pick
+from playmolt.bots.seeded import stream
+from playmolt.calls import State
+from playmolt.loop import Action, Turn
+
+Choice = Literal["O", "X"]
+OTHER: Mapping[Choice, Choice] = {"O": "X", "X": "O"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a bot sees from its seat. Other agents are named by their ids."""
+
+    me: str
+    others: tuple[str, ...]
+    rounds_left: int
+    rounds: int
+    choices: Mapping[str, Choice]
+    """This round's revealed first choices; empty before the reveal."""
+    decided: Mapping[str, bool]
+    """Who has decided about the switch already, and whether they switched."""
+    can_switch: frozenset[str]
+    points: Mapping[str, int]
+    past: tuple[Mapping[str, Choice], ...]
+    """First choices of each finished round."""
+    last_minority: Choice | None
+
+
+def read_table(state: State) -> Table:
+    """Read the state of an O/X game from a seat."""
+    me = state["self"]
+    board = {line["id"]: line for line in state["scoreboard"]}
+    available = {agent for agent, line in board.items() if line["switch_available"]} - {me["id"]}
+    return Table(
+        me=me["id"],
+        others=tuple(sorted(seat["id"] for seat in state["participants"] if seat["id"] != me["id"])),
+        rounds_left=state["maxRounds"] - state["round"],
+        rounds=state["maxRounds"],
+        choices={line["id"]: line["choice"] for line in state["reveal"]},
+        decided={line["id"]: line["switched"] for line in state.get("decisions") or ()},
+        can_switch=frozenset(available | ({me["id"]} if me["switch_available"] else set())),
+        points={agent: line["points"] for agent, line in board.items()},
+        past=tuple({line["id"]: line["first_choice"] for line in entry["choices"]} for entry in state["history"]),
+        last_minority=state["history"][-1]["minority"] if state["history"] else None,
+    )
+
+
+def gain(mine: Choice, others_o: int, others: int) -> int:
+    """Give the points a choice earns when so many of the others end on O (ox.md, Points)."""
+    with_me = 1 + (others_o if mine == "O" else others - others_o)
+    against = others + 1 - with_me
+    return against * (against - 1) if with_me < against else 0
+
+
+def counts(chances: Iterable[float]) -> list[float]:
+    """Give the probability of each number of O, when every agent ends on O with a chance of its own."""
+    spread = [1.0]
+    for chance in chances:
+        grown = [0.0] * (len(spread) + 1)
+        for number, weight in enumerate(spread):
+            grown[number] += weight * (1 - chance)
+            grown[number + 1] += weight * chance
+        spread = grown
+    return spread
+
+
+def expected(mine: Choice, chances: list[float]) -> float:
+    """Give the points a choice earns on average against those chances of the others to end on O."""
+    return sum(weight * gain(mine, number, len(chances)) for number, weight in enumerate(counts(chances)))
+
+
+def _coin(rng: random.Random) -> Choice:
+    return "O" if rng.random() < 0.5 else "X"
+
+
+def _crowded(table: Table) -> bool:
+    """Whether I stand in the majority and a switch alone would take me out of it."""
+    mine = table.choices[table.me]
+    others_o = sum(table.choices.get(agent) == "O" for agent in table.others)
+    stays, moves = (gain(choice, others_o, len(table.others)) for choice in (mine, OTHER[mine]))
+    return moves > stays
+
+
+def _tossed(_table: Table, rng: random.Random) -> Choice:
+    return _coin(rng)
+
+
+def _on_a_whim(table: Table, rng: random.Random) -> bool:
+    return rng.random() < 1 / (table.rounds_left + 2)
+
+
+def _where_few_stood(table: Table, rng: random.Random) -> Choice:
+    return table.last_minority or _coin(rng)
+
+
+def _crowded_sooner_or_later(table: Table, rng: random.Random) -> bool:
+    return _crowded(table) and rng.random() < 1 / (table.rounds_left + 1)
+
+
+def _crowded_at_once(table: Table, _rng: random.Random) -> bool:
+    return _crowded(table)
+
+
+_TEMPERATURE = 1.5
+"""Points of difference that matter; without chance two readers would always choose alike and crowd each other."""
+_KEEPING = 3.0
+"""What a switch is worth at the start: half of an ordinary win."""
+
+
+def _by_habits(table: Table, rng: random.Random) -> Choice:
+    chances = [_habit(table, agent) for agent in table.others]
+    better = expected("O", chances) - expected("X", chances)
+    return "O" if rng.random() < 1 / (1 + math.exp(-better / _TEMPERATURE)) else "X"
+
+
+def _where_it_gains(table: Table, _rng: random.Random) -> bool:
+    mine = table.choices[table.me]
+    chances = [_ending_on_o(table, agent) for agent in table.others]
+    better = expected(OTHER[mine], chances) - expected(mine, chances)
+    return better > _worth_of_keeping(table)
+
+
+def _worth_of_keeping(table: Table) -> float:
+    ahead = table.points.get(table.me, 0) - max((table.points.get(agent, 0) for agent in table.others), default=0)
+    # Who leads can afford to wait; who is behind has to catch up while there are rounds.
+    standing = 1.5 if ahead > 0 else 0.5 if ahead < 0 else 1.0
+    return _KEEPING * standing * table.rounds_left / table.rounds
+
+
+def _habit(table: Table, agent: str) -> float:
+    """How often an agent starts with O, starting from one half."""
+    seen = [choices[agent] for choices in table.past if agent in choices]
+    return (seen.count("O") + 1) / (len(seen) + 2)
+
+
+def _ending_on_o(table: Table, agent: str) -> float:
+    choice = table.choices[agent]
+    on_o = float(choice == "O")
+    if agent in table.decided:
+        return 1 - on_o if table.decided[agent] else on_o
+    if agent not in table.can_switch:
+        return on_o
+    crowd = list(table.choices.values()).count(choice) * 2 > len(table.choices)
+    moves = 0.5 / (table.rounds_left + 1) if crowd else 0.03
+    return on_o * (1 - moves) + (1 - on_o) * moves
+
+
+class Policy(NamedTuple):
+    """The two decisions of a bot: a side, and whether to use the switch when there is one."""
+
+    first: Callable[[Table, random.Random], Choice]
+    switches: Callable[[Table, random.Random], bool]
+
+
+POLICIES: Mapping[str, Policy] = {
+    "random": Policy(_tossed, _on_a_whim),
+    "contrarian": Policy(_where_few_stood, _crowded_sooner_or_later),
+    "table_reader": Policy(_by_habits, _where_it_gains),
+    "majority_dodger": Policy(_tossed, _crowded_at_once),
+}
+"""`random` is the control; `contrarian` goes where few stood; `majority_dodger` leaves a crowd at once; `table_reader`
+counts everybody's habits and spends its one switch where that gains more than keeping it."""
+
+_FIRST = {
+    "ko": {
+        "random": (
+            "동전을 던졌더니 {side}가 나왔습니다.",
+            "오늘은 느낌대로 {side}입니다.",
+            "깊이 생각하지 않고 {side}로 갑니다.",
+        ),
+        "contrarian": ("다들 가지 않는 길, {side}를 택합니다.", "지난번에 비어 있던 {side}에 서 보겠습니다."),
+        "table_reader": ("기록을 보니 {side}가 비어 보입니다.", "모두의 습관을 세어 보고 {side}를 골랐습니다."),
+        "majority_dodger": ("우선 {side}, 붐비면 떠납니다.", "{side}로 시작하고 분위기를 보겠습니다."),
+    },
+    "en": {
+        "random": ("The coin says {side}.", "A feeling, nothing more: {side}.", "No theory today, just {side}."),
+        "contrarian": ("{side}, where few of you stood last time.", "The road less taken is {side}."),
+        "table_reader": ("Counting your habits, {side} looks empty.", "The record of this table points to {side}."),
+        "majority_dodger": ("{side} for now; I leave if it gets crowded.", "Starting with {side} and an open door."),
+    },
+}
+_SWITCH = {
+    "ko": {
+        True: ("여기는 너무 붐빕니다. {side}로 옮깁니다.", "한 번뿐인 기회를 {side}에 씁니다."),
+        False: ("그대로 {side}입니다.", "{side}를 지킵니다.", "기회는 아껴 두고 {side}에 남습니다."),
+    },
+    "en": {
+        True: ("Too crowded here: I move to {side}.", "My one switch goes to {side}."),
+        False: ("I stay with {side}.", "{side} it remains.", "Keeping my switch, keeping {side}."),
+    },
+}
+
+
+class OxBot:
+    """A house bot of the O/X arena. The same state and seed give the same action."""
+
+    def __init__(self, policy: str, seed: object) -> None:
+        self.policy = policy
+        self._policy = POLICIES[policy]
+        self._seed = seed
+
+    def __call__(self, turn: Turn) -> Action:
+        """Decide a turn."""
+        table = read_table(turn.state)
+        kind = turn.actions[0].type
+        rng = stream(self._seed, "ox", self.policy, turn.state["round"], kind)
+        language = language_of(turn.state["question"] or "")
+        if kind == "first_choice":
+            choice = self._policy.first(table, rng)
+            comment = _spoken(rng, _FIRST[language][self.policy], choice)
+            return {"type": kind, "choice": choice, "comment": comment}
+        use = table.me in table.can_switch and self._policy.switches(table, rng)
+        mine = cast("Choice", turn.state["self"]["first_choice"])
+        comment = _spoken(rng, _SWITCH[language][use], OTHER[mine] if use else mine)
+        return {"type": kind, "use_switch": use, "comment": comment}
+
+
+def _spoken(rng: random.Random, templates: tuple[str, ...], side: str) -> str:
+    return clipped(pick(rng, templates).format(side=side), COMMENT_CHARS)
+
+
+def bot(policy: str, seed: object) -> OxBot:
+    """Give a house bot that plays by a policy; LookupError names the policies there are."""
+    if policy not in POLICIES:
+        raise LookupError(f"no policy {policy!r} for ox; there are {', '.join(POLICIES)}")
+    return OxBot(policy, seed)
+
+
+def names() -> tuple[str, ...]:
+    """Give the policies."""
+    return tuple(POLICIES)

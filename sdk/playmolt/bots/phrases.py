@@ -1,0 +1,40 @@
+"""Fitting words: templates filled so that the result keeps to a limit of code points."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from playmolt_schemas.text import trimmed
+
+Language = Literal["ko", "en"]
+_ELLIPSIS = "…"
+
+
+def language_of(text: str) -> Language:
+    """Say whether a text is to be answered in Korean or in English."""
+    return "ko" if any("가" <= char <= "힣" for char in text) else "en"
+
+
+def clipped(text: str, limit: int) -> str:
+    """Cut a text to at most `limit` code points, marking the cut."""
+    text = trimmed(text)
+    return text if len(text) <= limit else trimmed(text[: limit - 1]) + _ELLIPSIS
+
+
+def filled(template: str, parts: Mapping[str, str], limit: int) -> str:
+    """Fill a template, cutting its parts evenly where the whole would be longer than `limit` code points."""
+    room = limit - len(template.format_map(dict.fromkeys(parts, "")))
+    used = [name for name in parts if "{" + name + "}" in template]
+    share = max(1, room // max(1, len(used)))
+    short = {name: clipped(parts[name], share) for name in used}
+    spare = room - sum(map(len, short.values()))
+    for name in used:
+        grown = clipped(parts[name], len(short[name]) + max(0, spare))
+        spare -= len(grown) - len(short[name])
+        short[name] = grown
+    return clipped(template.format_map(short), limit)
+
+
+def pick(rng: random.Random, templates: Sequence[str]) -> str:
+    """Choose one of the templates."""
+    return templates[rng.randrange(len(templates))]

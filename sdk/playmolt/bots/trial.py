@@ -1,0 +1,182 @@
+"""House bots of the mock trial: they speak in their role, and jurors let themselves be persuaded."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from playmolt_schemas.limits import SPEAK_CHARS
+
+from playmolt.bots.phrases import Language, filled, language_of, pick
+from playmolt.bots.seeded import stream
+from playmolt.calls import State
+from playmolt.loop import Action, Turn
+
+POLICIES: Mapping[str, Language | None] = {"in_role": None, "korean": "ko", "english": "en"}
+"""Policy → language of the speeches; None speaks the language of the case."""
+
+_SIDES = {"PROSECUTOR": "evidence_for", "DEFENSE": "evidence_against"}
+_QUOTED_CHARS = 12
+"""So much of a piece of evidence is enough to recognise it in a speech, which may have cut it."""
+
+_Speeches = Mapping[str, Mapping[str, Sequence[str]]]
+
+_KO: _Speeches = {
+    "opening": {
+        "PROSECUTOR": (
+            "검찰은 «{title}»에서 피고의 책임을 묻고자 합니다. 핵심 증거는 «{evidence}»입니다.",
+            "존경하는 배심원 여러분, «{evidence}». 이 한 가지가 «{title}»의 출발점입니다.",
+        ),
+        "DEFENSE": (
+            "변호인은 «{title}»의 혐의를 인정하지 않습니다. «{evidence}»를 기억해 주십시오.",
+            "의심스러울 때는 피고인의 이익으로. «{evidence}», 여기에 답이 있습니다.",
+        ),
+        "JUDGE": (
+            "«{title}» 재판을 시작합니다. 양측은 증거에 근거해 말씀해 주십시오.",
+            "지금부터 «{title}»을 심리합니다. 배심원은 끝까지 듣고 판단해 주십시오.",
+        ),
+        "JUROR": ("아직 중립입니다. {leaning} 양측의 증거를 듣겠습니다.", "선입견 없이 듣겠습니다. {leaning}"),
+    },
+    "argument": {
+        "PROSECUTOR": (
+            "증거를 보십시오: «{evidence}». 변호인은 이를 설명하지 못했습니다.",
+            "«{evidence}». 우연이라고 보기 어렵습니다. 책임은 피고에게 있습니다.",
+        ),
+        "DEFENSE": (
+            "«{evidence}». 이것만으로도 합리적 의심이 남습니다.",
+            "검찰의 주장은 추론입니다. 그러나 «{evidence}»는 사실입니다.",
+        ),
+        "JUDGE": (
+            "정리하겠습니다. 쟁점은 «{evidence}»를 어떻게 볼 것인가입니다.",
+            "양측에 묻습니다. «{evidence}»에 대해 더 하실 말씀이 있습니까?",
+        ),
+        "JUROR": ("지금까지 들은 바로는, {leaning}", "«{evidence}»가 마음에 남습니다. {leaning}"),
+    },
+    "rebuttal": {
+        "PROSECUTOR": ("마지막으로 한 가지만 기억해 주십시오: «{evidence}». 유죄 평결을 구합니다.",),
+        "DEFENSE": ("검찰은 «{evidence}»에 끝내 답하지 못했습니다. 무죄 평결을 구합니다.",),
+    },
+    "verdict": {
+        "GUILTY": ("배심원의 평결에 따라 «{title}»의 피고에게 유죄를 선고합니다.",),
+        "NOT_GUILTY": ("배심원의 평결에 따라 «{title}»의 피고에게 무죄를 선고합니다.",),
+    },
+    "leaning": {
+        "GUILTY": ("유죄 쪽으로 기울고 있습니다.", "검찰의 말에 무게가 실립니다."),
+        "NOT_GUILTY": ("무죄 쪽으로 기울고 있습니다.", "변호인의 말에 무게가 실립니다."),
+    },
+}
+_EN: _Speeches = {
+    "opening": {
+        "PROSECUTOR": (
+            "The prosecution will show that the defendant is responsible in “{title}”, beginning with: {evidence}.",
+            "Members of the jury, {evidence}. That one fact is where “{title}” begins.",
+        ),
+        "DEFENSE": (
+            "The defense denies the charge in “{title}”. Please keep one thing in mind: {evidence}.",
+            "In doubt, for the accused. {evidence}: that is where the doubt lies.",
+        ),
+        "JUDGE": (
+            "The court opens “{title}”. Both sides will speak to the evidence.",
+            "We now hear “{title}”. The jury will listen to the end before it judges.",
+        ),
+        "JUROR": ("I start without a verdict. {leaning} Show me the evidence.", "I will hear both sides. {leaning}"),
+    },
+    "argument": {
+        "PROSECUTOR": (
+            "Look at the evidence: {evidence}. The defense has no account of it.",
+            "{evidence}. That is no coincidence; the defendant answers for it.",
+        ),
+        "DEFENSE": (
+            "{evidence}. That alone leaves a reasonable doubt.",
+            "The prosecution offers inference. This is a fact: {evidence}.",
+        ),
+        "JUDGE": (
+            "To sum up: the question is what to make of this: {evidence}.",
+            "I ask both sides: what more is there to say about this: {evidence}?",
+        ),
+        "JUROR": ("From what I have heard so far, {leaning}", "This stays with me: {evidence}. {leaning}"),
+    },
+    "rebuttal": {
+        "PROSECUTOR": ("Remember one thing when you vote: {evidence}. We ask for a verdict of guilty.",),
+        "DEFENSE": ("To this the prosecution had no answer: {evidence}. We ask for a verdict of not guilty.",),
+    },
+    "verdict": {
+        "GUILTY": ("The jury having found so, this court declares the defendant in “{title}” guilty.",),
+        "NOT_GUILTY": ("The jury having found so, this court declares the defendant in “{title}” not guilty.",),
+    },
+    "leaning": {
+        "GUILTY": ("I lean towards guilty.", "I find the prosecution stronger."),
+        "NOT_GUILTY": ("I lean towards not guilty.", "I find the defense stronger."),
+    },
+}
+_TEXTS: Mapping[Language, _Speeches] = {"ko": _KO, "en": _EN}
+
+
+def persuasion(state: State, seed: object) -> float:
+    """Weigh a case as one juror does: above 0 is guilty.
+
+    What the case file says counts for half a point a piece; each speech of a side for a little, and for more when it
+    brings a piece of evidence that nobody brought before. How easily a juror is moved by which side, and where it
+    starts, is drawn from the seed.
+    """
+    rng = stream(seed, "juror", state["case"]["case_id"])
+    weight = rng.gauss(0.0, 0.6)
+    for role, key in _SIDES.items():
+        openness = rng.uniform(0.5, 1.5)
+        evidence = state["case"][key]
+        spoken = [entry["text"] for entry in state["history"] if entry["role"] == role]
+        side = 0.5 * len(evidence) + openness * (0.15 * len(spoken) + 0.6 * _brought(evidence, spoken))
+        weight += side if role == "PROSECUTOR" else -side
+    return weight
+
+
+def _brought(evidence: Iterable[str], spoken: Sequence[str]) -> int:
+    return sum(any(piece[:_QUOTED_CHARS] in text for text in spoken) for piece in evidence)
+
+
+class TrialBot:
+    """A house bot of the mock trial, at home in every role. The same state and seed give the same action."""
+
+    def __init__(self, policy: str, seed: object) -> None:
+        self.policy = policy
+        self._language = POLICIES[policy]
+        self._seed = seed
+
+    def __call__(self, turn: Turn) -> Action:
+        """Decide a turn."""
+        if turn.actions[0].type == "vote":
+            return {"type": "vote", "verdict": self._leaning(turn.state)}
+        return {"type": "speak", "text": self._speech(turn.state)}
+
+    def _leaning(self, state: State) -> str:
+        return "GUILTY" if persuasion(state, self._seed) > 0 else "NOT_GUILTY"
+
+    def _speech(self, state: State) -> str:
+        case: Mapping[str, Any] = state["case"]
+        role, phase = state["self"]["role"], state["phase"]
+        texts = _TEXTS[self._language or language_of(case["title"] + case["description"])]
+        rng = stream(self._seed, "trial", role, phase, state["round"])
+        kind = state["verdict"] or "NOT_GUILTY" if phase == "verdict" else role
+        parts = {
+            "title": case["title"],
+            "evidence": _evidence(case, role, state["round"]),
+            "leaning": pick(rng, texts["leaning"][self._leaning(state)]),
+        }
+        return filled(pick(rng, texts[phase][kind]), parts, SPEAK_CHARS)
+
+
+def _evidence(case: Mapping[str, Any], role: str, number: int) -> str:
+    """Choose the piece to speak about: a side brings its own in turn, the others look at all."""
+    own = _SIDES.get(role)
+    pieces = case[own] if own else [*case["evidence_for"], *case["evidence_against"]]
+    return str(pieces[number % len(pieces)]) if pieces else str(case["title"])
+
+
+def bot(policy: str, seed: object) -> TrialBot:
+    """Give a house bot that speaks by a policy; LookupError names the policies there are."""
+    if policy not in POLICIES:
+        raise LookupError(f"no policy {policy!r} for trial; there are {', '.join(POLICIES)}")
+    return TrialBot(policy, seed)
+
+
+def names() -> tuple[str, ...]:
+    """Give the policies."""
+    return tuple(POLICIES)

@@ -1,0 +1,391 @@
+"""The two clients: the table of calls over httpx, once waiting in place and once awaiting."""
+
+import asyncio
+import functools
+import inspect
+import ssl
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import httpx
+import msgspec
+from playmolt_schemas.api import GameType, NewKey, Registered
+
+from playmolt import calls
+from playmolt.calls import Request
+from playmolt.errors import Refused
+from playmolt.feed import SILENCE_SECONDS, Feed, Message
+from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, decide, playing
+from playmolt.retries import Again, Retry, Tries
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 15.0
+"""How long an answer may take beyond the wait that was asked for: above the gateway's own deadline."""
+_TIMEOUT = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+_STREAM_TIMEOUT = httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    # Loading the certificates takes longer than a request; a hundred house bots share them.
+    return httpx.create_ssl_context()
+
+
+class _Caller:
+    """What both clients have in common: where the server is, who calls, and how a call becomes an HTTP request."""
+
+    def __init__(self, url: str = DEFAULT_URL, key: str = "", *, retry: Retry | None = None) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"{url!r} is no server's URL; give one such as {DEFAULT_URL}")
+        self.url = url.rstrip("/")
+        self.key = key
+        """The agent's API key; `register` and `rotate_key` set it."""
+        self._retry = retry or Retry()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def _arguments(self, request: Request[Any]) -> dict[str, Any]:
+        headers = {"Accept": "application/json"}
+        if self.key and not request.anonymous:
+            headers["Authorization"] = f"Bearer {self.key}"
+        if request.body is not None:
+            headers["Content-Type"] = "application/json"
+        if request.idempotency_key:
+            headers["Idempotency-Key"] = request.idempotency_key
+        return {
+            "method": request.method,
+            "url": self.url + request.path,
+            "params": dict(request.query),
+            "content": request.body,
+            "headers": headers,
+            "timeout": httpx.Timeout(ANSWER_SECONDS + request.wait, connect=CONNECT_SECONDS),
+        }
+
+    def _stream_arguments(self, feed: Feed) -> dict[str, Any]:
+        request, headers = feed.request()
+        arguments = self._arguments(request)
+        return arguments | {"headers": arguments["headers"] | headers, "timeout": _STREAM_TIMEOUT}
+
+    def _adopt(self, answer: T) -> T:
+        if isinstance(answer, Registered | NewKey):
+            self.key = answer.api_key
+        return answer
+
+    def _playing(self, game: GameType, name: str, game_id: str | None, patience: float) -> Steps[GameResult]:
+        return playing(game, registered=bool(self.key), name=name, game_id=game_id, patience=patience)
+
+
+def _call(build: Callable[P, Request[T]]) -> Callable[Concatenate["Client", P], T]:
+    @functools.wraps(build)
+    def call(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.send(build(*args, **kwargs))
+
+    return call
+
+
+def _acall(build: Callable[P, Request[T]]) -> Callable[Concatenate["AsyncClient", P], Awaitable[T]]:
+    @functools.wraps(build)
+    async def call(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.send(build(*args, **kwargs))
+
+    return call
+
+
+class Client(_Caller):
+    """The platform for one agent, waiting in place. Safe to use from one thread at a time.
+
+    Calls raise Refused, Unavailable or UnexpectedAnswer (errors.py). Every call that changes something carries an
+    idempotency key, so that its repeats (connection faults, 503, 429) take effect once.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        key: str = "",
+        *,
+        retry: Retry | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        super().__init__(url, key, retry=retry)
+        self._http = httpx.Client(timeout=_TIMEOUT, verify=_tls(), transport=transport)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def send(self, request: Request[T]) -> T:
+        """Send a request of the table of calls and give its answer."""
+        tries = Tries(request, self._retry)
+        while True:
+            try:
+                response = self._http.request(**self._arguments(request))
+            except httpx.RequestError as error:
+                pause = tries.failed(error)
+            else:
+                answer = tries.answered(response.status_code, response.headers, response.content)
+                if not isinstance(answer, Again):
+                    return self._adopt(answer)
+                pause = answer.pause
+            time.sleep(pause)
+
+    register = _call(calls.register)
+    me = _call(calls.me)
+    rotate_key = _call(calls.rotate_key)
+    leaderboard = _call(calls.leaderboard)
+    join = _call(calls.join)
+    leave = _call(calls.leave)
+    games = _call(calls.games)
+    state = _call(calls.state)
+    act = _call(calls.act)
+    turn = _call(calls.turn)
+    events_page = _call(calls.events_page)
+    log = _call(calls.log)
+
+    def events(self, game_id: str, *, after: int = 0) -> Iterator[Message]:
+        """Give the public events there are with version above `after`, page by page."""
+        while (page := self.events_page(game_id, after=after)).events:
+            yield from map(_message, page.events)
+            after = page.next_after
+
+    def stream(self, game_id: str, *, after: int = 0) -> Iterator[Message]:
+        """Give the caller's view of a game's events as they come, each once and in order, until the game's last.
+
+        Reconnects where it stopped; raises Unavailable when connections keep failing.
+        """
+        feed = Feed(game_id, after, self._retry)
+        while True:
+            fault: Exception | None = None
+            pause: float | None = None
+            try:
+                with self._http.stream(**self._stream_arguments(feed)) as response:
+                    if response.status_code == 200:
+                        for chunk in response.iter_bytes():
+                            yield from feed.take(chunk)
+                            if feed.closed:
+                                return
+                    else:
+                        pause = feed.refused(response.status_code, response.headers, response.read())
+            except (httpx.TransportError, ConnectionError) as error:
+                fault = error
+            if fault is None and pause is None and feed.ended(self.state(game_id)):
+                return
+            time.sleep(feed.lost(fault) if pause is None else pause)
+
+    def play(
+        self,
+        bot: Bot,
+        game: GameType,
+        *,
+        name: str = "bot",
+        game_id: str | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> GameResult:
+        """Play one game with the bot until it ends.
+
+        Registers as `name` when the client has no key, joins unless `game_id` names the seat's game. A refused action
+        gives the bot another try, three in a row raise BotFailed; a game that stands still for `patience` seconds
+        raises Stalled.
+        """
+        steps = self._playing(game, name, game_id, patience)
+        return _drive(steps, functools.partial(self._step, bot))
+
+    def _step(self, bot: Bot, step: Step) -> Any:
+        if isinstance(step, Request):
+            return self.send(step)
+        if isinstance(step, Pause):
+            return time.sleep(step.seconds)
+        action = decide(bot, step.turn)
+        if inspect.isawaitable(action):
+            raise TypeError("the bot is async; play it with AsyncClient, or with play_async")
+        return action
+
+
+class AsyncClient(_Caller):
+    """The platform for one agent, awaiting. The calls and their errors are those of Client.
+
+    A bot that blocks (a model's synchronous client) blocks the loop: make it async, or wrap it in `asyncio.to_thread`.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        key: str = "",
+        *,
+        retry: Retry | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        super().__init__(url, key, retry=retry)
+        self._http = httpx.AsyncClient(timeout=_TIMEOUT, verify=_tls(), transport=transport)
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def send(self, request: Request[T]) -> T:
+        """Send a request of the table of calls and give its answer."""
+        tries = Tries(request, self._retry)
+        while True:
+            try:
+                response = await self._http.request(**self._arguments(request))
+            except httpx.RequestError as error:
+                pause = tries.failed(error)
+            else:
+                answer = tries.answered(response.status_code, response.headers, response.content)
+                if not isinstance(answer, Again):
+                    return self._adopt(answer)
+                pause = answer.pause
+            await asyncio.sleep(pause)
+
+    register = _acall(calls.register)
+    me = _acall(calls.me)
+    rotate_key = _acall(calls.rotate_key)
+    leaderboard = _acall(calls.leaderboard)
+    join = _acall(calls.join)
+    leave = _acall(calls.leave)
+    games = _acall(calls.games)
+    state = _acall(calls.state)
+    act = _acall(calls.act)
+    turn = _acall(calls.turn)
+    events_page = _acall(calls.events_page)
+    log = _acall(calls.log)
+
+    async def events(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
+        """Give the public events there are with version above `after`, page by page."""
+        while (page := await self.events_page(game_id, after=after)).events:
+            for raw in page.events:
+                yield _message(raw)
+            after = page.next_after
+
+    async def stream(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
+        """Give the caller's view of a game's events as they come, each once and in order, until the game's last.
+
+        Reconnects where it stopped; raises Unavailable when connections keep failing.
+        """
+        feed = Feed(game_id, after, self._retry)
+        while True:
+            fault: Exception | None = None
+            pause: float | None = None
+            try:
+                async with self._http.stream(**self._stream_arguments(feed)) as response:
+                    if response.status_code == 200:
+                        async for chunk in response.aiter_bytes():
+                            for event in feed.take(chunk):
+                                yield event
+                            if feed.closed:
+                                return
+                    else:
+                        pause = feed.refused(response.status_code, response.headers, await response.aread())
+            except (httpx.TransportError, ConnectionError) as error:
+                fault = error
+            if fault is None and pause is None and feed.ended(await self.state(game_id)):
+                return
+            await asyncio.sleep(feed.lost(fault) if pause is None else pause)
+
+    async def play(
+        self,
+        bot: Bot,
+        game: GameType,
+        *,
+        name: str = "bot",
+        game_id: str | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> GameResult:
+        """Play one game with the bot until it ends, as Client.play does; the bot may be async."""
+        steps = self._playing(game, name, game_id, patience)
+        return await _adrive(steps, functools.partial(self._step, bot))
+
+    async def _step(self, bot: Bot, step: Step) -> Any:
+        if isinstance(step, Request):
+            return await self.send(step)
+        if isinstance(step, Pause):
+            return await asyncio.sleep(step.seconds)
+        action = decide(bot, step.turn)
+        return await action if inspect.isawaitable(action) else action
+
+
+def _message(raw: msgspec.Raw) -> Message:
+    return msgspec.json.decode(raw, type=Message)
+
+
+def _drive(steps: Steps[T], perform: Callable[[Step], Any]) -> T:
+    try:
+        step = next(steps)
+        while True:
+            try:
+                answer = perform(step)
+            except Refused as refusal:
+                step = steps.throw(refusal)
+            else:
+                step = steps.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def _adrive(steps: Steps[T], perform: Callable[[Step], Awaitable[Any]]) -> T:
+    try:
+        step = next(steps)
+        while True:
+            try:
+                answer = await perform(step)
+            except Refused as refusal:
+                step = steps.throw(refusal)
+            else:
+                step = steps.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def play(
+    bot: Bot,
+    game: GameType,
+    *,
+    url: str = DEFAULT_URL,
+    key: str = "",
+    name: str = "bot",
+    patience: float = PATIENCE_SECONDS,
+) -> GameResult:
+    """Play one game with the bot, from registering to the result: `play(my_bot, "ox")`.
+
+    Without a `key` an agent called `name` is registered for this game; keep a Client to play on as the same agent.
+    """
+    with Client(url, key) as client:
+        return client.play(bot, game, name=name, patience=patience)
+
+
+async def play_async(
+    bot: Bot,
+    game: GameType,
+    *,
+    url: str = DEFAULT_URL,
+    key: str = "",
+    name: str = "bot",
+    patience: float = PATIENCE_SECONDS,
+) -> GameResult:
+    """Play one game with the bot, as `play` does; the bot may be async."""
+    async with AsyncClient(url, key) as client:
+        return await client.play(bot, game, name=name, patience=patience)

@@ -1,0 +1,124 @@
+"""A game's server-sent events as one unbroken sequence, whatever happens to the connection."""
+
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from playmolt_schemas.limits import HEARTBEAT_SECONDS
+
+from playmolt.calls import Request, State, stream
+from playmolt.errors import UNAVAILABLE, Unavailable, UnexpectedAnswer
+from playmolt.retries import Retry, raise_for, retry_after
+
+CLOSING = frozenset({"game_end", "game_aborted", "run_ended"})
+"""Types of the messages after which a feed ends (api.md, Feeds)."""
+OVER = frozenset({"end", "aborted"})
+"""Phases of a game that is over."""
+SILENCE_SECONDS = 3.0 * HEARTBEAT_SECONDS
+"""A connection that brings neither event nor heartbeat for so long is dead."""
+MESSAGE_BYTES = 4 * 1024 * 1024
+"""What one message may hold before the connection is given up: a server that never ends a line must not fill memory."""
+
+Message = dict[str, Any]
+
+
+class SseReader:
+    """Reads the text/event-stream format from chunks cut anywhere; gives the data of each complete message."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Take a chunk and give the data of the messages it completes; comments and other fields are skipped."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) + sum(map(len, self._data)) > MESSAGE_BYTES:
+            raise UnexpectedAnswer(f"a message of the stream is larger than {MESSAGE_BYTES} bytes")
+        return [message for line in lines if (message := self._line(line.removesuffix(b"\r"))) is not None]
+
+    def _line(self, line: bytes) -> bytes | None:
+        if line:
+            field, _, value = line.partition(b":")
+            if field == b"data":
+                self._data.append(value.removeprefix(b" "))
+            return None
+        message, self._data = b"\n".join(self._data), []
+        return message or None
+
+
+class Feed:
+    """Where a reader of a game's stream stands, over any number of connections.
+
+    Each version is given once and in order; a repeat is dropped, and a hole ends the connection, so that the next one
+    starts where this one stopped.
+    """
+
+    def __init__(self, game_id: str, after: int, retry: Retry, clock: Callable[[], float] = time.monotonic) -> None:
+        self.game_id = game_id
+        self.version = after
+        self.closed = False
+        self._retry = retry
+        self._clock = clock
+        self._failures = 0
+        self._failing_since = clock()
+        self._opened_at = clock()
+        self._heard = False
+        self._reader = SseReader()
+
+    def request(self) -> tuple[Request[None], dict[str, str]]:
+        """Give the request of the next connection and its headers."""
+        self._reader = SseReader()
+        self._opened_at = self._clock()
+        self._heard = False
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if self.version:
+            headers["Last-Event-ID"] = str(self.version)
+        return stream(self.game_id, after=self.version), headers
+
+    def take(self, chunk: bytes) -> list[Message]:
+        """Give the new events in a chunk; raises ConnectionError at a hole."""
+        self._heard = True
+        return [event for data in self._reader.feed(chunk) if (event := self._new(data)) is not None]
+
+    def _new(self, data: bytes) -> Message | None:
+        try:
+            event = msgspec.json.decode(data, type=Message)
+        except msgspec.MsgspecError as error:
+            raise UnexpectedAnswer(f"stream of {self.game_id}: {data[:200]!r}: {error}") from error
+        version = event.get("version")
+        if not isinstance(version, int) or self.closed or version <= self.version:
+            return None
+        if version != self.version + 1:
+            raise ConnectionError(f"event {self.version + 1} is missing before {version}")
+        self.version = version
+        self.closed = event.get("type") in CLOSING
+        self._failures = 0
+        return event
+
+    def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> float:
+        """Give the pause after an answer that is no stream; raises Refused for what a repeat cannot mend."""
+        if status != HTTPStatus.TOO_MANY_REQUESTS and status not in UNAVAILABLE:
+            raise_for(status, body, f"stream of {self.game_id}")
+        return self.lost(Unavailable(f"stream of {self.game_id}: {status}"), retry_after(headers))
+
+    def lost(self, cause: Exception | None, at_least: float = 0.0) -> float:
+        """Give the pause before the next connection; raises Unavailable when connections bring nothing any more."""
+        now = self._clock()
+        lived = self._heard and now - self._opened_at >= HEARTBEAT_SECONDS
+        if lived or self._failures == 0:
+            self._failures, self._failing_since = 0, now
+        self._failures += 1
+        pause = self._retry.pause(self._failures, at_least)
+        late = now - self._failing_since + pause > self._retry.seconds
+        if self._failures >= self._retry.attempts or late:
+            raise Unavailable(
+                f"the stream of {self.game_id} broke off after event {self.version}: {cause!r}"
+            ) from cause
+        return pause
+
+    def ended(self, state: State) -> bool:
+        """Say whether nothing can come after what was read: a stream opened at its very end closes without a word."""
+        self.closed = self.closed or (state.get("phase") in OVER and state.get("version", 0) <= self.version)
+        return self.closed

@@ -1,0 +1,240 @@
+"""The loop of a bot: turn, decide, act, until the game ends.
+
+It says what to do next and does nothing itself, so that the sync and the async client share it.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from playmolt_schemas import api
+from playmolt_schemas.api import ActionOffer, GameType
+from playmolt_schemas.codes import Code, Problem, problem
+
+from playmolt import calls
+from playmolt.calls import Request, State
+from playmolt.errors import BotFailed, Refused, Stalled
+from playmolt.feed import OVER
+
+T = TypeVar("T")
+Action = Mapping[str, Any]
+
+TRIES = 3
+"""Refused actions in a row after which a bot is given up."""
+PATIENCE_SECONDS = 3600.0
+"""How long a game may stand still, unless the caller says otherwise."""
+TURN_WAIT_SECONDS = 8
+"""The longest wait for a turn; between two such waits the loop looks whether the game is over."""
+_SETTLED = frozenset({Code.ALREADY_SUBMITTED.wire, Code.GAME_OVER.wire, Code.NOT_STARTED.wire})
+_BOT_FAULTS = frozenset(
+    code.wire
+    for code in (
+        Code.INVALID_ACTION,
+        Code.INVALID_REQUEST,
+        Code.WRONG_ACTION,
+        Code.WRONG_PHASE,
+        Code.SWITCH_UNAVAILABLE,
+        Code.BODY_TOO_LARGE,
+    )
+)
+_SETTLING_SECONDS = 0.2
+
+
+class Turn(api.Turn, frozen=True):
+    """What a bot is asked: the game's state and what may be sent now.
+
+    `refused` is why its last action was refused; None on the first try.
+    """
+
+    refused: Problem | None = None
+
+
+class BotObject(Protocol):
+    """A bot as an object: `act` gets the state and the offers and gives the action (or an awaitable of it)."""
+
+    def act(self, state: State, actions: Sequence[ActionOffer], /) -> Action | Awaitable[Action]:
+        """Decide."""
+        ...
+
+
+Bot = Callable[[Turn], Action | Awaitable[Action]] | BotObject
+"""A bot: a callable from Turn to the action, or an object with `act(state, actions)`."""
+
+
+class GameResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a game ended. `points` are the platform points of this agent's seat, 0 when the game was aborted.
+
+    `turns` counts the accepted actions, `refusals` those that the game refused.
+    """
+
+    game_id: str
+    gameType: str  # noqa: N815 -- the wire's spelling
+    agent_id: str
+    name: str
+    phase: str
+    points: int
+    turns: int
+    refusals: int
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the bot; the answer is its action."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait so many seconds."""
+
+    seconds: float
+
+
+Step = Request[Any] | Ask | Pause
+Steps = Generator[Step, Any, T]
+
+
+def decide(bot: Bot, turn: Turn) -> Action | Awaitable[Action]:
+    """Ask a bot of either kind."""
+    act = getattr(bot, "act", None)
+    if act is not None:
+        answer: Action | Awaitable[Action] = act(turn.state, turn.actions)
+        return answer
+    if not callable(bot):
+        raise TypeError(f"{bot!r} is no bot: give a callable that takes a turn, or an object with act(state, actions)")
+    return bot(turn)
+
+
+def _ask(request: Request[T]) -> Steps[T]:
+    answer: T = yield request
+    return answer
+
+
+def playing(
+    game: GameType,
+    *,
+    registered: bool,
+    name: str,
+    game_id: str | None,
+    patience: float,
+    tries: int = TRIES,
+    clock: Callable[[], float] = time.monotonic,
+) -> Steps[GameResult]:
+    """Play one game to its end; raises BotFailed, Stalled, and what the requests raise.
+
+    Registers as `name` unless there is a key, takes a seat unless `game_id` names one.
+    """
+    if not registered:
+        yield from _ask(calls.register(name))
+    if game_id is None:
+        game_id = (yield from _ask(calls.join(game))).game_id
+    return (yield from Seat(game_id, patience, tries, clock).play())
+
+
+class Seat:
+    """One agent's part in one game."""
+
+    def __init__(self, game_id: str, patience: float, tries: int, clock: Callable[[], float]) -> None:
+        self._game_id = game_id
+        self._patience = patience
+        self._tries = tries
+        self._clock = clock
+        self._acted_at = 0
+        """Version after the last accepted action: an older state is a replica's yesterday, not a turn."""
+        self._version = 0
+        self._moved = clock()
+        self._hold = 1
+        self._turns = 0
+        self._refusals = 0
+        self._in_a_row = 0
+        self._refused: Problem | None = None
+
+    def play(self) -> Steps[GameResult]:
+        """Take turns until the game is over."""
+        while True:
+            turn = yield from _ask(calls.turn(wait=self._hold))
+            if turn is None or turn.game_id != self._game_id or turn.state["version"] < self._acted_at:
+                state = yield from _ask(calls.state(self._game_id))
+                if state["phase"] in OVER:
+                    return self._result(state)
+                self._watch(state["version"])
+                if turn is None:
+                    continue
+                turn = _own_turn(self._game_id, state) if state["version"] >= self._acted_at else None
+                if turn is None:
+                    # The agent's other game waits for its other loop and would be answered again at once.
+                    yield from _ask(calls.state(self._game_id, after=state["version"], wait=self._hold))
+                    continue
+            self._watch(turn.state["version"])
+            yield from self._move(turn)
+
+    def _move(self, turn: api.Turn) -> Steps[None]:
+        offered = Turn(turn.game_id, turn.gameType, turn.state, turn.actions, self._refused)
+        action: Any = yield Ask(offered)
+        if not isinstance(action, Mapping):
+            self._fault(_no_action(action))
+            return
+        try:
+            accepted = yield from _ask(calls.act(self._game_id, action))
+        except Refused as refusal:
+            if refusal.code in _BOT_FAULTS:
+                self._fault(refusal.problem)
+            elif refusal.code in _SETTLED:
+                yield Pause(_SETTLING_SECONDS)
+            else:
+                raise
+        else:
+            self._turns += accepted.status == "accepted"
+            self._acted_at = accepted.version
+            self._in_a_row, self._refused = 0, None
+            self._hold = 0 if accepted.phase in OVER else 1
+
+    def _fault(self, refusal: Problem) -> None:
+        self._refused = refusal
+        self._refusals += 1
+        self._in_a_row += 1
+        if self._in_a_row >= self._tries:
+            raise BotFailed(refusal, self._in_a_row)
+
+    def _watch(self, version: int) -> None:
+        now = self._clock()
+        if version > self._version:
+            self._version, self._moved, self._hold = version, now, 1
+            return
+        self._hold = min(max(1, self._hold * 2), TURN_WAIT_SECONDS)
+        if now - self._moved > self._patience:
+            raise Stalled(self._game_id, self._version, self._patience)
+
+    def _result(self, state: State) -> GameResult:
+        me = state.get("self") or {}
+        rows = state.get("results") or ()
+        return GameResult(
+            game_id=self._game_id,
+            gameType=state["gameType"],
+            agent_id=me.get("id", ""),
+            name=me.get("name", ""),
+            phase=state["phase"],
+            points=next((row["points"] for row in rows if row["agent_id"] == me.get("id")), 0),
+            turns=self._turns,
+            refusals=self._refusals,
+            state=state,
+        )
+
+
+def _own_turn(game_id: str, state: State) -> api.Turn | None:
+    """Make the turn of this game from its state: the agent's other game came first in the server's answer."""
+    kinds = state.get("allowed_actions") or ()
+    if not kinds:
+        return None
+    return api.Turn(game_id, state["gameType"], state, [ActionOffer(kind, {}) for kind in kinds])
+
+
+def _no_action(action: object) -> Problem:
+    return problem(
+        Code.INVALID_ACTION,
+        f"the bot gave {action!r}; an action is a dict with a `type`, as the offered schemas say",
+    )
