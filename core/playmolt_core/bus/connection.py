@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-import nats
+import nats.errors
 from nats.aio.client import Client
 
 from playmolt_core.bus.port import BusUnavailable
@@ -23,9 +23,12 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
     prefix of its own, so that nobody can listen to another's replies.
     """
 
+    client = Client()
+
     async def lost() -> None:
-        _log.warning("nats_lost")
-        on_change()
+        if not client.is_closed:
+            _log.warning("nats_lost")
+            on_change()
 
     async def back() -> None:
         _log.info("nats_back")
@@ -37,14 +40,14 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
     user = settings.nats_user
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            return await nats.connect(
+            await client.connect(
                 [url.strip() for url in settings.nats_url.split(",")],
                 name=name,
                 user=user or None,
                 password=settings.nats_password or None,
                 inbox_prefix=f"_INBOX.{user or name}".encode(),
                 connect_timeout=2,
-                reconnect_time_wait=0.25,
+                reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds of a sleep: the annotation is too narrow
                 max_reconnect_attempts=-1,
                 ping_interval=5,
                 max_outstanding_pings=2,
@@ -54,6 +57,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
                 reconnected_cb=back,
                 error_cb=failed,
             )
+            return client
     except (TimeoutError, OSError, nats.errors.Error) as error:
         where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
         raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {error!r}") from error

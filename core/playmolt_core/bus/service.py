@@ -8,7 +8,7 @@ from contextlib import suppress
 import nats.errors
 from nats import micro
 from nats.aio.client import Client
-from nats.micro.request import Request
+from nats.micro.request import Handler, Request
 from nats.micro.service import Service
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
@@ -114,7 +114,7 @@ async def serve_engine(
     metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas)}
     service = await micro.add_service(connection, name=f"{game}-engine", version=_VERSION, metadata=metadata)
 
-    def handler(take: Receive) -> micro.Handler:
+    def handler(take: Receive) -> Handler:
         async def handle(request: Request) -> None:
             message = request._msg  # noqa: SLF001 -- Request hides the reply subject, by which answers are packed
             respond = replies.to(message.reply)

@@ -129,8 +129,7 @@ class Commands:
             body = Ended(entry.stream, phase, change.head.version)
         else:
             receipt = change.records[0].hash if change.records else None
-            status = "accepted" if change.records else "pass"
-            body = ActionAccepted(status=status, version=change.head.version, phase=phase, hash=receipt)
+            body = ActionAccepted("accepted" if change.records else "pass", change.head.version, phase, receipt)
         remember = entry.stream if change.records or work.call.fingerprint else ""
         return Plan((change,), 200, _encode(body), remember)
 

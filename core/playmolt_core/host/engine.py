@@ -10,7 +10,7 @@ from playmolt_schemas.envelopes import WRITES, Call
 
 from playmolt_core import health, telemetry
 from playmolt_core.bus.engine_bus import EngineBus, Respond
-from playmolt_core.db.pool import open_log
+from playmolt_core.db.pool import open_pool
 from playmolt_core.decider import Decider
 from playmolt_core.host.deadlines import Deadlines
 from playmolt_core.host.freshness import Freshness
@@ -19,6 +19,7 @@ from playmolt_core.host.reads import Reads
 from playmolt_core.host.work import Work
 from playmolt_core.host.writes import Writes
 from playmolt_core.log.port import EventLog
+from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import Settings, from_environment
 
 _log = telemetry.log("engine")
@@ -78,26 +79,27 @@ async def _serve(decider: Decider[Any], settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
-    async with open_log(settings) as event_log:
-        bus = EngineBus(settings, decider.game)
-        await bus.open()
-        engine = Engine(decider, event_log, settings, bus.poke)
-        engine.start()
+    pool = await open_pool(settings.database_url, role=settings.database_role)
+    event_log = PostgresLog(pool)
+    bus = EngineBus(settings, decider.game)
+    await bus.open()
+    engine = Engine(decider, event_log, settings, bus.poke)
+    engine.start()
 
-        async def ready() -> Mapping[str, bool]:
-            await event_log.position()
-            return {"nats": bus.connected(), "postgres": True}
+    async def ready() -> Mapping[str, bool]:
+        return {"nats": bus.connected(), "postgres": await pool.answers()}
 
-        server = await health.serve(settings.health_port, ready, engine.metrics, settings.host)
-        schemas = sorted(kind for kind, _ in decider.events)
-        await bus.serve(schemas, receive=engine.receive, receive_public=engine.receive_public)
-        _log.info("serving", game=decider.game, health_port=server.port)
-        await stopping.wait()
-        _log.info("draining", under_way=engine.writes.under_way)
-        await bus.withdraw()
-        await engine.stop()
-        await bus.close()
-        await server.close()
+    server = await health.serve(settings.health_port, ready, engine.metrics, settings.host)
+    schemas = sorted(kind for kind, _ in decider.events)
+    await bus.serve(schemas, receive=engine.receive, receive_public=engine.receive_public)
+    _log.info("serving", game=decider.game, health_port=server.port)
+    await stopping.wait()
+    _log.info("draining", under_way=engine.writes.under_way)
+    await bus.withdraw()
+    await engine.stop()
+    await bus.close()
+    await server.close()
+    await pool.close()
 
 
 def run(decider: Decider[Any]) -> None:

@@ -77,8 +77,8 @@ class Writes:
     async def drain(self, seconds: float) -> None:
         """Wait until everything taken is answered, at most `seconds`."""
         end = time.monotonic() + seconds
-        while self._under_way and time.monotonic() < end:
-            await asyncio.sleep(0.01)  # noqa: ASYNC110 -- once in a process's life; an event would be set per answer
+        while self._under_way and time.monotonic() < end:  # noqa: ASYNC110 -- once in a life; an event is set per answer
+            await asyncio.sleep(0.01)
 
     def _answer(self, work: Work, status: int, body: bytes) -> None:
         self._under_way -= 1
