@@ -133,7 +133,7 @@ class Supervisor:
 
         kept = Kept(
             Program(
-                server.name, _SERVER_RANK[server.name], server.spawn, ready, server.log, stop_signal=server.stop_signal
+                server.name, _SERVER_RANK[server.name], server.launch, ready, server.log, stop_signal=server.stop_signal
             )
         )
         kept.log.rotate()

@@ -1,6 +1,7 @@
 """NATS with JetStream as a child process, and what each service may say on it."""
 
 import json
+import secrets
 import signal
 import socket
 import subprocess
@@ -51,14 +52,14 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
     if user == "gateway":
         return (
             [
-                _all(subjects.action("*", "*")), _DISCOVERY, subjects.KEYS_REVOKED, subjects.PROJECTED, _LAG,
+                _all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, _LAG,
                 *_direct_get(subjects.SPECTATE_STREAM),
             ],
             [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*")), subjects.KEYS_REVOKED],
         )  # fmt: skip
     if user == "spectator":
         return (
-            [_all(subjects.public("*", "*")), _DISCOVERY, *_direct_get(subjects.SPECTATE_STREAM)],
+            [_all(subjects.public("*", "*")), *_direct_get(subjects.SPECTATE_STREAM)],
             [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*"))],
         )
     if user == "relay":
@@ -92,7 +93,7 @@ def _user(name: str, password: str) -> dict[str, Any]:
         "user": name,
         "password": password,
         "permissions": {
-            "publish": {"allow": publish},
+            "publish": {"allow": [*publish, _DISCOVERY]},
             "subscribe": {"allow": [*subscribe, inbox(name), _DISCOVERY]},
             # Discovery and the relay's answers: one message to whoever asked, on an inbox it could not name otherwise.
             "allow_responses": {"max": 1, "expires": "10s"},
@@ -111,6 +112,7 @@ class Nats(Server):
     def __init__(self, folder: Path | str, port: int = 0, passwords: Mapping[str, str] | None = None) -> None:
         super().__init__(folder, port)
         self._passwords = passwords
+        self._server_name = f"playmolt-{secrets.token_hex(8)}"
 
     @property
     def url(self) -> str:
@@ -120,7 +122,7 @@ class Nats(Server):
     def configuration(self) -> str:
         """Render the server's configuration."""
         return _Conf(_TEMPLATE.read_text()).substitute(
-            server_name=json.dumps("playmolt"),
+            server_name=json.dumps(self._server_name),
             port=self.port,
             store=json.dumps(str(self.folder / "jetstream")),
             authorization=_authorization(self._passwords),
@@ -141,7 +143,11 @@ class Nats(Server):
                 greeting = lines.readline(65_536)
         except OSError:
             return False
-        return greeting.startswith(b"INFO ") and json.loads(greeting[5:]).get("jetstream") is True
+        if not greeting.startswith(b"INFO "):
+            return False
+        told = json.loads(greeting[5:])
+        # Another server may hold the port.
+        return told.get("jetstream") is True and told.get("server_name") == self._server_name
 
 
 def _authorization(passwords: Mapping[str, str] | None) -> str:

@@ -4,8 +4,6 @@ import os
 import pwd
 import secrets
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -77,14 +75,14 @@ class Postgres(Server):
         )
 
     def answers(self) -> bool:
-        """Say whether sessions are taken: asks for a session, since the port is open before recovery is over."""
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as wire:
-                body = struct.pack(">I", 196608) + b"user\0postgres\0database\0postgres\0\0"
-                wire.sendall(struct.pack(">I", len(body) + 4) + body)
-                return wire.recv(1) == b"R"
-        except OSError:
+        """Say whether sessions are taken, which the server writes into its pid file once recovery is over."""
+        if self.process is None or not self.alive():
             return False
+        try:
+            lines = (self.cluster / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return False
+        return lines[0] == str(self.process.pid) and lines[-1].strip() == "ready"
 
     def _prepare_folder(self) -> None:
         user = self._ids[0]

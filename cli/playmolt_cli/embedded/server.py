@@ -63,16 +63,17 @@ class Server(ABC):
 
     @abstractmethod
     def answers(self) -> bool:
-        """Say whether the server takes clients now; waits a second at most."""
+        """Say whether this very process takes clients now; waits a second at most."""
 
     def alive(self) -> bool:
         """Say whether the process runs."""
         return self.process is not None and self.process.poll() is None
 
-    def launch(self) -> None:
+    def launch(self) -> subprocess.Popen[bytes]:
         """Start the process on its port (a free one the first time) and return at once."""
         self.port = self.port or free_port()
         self.process = self.spawn()
+        return self.process
 
     def start(self, seconds: float = START_SECONDS) -> Self:
         """Start and wait until it answers. Raises ServerError after `seconds`.
@@ -84,11 +85,13 @@ class Server(ABC):
             return self
         until = time.monotonic() + seconds
         self.launch()
+        trouble = ""
         while not self.answers():
             if time.monotonic() > until:
                 self.kill()
-                raise ServerError(self.trouble(f"does not answer after {seconds:.0f} s"))
+                raise ServerError(trouble or self.trouble(f"does not answer after {seconds:.0f} s"))
             if not self.alive():
+                trouble = self.trouble("does not stay up")
                 time.sleep(0.2)
                 self._leave_taken_port()
                 self.launch()

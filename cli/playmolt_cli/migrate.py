@@ -1,0 +1,39 @@
+"""`playmolt migrate`: bring a database to the present schema."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+from playmolt_core.db.migrate import MigrationRefused, Phase
+from playmolt_core.db.migrate import migrate as apply
+
+from playmolt_cli.database import database
+from playmolt_cli.failures import Failure
+from playmolt_cli.options import data_option, json_option
+
+
+@click.command()
+@click.option(
+    "--phase",
+    type=click.Choice(["pre", "post", "all"]),
+    default="all",
+    show_default=True,
+    help="`pre` before the new code runs, `post` once no old code does.",
+)
+@data_option
+@json_option
+def migrate(phase: Phase, data: Path | None, as_json: bool) -> None:
+    """Apply the migrations that are missing. `up` does it by itself.
+
+    Example: DATABASE_URL=postgresql://… playmolt migrate --phase pre
+    """
+    with database(data) as url:
+        try:
+            applied = asyncio.run(apply(url, phase))
+        except MigrationRefused as error:
+            raise Failure(str(error)) from error
+    if as_json:
+        click.echo(json.dumps({"applied": applied}))
+    else:
+        click.echo("\n".join(f"applied {name}" for name in applied) or "up to date")

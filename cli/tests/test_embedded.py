@@ -1,0 +1,107 @@
+"""The embedded servers: real, durable, on the same port after a restart, and never alive without their parent."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from playmolt_cli.embedded import Nats, Postgres, ServerError, free_port
+
+PARENT = """
+import sys, time
+from playmolt_cli.embedded import Nats, Postgres
+servers = [Postgres(sys.argv[1] + "/postgres").start(), Nats(sys.argv[1] + "/nats").start()]
+print(*(server.process.pid for server in servers), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _ask(server: Postgres, statement: str) -> object:
+    connection = await asyncpg.connect(server.url, timeout=10)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
+
+
+async def test_committed_data_survives_kill_and_restart_on_the_same_port(folder: Path) -> None:
+    with Postgres(folder / "postgres") as server:
+        url = server.url
+        await _ask(server, "CREATE TABLE kept AS SELECT 42 AS answer")
+        server.kill()
+        assert not server.alive()
+        server.start()
+        assert (server.url, await _ask(server, "SELECT answer FROM kept")) == (url, 42)
+        server.restart()
+        assert (server.url, await _ask(server, "SELECT answer FROM kept")) == (url, 42)
+        assert [await _ask(server, f"SHOW {name}") for name in ("fsync", "synchronous_commit")] == ["on", "on"]
+
+
+async def test_the_database_wants_a_password(folder: Path) -> None:
+    with Postgres(folder / "postgres") as server:
+        with pytest.raises(asyncpg.InvalidPasswordError):
+            await asyncpg.connect(f"postgresql://postgres:guess@127.0.0.1:{server.port}/postgres", timeout=10)
+        assert server.folder.joinpath("password").stat().st_mode & 0o077 == 0
+
+
+def test_a_second_server_waits_for_the_first_to_go_down(folder: Path) -> None:
+    first = Postgres(folder / "postgres").start()
+    assert first.process is not None
+    first.process.send_signal(signal.SIGTERM)  # waits for sessions; ends soon, but not at once
+    with Postgres(folder / "postgres") as second:
+        assert second.alive()
+    first.stop()
+
+
+def test_a_pid_file_that_names_another_program_is_stale(folder: Path) -> None:
+    with Postgres(folder / "postgres") as server:
+        server.kill()
+        pid_file = server.cluster / "postmaster.pid"
+        lines = pid_file.read_text().splitlines()
+        pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
+        server.start(10)
+        assert server.answers()
+
+
+def test_a_taken_port_is_told(folder: Path) -> None:
+    with Nats(folder / "one") as first, pytest.raises(ServerError, match="address already in use"):
+        Nats(folder / "two", port=first.port).start(2)
+
+
+def test_nats_keeps_its_port(folder: Path) -> None:
+    with Nats(folder / "nats", port=free_port()) as server:
+        port = server.port
+        server.kill()
+        assert not server.answers()
+        server.start()
+        assert server.port == port
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
+def test_nothing_survives_a_killed_parent(folder: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, folder], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    with parent.stdout:
+        pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    parent.kill()
+    parent.wait(10)
+    until = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < until
+        time.sleep(0.02)

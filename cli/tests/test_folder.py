@@ -1,0 +1,45 @@
+"""The data folder has one user at a time and keeps its secrets."""
+
+from pathlib import Path
+
+import pytest
+from playmolt_cli.folder import Folder, FolderInUseError, Run
+
+RUN = Run(
+    pid=1, ready=True, gateway="http://127.0.0.1:1", spectator="http://127.0.0.1:2", database_url="postgresql://x",
+    nats_url="nats://x", nats_user="admin", nats_password="p", operator_key="k", processes={"nats": 3}, health={},
+)  # fmt: skip
+
+
+def test_a_folder_has_one_user_at_a_time(tmp_path: Path) -> None:
+    first, second = Folder(tmp_path / "data"), Folder(tmp_path / "data")
+    first.lock()
+    assert second.locked()
+    with pytest.raises(FolderInUseError, match="--data"):
+        second.lock()
+    first.unlock()
+    assert not second.locked()
+    second.lock()
+    second.unlock()
+
+
+def test_what_a_killed_run_left_behind_is_no_run(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.lock()
+    folder.write_run(RUN)
+    assert Folder(tmp_path).run() == RUN
+    folder.unlock()
+    assert Folder(tmp_path).run() is None
+
+
+def test_secrets_are_made_once_and_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    key, passwords = folder.operator_key(), folder.passwords(["gateway", "relay"])
+    folder.write_run(RUN)
+    again = Folder(tmp_path)
+    assert again.operator_key() == key
+    assert len(key) > 40
+    assert again.passwords(["gateway", "relay", "admin"]).items() >= passwords.items()
+    files = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert {path.name for path in files} >= {"operator-key", "nats-users.json", "run.json"}
+    assert [path.name for path in files if path.stat().st_mode & 0o077 and path.name != "lock"] == []
