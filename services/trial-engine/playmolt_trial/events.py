@@ -1,4 +1,4 @@
-"""What the log of a trial holds. Names and fields are the storage format for ever: change one, and add a version."""
+"""What the log of a trial holds. Names and fields are stored for ever: change one, and add a version."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final

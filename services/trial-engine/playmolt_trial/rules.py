@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 from playmolt_core import draws
@@ -80,11 +80,11 @@ _SHAPES: Final = ActionShapes(ACTIONS)
 class Trial:
     """The decider of the mock trial; draws its cases from the shipped content unless it is given other."""
 
-    game: ClassVar[str] = "trial"
-    rules_version: ClassVar[int] = 1
-    needed: ClassVar[int] = len(ROLES)
-    events: ClassVar[Mapping[tuple[str, int], type[Event]]] = EVENTS
-    actions: ClassVar[Mapping[str, type[Action]]] = ACTIONS
+    game: str = "trial"
+    rules_version: int = 1
+    needed: int = len(ROLES)
+    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+    actions: Mapping[str, type[Action]] = ACTIONS
 
     def __init__(self, cases: content.Content | None = None) -> None:
         self._content = cases or content.shipped()

@@ -1,0 +1,51 @@
+"""The questions that O/X games ask: `data/questions.json`, the source's own first."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.text import trimmed, unstorable
+
+FEWEST_QUESTIONS: Final = 50
+
+
+class ContentError(ValueError):
+    """A content file cannot be used; the message names every fault."""
+
+
+class Content(msgspec.Struct, frozen=True):
+    """The questions in file order and the digest that names this very list."""
+
+    questions: tuple[str, ...]
+    version: str
+
+
+@cache
+def shipped() -> Content:
+    """Give the questions that come with this package."""
+    return read(files("playmolt_ox").joinpath("data/questions.json").read_bytes())
+
+
+def read(source: bytes) -> Content:
+    """Read a content file; raises ContentError naming every fault."""
+    try:
+        questions = msgspec.json.decode(source, type=tuple[str, ...])
+    except msgspec.MsgspecError as error:
+        raise ContentError(f"questions.json: {error}") from None
+    faults = list(_faults(questions))
+    if faults:
+        raise ContentError("\n".join(f"questions.json: {fault}" for fault in faults))
+    return Content(questions, digest(questions)[:16])
+
+
+def _faults(questions: tuple[str, ...]) -> Iterator[str]:
+    if len(questions) < FEWEST_QUESTIONS:
+        yield f"{len(questions)} questions; at least {FEWEST_QUESTIONS} are needed"
+    yield from (f"{text!r} stands twice" for text, times in Counter(questions).items() if times > 1)
+    for place, text in enumerate(questions):
+        if not text or text != trimmed(text) or unstorable(text):
+            yield f"entry {place} is empty, not trimmed or not storable"

@@ -1,0 +1,143 @@
+"""What the log of an O/X game holds. Names and fields are stored for ever: change one, and add a version."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final
+
+import msgspec
+from msgspec import Meta
+from playmolt_core.decider import Event
+from playmolt_schemas.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreLine
+
+LONGEST_DEADLINE_SECONDS: Final = 366 * 24 * 3600
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an operator can set for an O/X game."""
+
+    phase_deadline_seconds: Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] = 0
+
+
+class GameCreated(Event, frozen=True, kw_only=True):
+    """Event 1: all that the draws and the rules of this game follow from."""
+
+    type: ClassVar[str] = "game_created"
+    needed: int
+    seed: str
+    rules_version: int
+    content_version: str
+    config: Config
+
+
+class AgentJoined(Event, frozen=True, kw_only=True):
+    """A seat is taken."""
+
+    type: ClassVar[str] = "agent_joined"
+    agent_id: str
+    name: str
+
+
+class AgentLeft(Event, frozen=True, kw_only=True):
+    """A seat is free again."""
+
+    type: ClassVar[str] = "agent_left"
+    agent_id: str
+    name: str
+
+
+class GameStarted(Event, frozen=True, kw_only=True):
+    """All that is drawn for the game. `questions` stand here in full: new content changes no running game."""
+
+    type: ClassVar[str] = "game_started"
+    participants: tuple[Player, ...]
+    offset: int
+    lots: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+class QuestionOpened(Event, frozen=True, kw_only=True):
+    """A round begins, and with it the phase first_choice."""
+
+    type: ClassVar[str] = "question_open"
+    round: int
+    question: str
+
+
+class FirstChoiceSubmitted(Event, frozen=True, kw_only=True):
+    """A first choice is in, or was drawn because the deadline passed."""
+
+    type: ClassVar[str] = "first_choice_submitted"
+    agent_id: str
+    name: str
+    round: int
+    choice: Choice
+    comment: str
+    forfeit: bool = False
+
+
+class Revealed(Event, frozen=True, kw_only=True):
+    """The first choices become public, and the phase switch begins."""
+
+    type: ClassVar[str] = "reveal"
+    round: int
+    choices: tuple[PublicChoice, ...]
+    distribution: Distribution
+
+
+class SwitchSubmitted(Event, frozen=True, kw_only=True):
+    """A switch decision is in; one that missed the deadline keeps."""
+
+    type: ClassVar[str] = "switch_submitted"
+    agent_id: str
+    name: str
+    round: int
+    switched: bool
+    comment: str
+    forfeit: bool = False
+
+
+class RoundCounted(Event, frozen=True, kw_only=True):
+    """The final choices are counted and the minority has its points."""
+
+    type: ClassVar[str] = "round_result"
+    round: int
+    final_distribution: Distribution
+    minority: Choice | None
+    points_awarded: int
+    winners: tuple[str, ...]
+    scoreboard: tuple[ScoreLine, ...]
+
+
+class GameEnded(Event, frozen=True, kw_only=True):
+    """The last round is counted; ranks and points are final."""
+
+    type: ClassVar[str] = "game_end"
+    closes: ClassVar[bool] = True
+    winner_id: str
+    final_scoreboard: tuple[ScoreLine, ...]
+    results: tuple[OxResult, ...]
+
+
+class GameAborted(Event, frozen=True, kw_only=True):
+    """The operator ended the game."""
+
+    type: ClassVar[str] = "game_aborted"
+    closes: ClassVar[bool] = True
+    reason: str
+
+
+EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
+    (event.type, event.schema_version): event
+    for event in (
+        GameCreated,
+        AgentJoined,
+        AgentLeft,
+        GameStarted,
+        QuestionOpened,
+        FirstChoiceSubmitted,
+        Revealed,
+        SwitchSubmitted,
+        RoundCounted,
+        GameEnded,
+        GameAborted,
+    )
+}

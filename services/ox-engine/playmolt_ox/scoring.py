@@ -1,0 +1,85 @@
+"""Counting: what a round pays, who leads, who gets what in the end."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec.structs import replace
+from playmolt_schemas.ox import Choice, Distribution, OxResult, ScoreLine
+
+from playmolt_ox.events import GameEnded, RoundCounted
+from playmolt_ox.state import Seat, State
+
+RANK_POINTS: Final = (200, 100, 60, 40, 20)
+
+
+def distribution(choices: Iterable[Choice | None]) -> Distribution:
+    """Count how many chose what."""
+    counted = list(choices)
+    return Distribution(o=counted.count("O"), x=counted.count("X"))
+
+
+def minority_of(shares: Distribution) -> tuple[Choice | None, int]:
+    """Give the smaller side and what each of it gets: m × (m - 1) for a majority of m; nobody and 0 for 5:0."""
+    if not shares.o or not shares.x:
+        return None, 0
+    majority = max(shares.o, shares.x)
+    return ("O" if shares.o < shares.x else "X"), majority * (majority - 1)
+
+
+def count_round(state: State) -> RoundCounted:
+    """Count the final choices of a round, all of which are in."""
+    final = {seat.id: state.final_choice(seat.id) for seat in state.seats}
+    shares = distribution(final.values())
+    minority, points = minority_of(shares)
+    winners = tuple(seat.id for seat in state.seats if final[seat.id] == minority)
+    paid = [
+        replace(seat, points=seat.points + points, monopolies=seat.monopolies + (len(winners) == 1))
+        if seat.id in winners
+        else seat
+        for seat in state.seats
+    ]
+    return RoundCounted(
+        round=state.round,
+        final_distribution=shares,
+        minority=minority,
+        points_awarded=points,
+        winners=winners,
+        scoreboard=scoreboard(paid),
+    )
+
+
+def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreLine, ...]:
+    """Rank the seats of a running game. Equals stand by name: an order by lots would tell the seed."""
+    ranked = sorted(seats, key=lambda seat: (-seat.points, -seat.monopolies, seat.name, seat.id))
+    return tuple(_line(seat) for seat in ranked)
+
+
+def final_result(state: State) -> GameEnded:
+    """Rank the seats of a finished game: points, then monopolies, then lots."""
+    lot = {agent: place for place, agent in enumerate(state.lots)}
+    ranked = sorted(state.seats, key=lambda seat: (-seat.points, -seat.monopolies, lot[seat.id]))
+    return GameEnded(
+        winner_id=ranked[0].id,
+        final_scoreboard=tuple(_line(seat) for seat in ranked),
+        results=tuple(
+            OxResult(
+                agent_id=seat.id,
+                name=seat.name,
+                rank=rank,
+                points=points,
+                game_points=seat.points,
+                monopolies=seat.monopolies,
+            )
+            for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
+        ),
+    )
+
+
+def _line(seat: Seat) -> ScoreLine:
+    return ScoreLine(
+        id=seat.id,
+        name=seat.name,
+        points=seat.points,
+        monopolies=seat.monopolies,
+        switch_available=not seat.switch_used,
+    )

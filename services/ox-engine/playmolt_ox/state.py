@@ -1,0 +1,237 @@
+"""An O/X game as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_core.decider import Event
+from playmolt_schemas.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
+
+from playmolt_ox.events import (
+    AgentJoined,
+    AgentLeft,
+    FirstChoiceSubmitted,
+    GameAborted,
+    GameCreated,
+    GameEnded,
+    GameStarted,
+    QuestionOpened,
+    Revealed,
+    RoundCounted,
+    SwitchSubmitted,
+)
+
+PLAYING: Final[frozenset[Phase]] = frozenset(("first_choice", "switch"))
+"""The phases that wait for a submission of every seat."""
+
+
+class Seat(msgspec.Struct, frozen=True):
+    """A seat and what it has gathered; `monopolies` counts the rounds won alone."""
+
+    id: str
+    name: str
+    points: int = 0
+    monopolies: int = 0
+    switch_used: bool = False
+
+
+class Pick(msgspec.Struct, frozen=True):
+    """A first choice: secret until the reveal."""
+
+    choice: Choice
+    comment: str
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A switch decision: public at once."""
+
+    switched: bool
+    comment: str
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """An O/X game. `picks` and `moves` are those of the present round, in the order they came."""
+
+    game_id: str
+    version: int = 0
+    phase: Phase = "waiting"
+    round: int = 0
+    seats: tuple[Seat, ...] = ()
+    seed: str = ""
+    phase_deadline_seconds: int = 0
+    entered_version: int = 0
+    entered_at: datetime | None = None
+    lots: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    question: str | None = None
+    picks: dict[str, Pick] = {}
+    reveal: tuple[RevealLine, ...] = ()
+    moves: dict[str, Move] = {}
+    history: tuple[FinishedRound, ...] = ()
+    final_scoreboard: tuple[ScoreLine, ...] | None = None
+    results: tuple[OxResult, ...] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the game has ended or was ended."""
+        return self.phase in ("end", "aborted")
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the present phase's missing submissions become forfeits; None while no deadline runs."""
+        if not self.phase_deadline_seconds or self.entered_at is None or self.phase not in PLAYING:
+            return None
+        return self.entered_at + timedelta(seconds=self.phase_deadline_seconds)
+
+    @property
+    def submissions(self) -> Mapping[str, Pick | Move]:
+        """What is in of the present phase, by agent; empty in a phase that takes nothing."""
+        if self.phase == "first_choice":
+            return self.picks
+        return self.moves if self.phase == "switch" else {}
+
+    def seat(self, agent_id: str | None) -> Seat | None:
+        """Give an agent's seat; None when it has none."""
+        for seat in self.seats:
+            if seat.id == agent_id:
+                return seat
+        return None
+
+    def final_choice(self, agent_id: str) -> Choice | None:
+        """Give an agent's choice after its switch decision of this round; None before."""
+        move = self.moves.get(agent_id)
+        if move is None:
+            return None
+        choice = self.picks[agent_id].choice
+        return flipped(choice) if move.switched else choice
+
+
+def flipped(choice: Choice) -> Choice:
+    """Give the other choice."""
+    return "X" if choice == "O" else "O"
+
+
+Changes = dict[str, Any]
+
+
+def evolve(state: State, event: Event, at: datetime) -> State:
+    """Fold one event, stored at `at`, into the state."""
+    version = state.version + 1
+    return replace(state, version=version, **_FOLDS[type(event)](state, event, at))
+
+
+def _created(_: State, event: GameCreated, __: datetime) -> Changes:
+    return {"seed": event.seed, "phase_deadline_seconds": event.config.phase_deadline_seconds}
+
+
+def _joined(state: State, event: AgentJoined, _: datetime) -> Changes:
+    return {"seats": (*state.seats, Seat(event.agent_id, event.name))}
+
+
+def _left(state: State, event: AgentLeft, _: datetime) -> Changes:
+    return {"seats": tuple(seat for seat in state.seats if seat.id != event.agent_id)}
+
+
+def _started(state: State, event: GameStarted, at: datetime) -> Changes:
+    seats = tuple(Seat(player.id, player.name) for player in event.participants)
+    return {
+        "seats": seats,
+        "lots": event.lots,
+        "questions": event.questions,
+        **_entered(state, "first_choice", 1, at),
+    }
+
+
+def _opened(state: State, event: QuestionOpened, at: datetime) -> Changes:
+    return {
+        "question": event.question,
+        "picks": {},
+        "reveal": (),
+        "moves": {},
+        **_entered(state, "first_choice", event.round, at),
+    }
+
+
+def _picked(state: State, event: FirstChoiceSubmitted, _: datetime) -> Changes:
+    return {"picks": {**state.picks, event.agent_id: Pick(event.choice, event.comment)}}
+
+
+def _revealed(state: State, event: Revealed, at: datetime) -> Changes:
+    lines = tuple(
+        RevealLine(id=shown.agent_id, name=shown.name, choice=shown.choice, comment=shown.comment)
+        for shown in event.choices
+    )
+    return {"reveal": lines, **_entered(state, "switch", event.round, at)}
+
+
+def _moved(state: State, event: SwitchSubmitted, _: datetime) -> Changes:
+    moves = {**state.moves, event.agent_id: Move(event.switched, event.comment)}
+    if not event.switched:
+        return {"moves": moves}
+    seats = tuple(replace(seat, switch_used=True) if seat.id == event.agent_id else seat for seat in state.seats)
+    return {"moves": moves, "seats": seats}
+
+
+def _counted(state: State, event: RoundCounted, _: datetime) -> Changes:
+    finished = FinishedRound(
+        round=event.round,
+        question=state.question or "",
+        distribution=event.final_distribution,
+        minority=event.minority,
+        points_awarded=event.points_awarded,
+        winners=event.winners,
+        choices=tuple(_round_choice(state, seat) for seat in state.seats),
+    )
+    alone = len(event.winners) == 1
+    seats = tuple(
+        replace(seat, points=seat.points + event.points_awarded, monopolies=seat.monopolies + alone)
+        if seat.id in event.winners
+        else seat
+        for seat in state.seats
+    )
+    return {"history": (*state.history, finished), "seats": seats}
+
+
+def _round_choice(state: State, seat: Seat) -> RoundChoice:
+    pick, move = state.picks[seat.id], state.moves[seat.id]
+    return RoundChoice(
+        id=seat.id,
+        first_choice=pick.choice,
+        final_choice=flipped(pick.choice) if move.switched else pick.choice,
+        switched=move.switched,
+        comment=pick.comment,
+        switch_comment=move.comment,
+    )
+
+
+def _ended(state: State, event: GameEnded, at: datetime) -> Changes:
+    return {
+        "final_scoreboard": event.final_scoreboard,
+        "results": event.results,
+        **_entered(state, "end", state.round, at),
+    }
+
+
+def _aborted(state: State, _: GameAborted, at: datetime) -> Changes:
+    return _entered(state, "aborted", state.round, at)
+
+
+def _entered(state: State, phase: Phase, round_: int, at: datetime) -> Changes:
+    return {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
+
+
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+    GameCreated: _created,
+    AgentJoined: _joined,
+    AgentLeft: _left,
+    GameStarted: _started,
+    QuestionOpened: _opened,
+    FirstChoiceSubmitted: _picked,
+    Revealed: _revealed,
+    SwitchSubmitted: _moved,
+    RoundCounted: _counted,
+    GameEnded: _ended,
+    GameAborted: _aborted,
+}

@@ -1,0 +1,260 @@
+"""What others may see of an O/X game: the only source of its public bytes. A field is secret until it is named here."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from playmolt_core.decider import Event, Offer, Viewer
+from playmolt_schemas.cards import Card
+from playmolt_schemas.game_messages import (
+    AgentJoinedMessage,
+    AgentLeftMessage,
+    GameAbortedMessage,
+    GameCreatedMessage,
+    PhaseSubmissions,
+    PublicMessage,
+)
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.ox import (
+    ACTIONS,
+    ROUNDS,
+    FirstChoiceSubmittedMessage,
+    OxEndMessage,
+    OxSelf,
+    OxStartedMessage,
+    OxState,
+    Player,
+    QuestionOpenMessage,
+    RevealMessage,
+    RoundResultMessage,
+    ScoreLine,
+    SwitchDecision,
+    SwitchSubmittedMessage,
+)
+
+from playmolt_ox.events import (
+    AgentJoined,
+    AgentLeft,
+    FirstChoiceSubmitted,
+    GameAborted,
+    GameCreated,
+    GameEnded,
+    GameStarted,
+    QuestionOpened,
+    Revealed,
+    RoundCounted,
+    SwitchSubmitted,
+)
+from playmolt_ox.scoring import scoreboard
+from playmolt_ox.state import PLAYING, Seat, State
+
+SEATS: Final = 5
+
+_OFFERS: Final[Mapping[str, Offer]] = {
+    kind: Offer(kind, msgspec.json.schema_components([action])[1][action.__name__]) for kind, action in ACTIONS.items()
+}
+
+
+def view(state: State, viewer: Viewer) -> OxState:
+    """Give the state as a viewer may see it; who has no seat sees what a spectator sees."""
+    own = state.seat(viewer.agent_id)
+    playing = state.phase in PLAYING
+    return OxState(
+        game_id=state.game_id,
+        version=state.version,
+        round=state.round,
+        phase=state.phase,
+        question=state.question,
+        own=UNSET if own is None else _self(state, own),
+        participants=tuple(Player(id=seat.id, name=seat.name) for seat in state.seats),
+        reveal=state.reveal,
+        decisions=_decisions(state) if state.phase == "switch" else (),
+        scoreboard=_scoreboard(state),
+        history=state.history,
+        allowed_actions=_allowed(state, own),
+        phase_submissions=PhaseSubmissions(submitted=len(state.submissions), total=len(state.seats) if playing else 0),
+        results=state.results,
+        deadline=_time(state.deadline),
+    )
+
+
+def operator_view(state: State) -> dict[str, Any]:
+    """Give the whole state for the operator's page, first choices included."""
+    return {
+        "max_agents": SEATS,
+        "max_rounds": ROUNDS,
+        "ox_state": {
+            "round": state.round,
+            "phase": state.phase,
+            "question": state.question,
+            "agents": {seat.id: _operator_seat(state, seat) for seat in state.seats},
+            "pending_actions": _pending(state),
+            "round_log": [
+                {"agent_id": agent, **action}
+                for actions in (_first_choices(state), _switches(state))
+                for agent, action in actions.items()
+            ],
+            "history": state.history,
+        },
+    }
+
+
+def card(state: State) -> Card:
+    """Give the game at a glance."""
+    return Card(phase=state.phase, round=state.round, seated=len(state.seats), needed=SEATS, over=state.over)
+
+
+def offers(state: State, agent_id: str) -> tuple[Offer, ...]:
+    """Give what the game wants of an agent now."""
+    return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
+
+
+def public(event: Event, viewer: Viewer) -> PublicMessage:
+    """Give an event's message for a viewer."""
+    if type(event) is FirstChoiceSubmitted:
+        return _picked(event, viewer)
+    return _PUBLIC[type(event)](event)
+
+
+def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
+    if seat is None or state.phase not in PLAYING or seat.id in state.submissions:
+        return ()
+    return (state.phase,)
+
+
+def _time(at: datetime | None) -> str | UnsetType:
+    return UNSET if at is None else rfc3339(at)
+
+
+def _self(state: State, seat: Seat) -> OxSelf:
+    pick = state.picks.get(seat.id)
+    return OxSelf(
+        id=seat.id,
+        name=seat.name,
+        first_choice=pick.choice if pick else None,
+        final_choice=state.final_choice(seat.id),
+        switch_available=not seat.switch_used,
+        total_points=seat.points,
+        submitted=seat.id in state.submissions,
+    )
+
+
+def _decisions(state: State) -> tuple[SwitchDecision, ...]:
+    return tuple(
+        SwitchDecision(id=agent, switched=move.switched, comment=move.comment) for agent, move in state.moves.items()
+    )
+
+
+def _scoreboard(state: State) -> tuple[ScoreLine, ...]:
+    if state.final_scoreboard is not None:
+        return state.final_scoreboard
+    return scoreboard(state.seats) if state.round else ()
+
+
+def _operator_seat(state: State, seat: Seat) -> dict[str, Any]:
+    pick = state.picks.get(seat.id)
+    return {
+        "first_choice": pick.choice if pick else None,
+        "final_choice": state.final_choice(seat.id),
+        "switch_used": seat.switch_used,
+        "switch_available": not seat.switch_used,
+        "total_points": seat.points,
+        "comment": pick.comment if pick else "",
+    }
+
+
+def _pending(state: State) -> dict[str, dict[str, Any]]:
+    if state.phase == "first_choice":
+        return _first_choices(state)
+    return _switches(state) if state.phase == "switch" else {}
+
+
+def _first_choices(state: State) -> dict[str, dict[str, Any]]:
+    return {
+        agent: {"type": "first_choice", "choice": pick.choice, "comment": pick.comment}
+        for agent, pick in state.picks.items()
+    }
+
+
+def _switches(state: State) -> dict[str, dict[str, Any]]:
+    return {
+        agent: {"type": "switch", "use_switch": move.switched, "comment": move.comment}
+        for agent, move in state.moves.items()
+    }
+
+
+def _picked(event: FirstChoiceSubmitted, viewer: Viewer) -> FirstChoiceSubmittedMessage:
+    if viewer.agent_id != event.agent_id:
+        return FirstChoiceSubmittedMessage(agent_id=event.agent_id, name=event.name, forfeit=event.forfeit)
+    return FirstChoiceSubmittedMessage(
+        agent_id=event.agent_id, name=event.name, choice=event.choice, comment=event.comment, forfeit=event.forfeit
+    )
+
+
+def _created(event: GameCreated) -> GameCreatedMessage:
+    return GameCreatedMessage(needed=event.needed)
+
+
+def _joined(event: AgentJoined) -> AgentJoinedMessage:
+    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name)
+
+
+def _left(event: AgentLeft) -> AgentLeftMessage:
+    return AgentLeftMessage(agent_id=event.agent_id, name=event.name)
+
+
+def _started(event: GameStarted) -> OxStartedMessage:
+    return OxStartedMessage(participants=event.participants)
+
+
+def _opened(event: QuestionOpened) -> QuestionOpenMessage:
+    return QuestionOpenMessage(round=event.round, question=event.question)
+
+
+def _revealed(event: Revealed) -> RevealMessage:
+    return RevealMessage(round=event.round, choices=event.choices, distribution=event.distribution)
+
+
+def _moved(event: SwitchSubmitted) -> SwitchSubmittedMessage:
+    return SwitchSubmittedMessage(
+        agent_id=event.agent_id,
+        name=event.name,
+        switched=event.switched,
+        comment=event.comment,
+        forfeit=event.forfeit,
+    )
+
+
+def _counted(event: RoundCounted) -> RoundResultMessage:
+    return RoundResultMessage(
+        round=event.round,
+        final_distribution=event.final_distribution,
+        minority=event.minority,
+        points_awarded=event.points_awarded,
+        winners=event.winners,
+        scoreboard=event.scoreboard,
+    )
+
+
+def _ended(event: GameEnded) -> OxEndMessage:
+    return OxEndMessage(winner_id=event.winner_id, final_scoreboard=event.final_scoreboard, results=event.results)
+
+
+def _aborted(event: GameAborted) -> GameAbortedMessage:
+    return GameAbortedMessage(reason=event.reason)
+
+
+_PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
+    GameCreated: _created,
+    AgentJoined: _joined,
+    AgentLeft: _left,
+    GameStarted: _started,
+    QuestionOpened: _opened,
+    Revealed: _revealed,
+    SwitchSubmitted: _moved,
+    RoundCounted: _counted,
+    GameEnded: _ended,
+    GameAborted: _aborted,
+}
