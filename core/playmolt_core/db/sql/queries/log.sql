@@ -1,0 +1,53 @@
+-- name: append
+SELECT log.append(
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25
+)
+
+-- name: head
+SELECT
+  s.version, s.hash, s.updated_at,
+  CASE WHEN $2 THEN ARRAY(SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1 ORDER BY o.command_id)
+       ELSE '{}' END
+FROM log.stream AS s WHERE s.stream = $1
+
+-- name: records
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
+FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY version
+
+-- name: outcome
+SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
+
+-- name: versions
+SELECT stream, version FROM log.stream WHERE stream = ANY ($1)
+
+-- name: public
+SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3
+
+-- name: forward
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
+FROM log.event WHERE position > $1 ORDER BY position LIMIT $2
+
+-- name: position
+SELECT position FROM log.head
+
+-- name: due
+SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3
+
+-- name: games
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version
+FROM log.stream
+WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3)
+ORDER BY created_at DESC, stream DESC LIMIT $4
+
+-- name: games_in_phase
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version
+FROM log.stream
+WHERE game = $1 AND phase = $5 AND (created_at, stream) < ($2, $3)
+ORDER BY created_at DESC, stream DESC LIMIT $4
+
+-- name: games_running
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version
+FROM log.stream
+WHERE game = $1 AND NOT over AND (created_at, stream) < ($2, $3)
+  AND ($5::text IS NULL OR phase = $5) AND ($6::timestamptz IS NULL OR updated_at <= $6)
+ORDER BY created_at DESC, stream DESC LIMIT $4

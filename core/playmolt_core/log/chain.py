@@ -1,0 +1,72 @@
+"""Sealing: giving an event its place in the hash chain of its stream."""
+
+import os
+from datetime import datetime
+
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import Metadata, Record, record_hash
+
+from playmolt_core.log.port import NewRecord
+
+SALT_BYTES = 16
+
+
+def seal(
+    stream: str,
+    version: int,
+    prev_hash: str,
+    at: datetime,
+    event_type: str,
+    schema_version: int,
+    data: bytes,
+    metadata: Metadata,
+    public: bytes | None,
+    lobby: bytes | None,
+    closes: bool,
+) -> NewRecord:
+    """Make the record of an event that follows `prev_hash` as number `version`; `data` is canonical JSON.
+
+    A fresh salt makes the hash say nothing about the event to whoever does not know it already.
+    """
+    salt = os.urandom(SALT_BYTES).hex()
+    described = canonical_json(metadata)
+    return NewRecord(
+        version=version,
+        type=event_type,
+        schema_version=schema_version,
+        data=data,
+        metadata=described,
+        at=at,
+        salt=salt,
+        prev_hash=prev_hash,
+        hash=record_hash(
+            stream=stream,
+            version=version,
+            type=event_type,
+            schema_version=schema_version,
+            data=data,
+            metadata=described,
+            at=rfc3339(at),
+            salt=salt,
+            prev_hash=prev_hash,
+        ),
+        public=public,
+        lobby=lobby,
+        closes=closes,
+    )
+
+
+def recomputed(record: Record) -> str:
+    """Give the hash that a stored record must have."""
+    return record_hash(
+        stream=record.stream,
+        version=record.version,
+        type=record.type,
+        schema_version=record.schema_version,
+        data=bytes(record.data),
+        metadata=bytes(record.metadata),
+        at=record.at,
+        salt=record.salt,
+        prev_hash=record.prev_hash,
+    )

@@ -1,0 +1,186 @@
+"""The event log in memory: what unit tests use instead of Postgres. It passes the same contract suite."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+from playmolt_schemas.cards import Card
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import ZERO_HASH, Record
+
+from playmolt_core.log.port import (
+    AppendStatus,
+    GameCard,
+    Head,
+    NewRecord,
+    Outcome,
+    PublicRecord,
+    StoredStream,
+    StreamAppend,
+    Unit,
+)
+from playmolt_core.log.units import check, extends
+
+
+class _Stream:
+    def __init__(self, name: str, created_at: datetime) -> None:
+        self.name = name
+        self.game = name.partition("-")[0]
+        self.records: list[PublicRecord] = []
+        self.hash = ZERO_HASH
+        self.card: Card | None = None
+        self.due: datetime | None = None
+        self.created_at = self.updated_at = created_at
+
+    def listed(self) -> GameCard | None:
+        if self.card is None:
+            return None
+        return GameCard(
+            stream=self.name,
+            card=self.card,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            version=len(self.records),
+        )
+
+
+class MemoryLog:
+    """Implements `port.EventLog` for one process; nothing is durable."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, _Stream] = {}
+        self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self._log: list[PublicRecord] = []
+
+    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+        """See the port."""
+        check(units)
+        statuses: list[AppendStatus] = []
+        refused: set[str] = set()
+        for unit in units:
+            if self._fits(unit, refused):
+                self._store(unit)
+                statuses.append("appended")
+            else:
+                refused.update(part.stream for part in unit.streams)
+                statuses.append("conflict")
+        return statuses
+
+    def _fits(self, unit: Unit, refused: set[str]) -> bool:
+        if any(part.stream in refused for part in unit.streams):
+            return False
+        commands = [(outcome.stream, outcome.command_id) for outcome in unit.outcomes]
+        if len(set(commands)) < len(commands) or any(command in self._outcomes for command in commands):
+            return False
+        heads: dict[str, tuple[int, str]] = {}
+        return all(self._follows(part, heads) for part in unit.streams)
+
+    def _follows(self, part: StreamAppend, heads: dict[str, tuple[int, str]]) -> bool:
+        head = heads.get(part.stream) or self._head(part.stream)
+        if (part.expected, part.prev_hash) != head or (part.records and not extends(part)):
+            return False
+        for record in part.records:
+            if (record.version - 1, record.prev_hash) != head:
+                return False
+            head = (record.version, record.hash)
+        heads[part.stream] = head
+        return True
+
+    def _head(self, stream: str) -> tuple[int, str]:
+        known = self._streams.get(stream)
+        return (len(known.records), known.hash) if known else (0, ZERO_HASH)
+
+    def _store(self, unit: Unit) -> None:
+        for part in unit.streams:
+            if not part.records:
+                continue
+            stream = self._streams.setdefault(part.stream, _Stream(part.stream, part.records[0].at))
+            for new in part.records:
+                stored = _stored(part.stream, new, len(self._log) + 1)
+                stream.records.append(stored)
+                self._log.append(stored)
+            stream.hash, stream.updated_at = part.records[-1].hash, part.records[-1].at
+            stream.card, stream.due = part.card, part.due
+        for outcome in unit.outcomes:
+            self._outcomes[outcome.stream, outcome.command_id] = outcome
+
+    async def load(self, stream: str, after: int = 0, *, commands: bool = True) -> StoredStream | None:
+        """See the port."""
+        known = self._streams.get(stream)
+        if known is None:
+            return None
+        ids = sorted(command for name, command in self._outcomes if name == stream) if commands else []
+        return StoredStream(
+            head=Head(version=len(known.records), hash=known.hash, at=known.updated_at),
+            records=[stored.record for stored in known.records[after:]],
+            command_ids=ids,
+        )
+
+    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
+        """See the port."""
+        return self._outcomes.get((stream, command_id))
+
+    async def versions(self, streams: Iterable[str]) -> dict[str, int]:
+        """See the port."""
+        return {name: len(self._streams[name].records) for name in streams if name in self._streams}
+
+    async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
+        """See the port."""
+        known = self._streams.get(stream)
+        stored = known.records[after:] if known else []
+        return [entry.public for entry in stored if entry.public is not None][:limit]
+
+    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
+        """See the port."""
+        return self._log[after : after + limit]
+
+    async def position(self) -> int:
+        """See the port."""
+        return len(self._log)
+
+    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
+        """See the port."""
+        ready = [(stream.due, stream.name) for stream in self._of(game) if stream.due is not None and stream.due <= now]
+        return [name for _, name in sorted(ready)[:limit]]
+
+    async def games(
+        self,
+        game: str,
+        *,
+        phase: str | None,
+        before: tuple[datetime, str] | None,
+        limit: int,
+        idle_since: datetime | None = None,
+        running: bool = False,
+    ) -> Sequence[GameCard]:
+        """See the port."""
+        found = [
+            line
+            for line in (stream.listed() for stream in self._of(game))
+            if line is not None
+            and phase in (None, line.card.phase)
+            and (before is None or (line.created_at, line.stream) < before)
+            and (idle_since is None or line.updated_at <= idle_since)
+            and not (line.card.over and (running or idle_since is not None))
+        ]
+        return sorted(found, key=lambda line: (line.created_at, line.stream), reverse=True)[:limit]
+
+    def _of(self, game: str) -> Iterator[_Stream]:
+        return (stream for stream in self._streams.values() if stream.game == game)
+
+
+def _stored(stream: str, new: NewRecord, position: int) -> PublicRecord:
+    record = Record(
+        stream=stream,
+        version=new.version,
+        position=position,
+        type=new.type,
+        schema_version=new.schema_version,
+        data=msgspec.Raw(new.data),
+        metadata=msgspec.Raw(new.metadata),
+        at=rfc3339(new.at),
+        salt=new.salt,
+        prev_hash=new.prev_hash,
+        hash=new.hash,
+    )
+    return PublicRecord(record=record, public=new.public, lobby=new.lobby, closes=new.closes)

@@ -1,0 +1,152 @@
+"""The event log in Postgres: the source of truth."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+from playmolt_schemas.cards import Card
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import Record
+
+from playmolt_core.db.pool import Connection, Pool, unavailable
+from playmolt_core.db.queries import queries
+from playmolt_core.log.columns import columns
+from playmolt_core.log.port import AppendStatus, GameCard, Head, Outcome, PublicRecord, StoredStream, Unit
+from playmolt_core.log.units import check
+
+_SQL = queries("log")
+_LATEST = (datetime.max.replace(tzinfo=UTC), "")
+
+
+class PostgresLog:
+    """Implements `port.EventLog`. Appends go one after another over one connection, reads over the shared ones."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._writer: Connection | None = None
+        self._appending = asyncio.Lock()
+
+    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+        """See the port."""
+        check(units)
+        if not any(unit.streams for unit in units):
+            return ["appended"] * len(units)
+        arguments = columns(units)
+        async with self._appending:
+            if self._writer is None or self._writer.is_closed():
+                self._writer = await self._pool.reserve()
+            with unavailable():
+                refused = frozenset(await self._writer.fetchval(_SQL["append"], *arguments))
+        if not refused:
+            return ["appended"] * len(units)
+        return ["conflict" if number in refused else "appended" for number in range(len(units))]
+
+    async def load(self, stream: str, after: int = 0, *, commands: bool = True) -> StoredStream | None:
+        """See the port."""
+        async with self._pool.connection() as connection:
+            head = await connection.fetchrow(_SQL["head"], stream, commands)
+            if head is None:
+                return None
+            version, last, at, command_ids = head
+            # Records never change, so what is read up to that version is as of that moment.
+            rows = await connection.fetch(_SQL["records"], stream, after, version) if version > after else ()
+        return StoredStream(
+            head=Head(version=version, hash=last.hex(), at=at),
+            records=[_record(*row) for row in rows],
+            command_ids=command_ids,
+        )
+
+    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
+        """See the port."""
+        row = await self._pool.row(_SQL["outcome"], stream, command_id)
+        if row is None:
+            return None
+        return Outcome(stream=stream, command_id=command_id, fingerprint=row[0], body=row[1])
+
+    async def versions(self, streams: Iterable[str]) -> dict[str, int]:
+        """See the port."""
+        rows = await self._pool.fetch(_SQL["versions"], list(streams))
+        return {row["stream"]: row["version"] for row in rows}
+
+    async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
+        """See the port."""
+        return [message for (message,) in await self._pool.fetch(_SQL["public"], stream, after, limit)]
+
+    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
+        """See the port."""
+        return [
+            PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes)
+            for *fields, public, lobby, closes in await self._pool.fetch(_SQL["forward"], after, limit)
+        ]
+
+    async def position(self) -> int:
+        """See the port."""
+        return int(await self._pool.value(_SQL["position"]))
+
+    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
+        """See the port."""
+        return [stream for (stream,) in await self._pool.fetch(_SQL["due"], game, now, limit)]
+
+    async def games(
+        self,
+        game: str,
+        *,
+        phase: str | None,
+        before: tuple[datetime, str] | None,
+        limit: int,
+        idle_since: datetime | None = None,
+        running: bool = False,
+    ) -> Sequence[GameCard]:
+        """See the port."""
+        page = (game, *(before or _LATEST), limit)
+        if running or idle_since is not None:
+            rows = await self._pool.fetch(_SQL["games_running"], *page, phase, idle_since)
+        elif phase is not None:
+            rows = await self._pool.fetch(_SQL["games_in_phase"], *page, phase)
+        else:
+            rows = await self._pool.fetch(_SQL["games"], *page)
+        return [_game(*row) for row in rows]
+
+
+def _record(
+    stream: str,
+    version: int,
+    position: int,
+    type: str,  # noqa: A002 -- the record's own field name
+    schema_version: int,
+    data: str,
+    metadata: str,
+    at: datetime,
+    salt: bytes,
+    prev_hash: bytes,
+    hash: bytes,  # noqa: A002 -- the record's own field name
+) -> Record:
+    return Record(
+        stream=stream,
+        version=version,
+        position=position,
+        type=type,
+        schema_version=schema_version,
+        data=msgspec.Raw(data.encode()),
+        metadata=msgspec.Raw(metadata.encode()),
+        at=rfc3339(at),
+        salt=salt.hex(),
+        prev_hash=prev_hash.hex(),
+        hash=hash.hex(),
+    )
+
+
+def _game(
+    stream: str,
+    phase: str,
+    round: int,  # noqa: A002 -- the card's own field name
+    seated: int,
+    needed: int,
+    over: bool,
+    created_at: datetime,
+    updated_at: datetime,
+    version: int,
+) -> GameCard:
+    card = Card(phase=phase, round=round, seated=seated, needed=needed, over=over)
+    return GameCard(stream=stream, card=card, created_at=created_at, updated_at=updated_at, version=version)

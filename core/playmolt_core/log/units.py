@@ -1,0 +1,47 @@
+"""What every event log refuses before it stores anything."""
+
+import re
+from collections.abc import Sequence
+
+from playmolt_schemas.limits import RECORD_BYTES
+
+from playmolt_core.log.port import NewRecord, RecordTooLarge, StreamAppend, Unit
+
+_STREAM = re.compile(r"[a-z][a-z0-9]{0,15}-[a-z0-9-]{1,64}")
+
+
+def check(units: Sequence[Unit]) -> None:
+    """Raise RecordTooLarge for a record that is over the limit, ValueError for a unit that makes no sense.
+
+    The limit holds for data and metadata together, and for each message that goes out with the record: all of them
+    have to fit into a NATS message.
+    """
+    for unit in units:
+        for part in unit.streams:
+            if part.expected == 0 and not _STREAM.fullmatch(part.stream):
+                raise ValueError(f"{part.stream!r} is no stream name: it is <type>-<id> in lower case")
+            for record in part.records:
+                if _size(record) > RECORD_BYTES:
+                    raise RecordTooLarge(
+                        f"{part.stream} version {record.version} ({record.type}) has {_size(record)} bytes; "
+                        f"a record holds {RECORD_BYTES}: store less in it"
+                    )
+        if unit.outcomes:
+            _check_outcomes(unit)
+
+
+def _size(record: NewRecord) -> int:
+    return max(len(record.data) + len(record.metadata), len(record.public or b""), len(record.lobby or b""))
+
+
+def _check_outcomes(unit: Unit) -> None:
+    streams = {part.stream for part in unit.streams}
+    for outcome in unit.outcomes:
+        if outcome.stream not in streams:
+            raise ValueError(f"an outcome of {outcome.stream} has to come in a unit that checks or extends that stream")
+
+
+def extends(part: StreamAppend) -> bool:
+    """Say whether the first record follows what the append expects."""
+    first = part.records[0]
+    return first.version == part.expected + 1 and first.prev_hash == part.prev_hash

@@ -1,0 +1,468 @@
+"""What every event log promises (`log.port`). MemoryLog and PostgresLog run the same suite."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.log.chain import recomputed, seal
+from playmolt_core.log.port import EventLog, NewRecord, Outcome, RecordTooLarge, StreamAppend, Unit
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.cards import Card
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.limits import RECORD_BYTES
+from playmolt_schemas.records import ZERO_HASH, Metadata
+
+NOON = datetime(2026, 1, 2, 12, 0, 0, 120, tzinfo=UTC)
+WAITING = Card(phase="waiting", round=0, seated=1, needed=5)
+
+
+class Game:
+    """The writer's side of a stream: seals records on top of what it last knew."""
+
+    def __init__(self, stream: str) -> None:
+        self.stream = stream
+        self.version = 0
+        self.hash = ZERO_HASH
+
+    def records(self, count: int = 1, *, at: datetime = NOON, kind: str = "moved", **parts: Any) -> list[NewRecord]:
+        made = []
+        for _ in range(count):
+            record = seal(
+                stream=self.stream,
+                version=self.version + 1,
+                prev_hash=self.hash,
+                at=at,
+                event_type=kind,
+                schema_version=parts.get("schema_version", 1),
+                data=parts.get("data", canonical_json({"stream": self.stream, "version": self.version + 1})),
+                metadata=Metadata(command_id=f"{self.version:032x}", actor="agent-1"),
+                public=parts.get("public", canonical_json({"type": kind, "version": self.version + 1})),
+                lobby=parts.get("lobby"),
+                closes=parts.get("closes", False),
+            )
+            self.version, self.hash = record.version, record.hash
+            made.append(record)
+        return made
+
+    def adds(
+        self, count: int = 1, *, card: Card | None = WAITING, due: datetime | None = None, **parts: Any
+    ) -> StreamAppend:
+        """Move on by `count` records (0: only check)."""
+        expected, prev_hash = self.version, self.hash
+        return StreamAppend(
+            stream=self.stream,
+            expected=expected,
+            prev_hash=prev_hash,
+            records=self.records(count, **parts),
+            card=card,
+            due=due,
+        )
+
+    def twin(self) -> "Game":
+        """Another writer that knows as much."""
+        other = Game(self.stream)
+        other.version, other.hash = self.version, self.hash
+        return other
+
+
+def unit(*streams: StreamAppend, outcomes: Sequence[Outcome] = ()) -> Unit:
+    return Unit(streams=streams, outcomes=outcomes)
+
+
+def outcome(stream: str, command: int, body: bytes = b'{"status":"accepted"}') -> Outcome:
+    return Outcome(stream=stream, command_id=f"{command:032x}", fingerprint="f" * 64, body=body)
+
+
+async def stored(log: EventLog, stream: str) -> list[tuple[int, str]]:
+    found = await log.load(stream)
+    return [(record.version, record.hash) for record in found.records] if found else []
+
+
+async def read_all(log: EventLog) -> list[tuple[int, str, int]]:
+    position, seen = 0, []
+    while chunk := await log.forward(position, 7):
+        seen += [(entry.record.position, entry.record.stream, entry.record.version) for entry in chunk]
+        position = chunk[-1].record.position
+    return seen
+
+
+class LogContract:
+    """Subclasses give `log`, and `another`: what makes a further client of the same log."""
+
+    @pytest.fixture
+    def log(self) -> EventLog:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def another(self) -> Callable[[], EventLog]:
+        raise NotImplementedError
+
+    async def test_an_empty_log(self, log: EventLog) -> None:
+        assert await log.position() == 0
+        assert await log.forward(0, 10) == []
+        assert await log.load("ox-1") is None
+        assert await log.versions(["ox-1"]) == {}
+        assert await log.public("ox-1", 0, 10) == []
+        assert await log.outcome("ox-1", "0" * 32) is None
+        assert await log.due("ox", NOON, 10) == []
+        assert await log.games("ox", phase=None, before=None, limit=10) == []
+
+    async def test_what_is_stored_is_read_field_for_field(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        data = canonical_json({"text": 'héllo "판사" \x01\u2028\\', "big": "123456789012345678901", "none": None})
+        part = game.adds(1, data=data, schema_version=3, lobby=b'{"l":1}', closes=True, kind="game_end")
+        assert await log.append([unit(part)]) == ["appended"]
+        new = part.records[0]
+        [entry] = await log.forward(0, 10)
+        record = entry.record
+        assert (record.stream, record.version, record.position) == ("ox-1", 1, 1)
+        assert (record.type, record.schema_version) == ("game_end", 3)
+        assert bytes(record.data) == data
+        assert bytes(record.metadata) == new.metadata
+        assert record.at == rfc3339(NOON) == "2026-01-02T12:00:00.000120Z"
+        assert (record.salt, record.prev_hash, record.hash) == (new.salt, ZERO_HASH, new.hash)
+        assert (entry.public, entry.lobby, entry.closes) == (new.public, b'{"l":1}', True)
+        assert recomputed(record) == record.hash
+
+    async def test_a_stream_is_read_from_a_version_on(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        later = NOON + timedelta(seconds=1)
+        await log.append([unit(game.adds(3)), unit(game.adds(2, at=later))])
+        found = await log.load("ox-1", 3)
+        assert found is not None
+        assert [record.version for record in found.records] == [4, 5]
+        assert (found.head.version, found.head.hash, found.head.at) == (5, game.hash, later)
+        assert found.records[1].prev_hash == found.records[0].hash
+        beyond = await log.load("ox-1", 9)
+        assert beyond is not None
+        assert (beyond.records, beyond.head) == ([], found.head)
+
+    async def test_versions_are_given_for_streams_that_exist(self, log: EventLog) -> None:
+        await log.append([unit(Game("ox-1").adds(2)), unit(Game("trial-1").adds(1))])
+        assert await log.versions(["ox-1", "trial-1", "ox-2"]) == {"ox-1": 2, "trial-1": 1}
+
+    async def test_a_stale_version_is_a_conflict_and_stores_nothing(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        stale = game.twin()
+        await log.append([unit(game.adds(1))])
+        assert await log.append([unit(stale.adds(1), outcomes=[outcome("ox-1", 1)])]) == ["conflict"]
+        assert await stored(log, "ox-1") == [(1, game.hash)]
+        assert await log.outcome("ox-1", f"{1:032x}") is None
+        assert await log.position() == 1
+
+    async def test_a_version_ahead_of_the_log_is_a_conflict(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        game.records(2)
+        assert await log.append([unit(game.adds(1))]) == ["conflict"]
+        assert await log.load("ox-1") is None
+
+    async def test_the_right_version_on_another_hash_is_a_conflict(self, log: EventLog) -> None:
+        game, forged = Game("ox-1"), Game("ox-1")
+        await log.append([unit(game.adds(1))])
+        forged.records(1)
+        assert await log.append([unit(forged.adds(1))]) == ["conflict"]
+        assert await log.append([unit(forged.adds(0))]) == ["conflict"]
+        assert await stored(log, "ox-1") == [(1, game.hash)]
+
+    @pytest.mark.parametrize("broken", ["hole", "repeat", "hash"])
+    async def test_a_chain_broken_inside_a_unit_is_a_conflict(self, log: EventLog, broken: str) -> None:
+        one, two, three = Game("ox-1").records(3)
+        records = {
+            "hole": [one, three],
+            "repeat": [one, one],
+            "hash": [one, msgspec.structs.replace(two, prev_hash="ab" * 32)],
+        }[broken]
+        part = StreamAppend(stream="ox-1", expected=0, prev_hash=ZERO_HASH, records=records)
+        assert await log.append([unit(part)]) == ["conflict"]
+        assert await log.load("ox-1") is None
+        assert await log.position() == 0
+
+    async def test_records_that_do_not_follow_what_is_expected_are_a_conflict(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        await log.append([unit(game.adds(1))])
+        part = game.adds(1)
+        for wrong in (msgspec.structs.replace(part, expected=0), msgspec.structs.replace(part, prev_hash="cd" * 32)):
+            assert await log.append([unit(wrong)]) == ["conflict"]
+        assert await log.append([unit(part)]) == ["appended"]
+
+    async def test_without_records_only_the_version_is_checked(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        await log.append([unit(game.adds(2, due=NOON))])
+        check = game.adds(0, card=None)
+        assert await log.append([unit(check, outcomes=[outcome("ox-1", 1)])]) == ["appended"]
+        assert await log.outcome("ox-1", f"{1:032x}") == outcome("ox-1", 1)
+        assert [line.card for line in await log.games("ox", phase=None, before=None, limit=9)] == [WAITING]
+        assert await log.due("ox", NOON, 9) == ["ox-1"]
+        await log.append([unit(game.adds(1))])
+        assert await log.append([unit(check, outcomes=[outcome("ox-1", 2)])]) == ["conflict"]
+
+    async def test_an_unknown_stream_stands_at_zero(self, log: EventLog) -> None:
+        nothing = Game("ox-1").adds(0)
+        assert await log.append([unit(nothing)]) == ["appended"]
+        assert await log.load("ox-1") is None
+        assert await log.versions(["ox-1"]) == {}
+        ahead = msgspec.structs.replace(nothing, expected=1)
+        assert await log.append([unit(ahead)]) == ["conflict"]
+
+    async def test_a_unit_on_two_streams_is_stored_whole_or_not_at_all(self, log: EventLog) -> None:
+        lobby, game = Game("lobby-ox"), Game("ox-1")
+        stale = lobby.twin()
+        assert await log.append([unit(lobby.adds(1, card=None), game.adds(2))]) == ["appended"]
+        other = Game("ox-2")
+        assert await log.append([unit(other.adds(1), stale.adds(1, card=None))]) == ["conflict"]
+        assert await log.load("ox-2") is None
+        assert await stored(log, "lobby-ox") == [(1, lobby.hash)]
+        assert await log.position() == 3
+
+    async def test_units_of_a_batch_may_build_on_each_other(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        batch = [unit(game.adds(1)) for _ in range(4)]
+        assert await log.append(batch) == ["appended"] * 4
+        assert [version for version, _ in await stored(log, "ox-1")] == [1, 2, 3, 4]
+
+    async def test_a_conflict_takes_with_it_what_was_decided_on_top_and_nothing_else(self, log: EventLog) -> None:
+        lobby, stale = Game("lobby-ox"), Game("lobby-ox")
+        await log.append([unit(lobby.adds(1, card=None))])
+        one, two, apart = Game("ox-1"), Game("ox-2"), Game("ox-3")
+        batch = [
+            unit(stale.adds(1), one.adds(1)),
+            unit(one.adds(1), two.adds(1)),
+            unit(two.adds(1)),
+            unit(lobby.adds(1, card=None)),
+            unit(apart.adds(1)),
+        ]
+        assert await log.append(batch) == ["conflict", "conflict", "conflict", "conflict", "appended"]
+        assert await log.versions(["lobby-ox", "ox-1", "ox-2", "ox-3"]) == {"lobby-ox": 1, "ox-3": 1}
+        assert await log.position() == 2
+
+    async def test_a_game_made_by_a_unit_in_conflict_does_not_exist(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        await log.append([unit(game.adds(1))])
+        fresh = Game("ox-2")
+        stale = Game("ox-1")
+        assert await log.append([unit(fresh.adds(1), stale.adds(1))]) == ["conflict"]
+        assert await log.append([unit(Game("ox-2").adds(1))]) == ["appended"]
+
+    async def test_a_command_id_is_stored_once(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        first = unit(game.adds(1), outcomes=[outcome("ox-1", 1, b"first")])
+        assert await log.append([first]) == ["appended"]
+        again = game.twin()
+        assert await log.append([unit(again.adds(1), outcomes=[outcome("ox-1", 1, b"second")])]) == ["conflict"]
+        found = await log.outcome("ox-1", f"{1:032x}")
+        assert found is not None
+        assert found.body == b"first"
+        assert await log.versions(["ox-1"]) == {"ox-1": 1}
+
+    async def test_a_command_id_is_stored_once_in_a_batch(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        batch = [unit(game.adds(1), outcomes=[outcome("ox-1", 1)]) for _ in range(2)]
+        assert await log.append(batch) == ["appended", "conflict"]
+        both = unit(Game("ox-2").adds(1), outcomes=[outcome("ox-2", 1), outcome("ox-2", 1)])
+        assert await log.append([both]) == ["conflict"]
+        assert await log.versions(["ox-1", "ox-2"]) == {"ox-1": 1}
+
+    async def test_the_same_command_id_on_another_stream_is_another_command(self, log: EventLog) -> None:
+        batch = [unit(Game(name).adds(1), outcomes=[outcome(name, 1)]) for name in ("ox-1", "ox-2")]
+        assert await log.append(batch) == ["appended", "appended"]
+
+    async def test_a_stream_is_read_with_its_command_ids(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        await log.append([unit(game.adds(1), outcomes=[outcome("ox-1", 7), outcome("ox-1", 3)])])
+        await log.append([unit(Game("ox-2").adds(1), outcomes=[outcome("ox-2", 1)])])
+        found = await log.load("ox-1", 1)
+        assert found is not None
+        assert sorted(found.command_ids) == [f"{3:032x}", f"{7:032x}"]
+        bare = await log.load("ox-1", commands=False)
+        assert bare is not None
+        assert list(bare.command_ids) == []
+
+    async def test_an_outcome_belongs_to_a_stream_of_its_unit(self, log: EventLog) -> None:
+        with pytest.raises(ValueError, match="outcome of ox-2"):
+            await log.append([unit(Game("ox-1").adds(1), outcomes=[outcome("ox-2", 1)])])
+        assert await log.position() == 0
+
+    async def test_a_stream_name_fits_into_a_subject(self, log: EventLog) -> None:
+        for name in ("ox.1", "ox", "OX-1", "ox-*", "ox-1 ", "", "-1"):
+            with pytest.raises(ValueError, match="no stream name"):
+                await log.append([unit(Game(name).adds(1))])
+
+    async def test_positions_follow_units_then_streams_then_records(self, log: EventLog) -> None:
+        lobby, one, two = Game("lobby-ox"), Game("ox-1"), Game("ox-2")
+        await log.append([unit(two.adds(2)), unit(lobby.adds(1, card=None), one.adds(2)), unit(two.adds(1))])
+        assert await read_all(log) == [
+            (1, "ox-2", 1), (2, "ox-2", 2), (3, "lobby-ox", 1), (4, "ox-1", 1), (5, "ox-1", 2), (6, "ox-2", 3),
+        ]  # fmt: skip
+        assert await log.position() == 6
+
+    async def test_reading_forward_gives_at_most_what_was_asked_for(self, log: EventLog) -> None:
+        await log.append([unit(Game("ox-1").adds(5))])
+        assert [entry.record.position for entry in await log.forward(1, 2)] == [2, 3]
+        assert await log.forward(5, 2) == []
+
+    async def test_public_messages_are_the_stored_bytes_in_order(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        shown, hidden = game.adds(2), game.adds(1, public=None)
+        await log.append([unit(shown), unit(hidden), unit(game.adds(1, public='{"말":1}'.encode()))])
+        assert await log.public("ox-1", 0, 10) == [
+            shown.records[0].public,
+            shown.records[1].public,
+            '{"말":1}'.encode(),
+        ]
+        assert await log.public("ox-1", 1, 1) == [shown.records[1].public]
+
+    async def test_a_record_too_large_refuses_the_whole_batch(self, log: EventLog) -> None:
+        game, small = Game("ox-1"), Game("ox-2")
+        room = RECORD_BYTES - len(game.twin().records(1, data=b'""')[0].metadata)
+        fits = unit(game.adds(1, data=b'"' + b"x" * (room - 2) + b'"'))
+        assert await log.append([fits]) == ["appended"]
+        for too_large in (
+            game.twin().adds(1, data=b'"' + b"x" * RECORD_BYTES + b'"'),
+            game.twin().adds(1, public=b"x" * (RECORD_BYTES + 1)),
+            game.twin().adds(1, lobby=b"x" * (RECORD_BYTES + 1)),
+        ):
+            with pytest.raises(RecordTooLarge, match="store less"):
+                await log.append([unit(small.twin().adds(1)), unit(too_large)])
+        assert await log.versions(["ox-1", "ox-2"]) == {"ox-1": 1}
+
+    async def test_due_streams_are_given_earliest_first(self, log: EventLog) -> None:
+        late, early, other, never = Game("ox-1"), Game("ox-2"), Game("trial-1"), Game("ox-3")
+        await log.append([
+            unit(late.adds(1, due=NOON)),
+            unit(early.adds(1, due=NOON - timedelta(microseconds=1))),
+            unit(other.adds(1, due=NOON)),
+            unit(never.adds(1)),
+        ])  # fmt: skip
+        assert await log.due("ox", NOON, 10) == ["ox-2", "ox-1"]
+        assert await log.due("ox", NOON, 1) == ["ox-2"]
+        assert await log.due("ox", NOON - timedelta(microseconds=1), 10) == ["ox-2"]
+        await log.append([unit(early.adds(1, due=NOON + timedelta(hours=1)), late.adds(1, due=None))])
+        assert await log.due("ox", NOON, 10) == []
+
+    async def test_games_are_listed_newest_first_page_by_page(self, log: EventLog) -> None:
+        times = {name: NOON + timedelta(seconds=second) for name, second in {"a": 0, "b": 1, "c": 1, "d": 2}.items()}
+        for name, at in times.items():
+            await log.append([unit(Game(f"ox-{name}").adds(1, at=at))])
+        await log.append([unit(Game("trial-1").adds(1), Game("lobby-ox").adds(1, card=None))])
+        listed, before = [], None
+        while page := await log.games("ox", phase=None, before=before, limit=3):
+            listed += [line.stream for line in page]
+            before = (page[-1].created_at, page[-1].stream)
+        assert listed == ["ox-d", "ox-c", "ox-b", "ox-a"]
+        assert await log.games("lobby", phase=None, before=None, limit=3) == []
+
+    async def test_a_listed_game_shows_its_newest_card(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        later = NOON + timedelta(seconds=5)
+        running = Card(phase="first_choice", round=2, seated=5, needed=5)
+        await log.append([unit(game.adds(2))])
+        await log.append([unit(game.adds(1, card=running, at=later)), unit(Game("ox-2").adds(1))])
+        [line] = await log.games("ox", phase="first_choice", before=None, limit=9)
+        assert (line.stream, line.card, line.version) == ("ox-1", running, 3)
+        assert (line.created_at, line.updated_at) == (NOON, later)
+        assert await log.games("ox", phase="ended", before=None, limit=9) == []
+
+    async def test_idle_games_are_running_ones_that_nothing_happened_in(self, log: EventLog) -> None:
+        over = Card(phase="ended", round=9, seated=5, needed=5, over=True)
+        recent = NOON + timedelta(minutes=5)
+        await log.append([
+            unit(Game("ox-1").adds(1)),
+            unit(Game("ox-2").adds(1, card=over)),
+            unit(Game("ox-3").adds(1, at=recent)),
+        ])  # fmt: skip
+        idle = await log.games("ox", phase=None, before=None, limit=9, idle_since=NOON)
+        assert [line.stream for line in idle] == ["ox-1"]
+        both = await log.games("ox", phase="waiting", before=None, limit=9, idle_since=recent)
+        assert [line.stream for line in both] == ["ox-3", "ox-1"]
+        assert await log.games("ox", phase="ended", before=None, limit=9, idle_since=recent) == []
+
+    async def test_running_games_are_those_that_are_not_over(self, log: EventLog) -> None:
+        over = Card(phase="aborted", round=0, seated=1, needed=5, over=True)
+        await log.append(
+            [unit(Game("ox-1").adds(1)), unit(Game("ox-2").adds(1, card=over)), unit(Game("ox-3").adds(1))]
+        )
+        running = await log.games("ox", phase=None, before=None, limit=9, running=True)
+        assert [line.stream for line in running] == ["ox-3", "ox-1"]
+        assert await log.games("ox", phase="aborted", before=None, limit=9, running=True) == []
+
+    async def test_of_many_that_make_the_same_stream_one_does(
+        self, log: EventLog, another: Callable[[], EventLog]
+    ) -> None:
+        rivals = [another() for _ in range(10)]
+        tries = [rival.append([unit(Game("ox-1").adds(2))]) for rival in rivals]
+        statuses = [status for [status] in await asyncio.gather(*tries)]
+        assert sorted(statuses) == ["appended"] + ["conflict"] * 9
+        assert await log.position() == 2
+
+    async def test_of_many_with_the_same_command_one_is_stored(
+        self, log: EventLog, another: Callable[[], EventLog]
+    ) -> None:
+        game = Game("ox-1")
+        await log.append([unit(game.adds(1))])
+        tries = [
+            another().append([unit(game.twin().adds(0), outcomes=[outcome("ox-1", 1, str(number).encode())])])
+            for number in range(10)
+        ]
+        statuses = [status for [status] in await asyncio.gather(*tries)]
+        assert sorted(statuses) == ["appended"] + ["conflict"] * 9
+
+    async def test_batches_that_meet_in_opposite_order_do_not_block_each_other(
+        self, log: EventLog, another: Callable[[], EventLog]
+    ) -> None:
+        async def write(client: EventLog, names: Sequence[str]) -> int:
+            done = 0
+            for _ in range(15):
+                games = [await _current(client, name) for name in names]
+                done += (await client.append([unit(*(game.adds(1) for game in games))])).count("appended")
+            return done
+
+        names = [f"ox-{number}" for number in range(4)]
+        done = await asyncio.gather(write(another(), names), write(another(), names[::-1]))
+        assert max(done) > 0
+        assert await log.position() == sum(done) * 4
+
+    async def test_a_reader_never_misses_a_position_while_twenty_write(
+        self, log: EventLog, another: Callable[[], EventLog]
+    ) -> None:
+        finished = asyncio.Event()
+
+        async def write(number: int) -> int:
+            client, game, appended = another(), Game(f"ox-{number}"), 0
+            for turn in range(12):
+                stale = game.twin()
+                batch = [unit(game.adds(1 + turn % 3))]
+                if turn % 3 == 1:  # a conflict takes no position
+                    batch.append(unit(stale.adds(1), Game(f"trial-{number}-{turn}").adds(1)))
+                statuses = await client.append(batch)
+                assert statuses == ["appended", "conflict"][: len(batch)]
+                appended += 1 + turn % 3
+            return appended
+
+        async def read() -> int:
+            last = 0
+            while True:
+                done = finished.is_set()
+                chunk = await another_reader.forward(last, 50)
+                for entry in chunk:
+                    assert entry.record.position == last + 1
+                    last = entry.record.position
+                if done and not chunk:
+                    return last
+                await asyncio.sleep(0)
+
+        another_reader = another()
+        reader = asyncio.create_task(read())
+        appended = await asyncio.gather(*(write(number) for number in range(20)))
+        finished.set()
+        assert await reader == sum(appended) == await log.position()
+
+
+async def _current(log: EventLog, stream: str) -> Game:
+    game = Game(stream)
+    found = await log.load(stream)
+    if found:
+        game.version, game.hash = found.head.version, found.head.hash
+    return game

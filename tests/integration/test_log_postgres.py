@@ -1,0 +1,145 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.log.columns import columns
+from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.log.postgres import PostgresLog
+
+from core.tests.log_contract import Game, LogContract, outcome, unit
+
+APPEND = "SELECT log.append({})".format(", ".join(f"${number}" for number in range(1, 26)))
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(database_url, size=8)
+    yield pool
+    await pool.close()
+
+
+class TestPostgresLog(LogContract):
+    @pytest.fixture
+    def log(self, pool: Pool) -> EventLog:
+        return PostgresLog(pool)
+
+    @pytest.fixture
+    def another(self, pool: Pool) -> Callable[[], EventLog]:
+        return lambda: PostgresLog(pool)
+
+
+async def test_a_transaction_rolled_back_leaves_no_gap(pool: Pool) -> None:
+    """Positions are handed out inside the transaction, so what is rolled back gives them back."""
+    finished = asyncio.Event()
+
+    async def write(number: int) -> int:
+        log, game, kept = PostgresLog(pool), Game(f"ox-{number}"), 0
+        for turn in range(10):
+            lost = game.twin()
+            if turn % 3 == 0:
+                async with pool.connection() as connection:
+                    doomed = connection.transaction()
+                    await doomed.start()
+                    assert await connection.fetchval(APPEND, *columns([unit(lost.adds(2))])) == []
+                    await asyncio.sleep(0.002)
+                    await doomed.rollback()
+            assert await log.append([unit(game.adds(1), outcomes=[outcome(game.stream, turn)])]) == ["appended"]
+            kept += 1
+        return kept
+
+    async def read() -> int:
+        last, log = 0, PostgresLog(pool)
+        while True:
+            done = finished.is_set()
+            chunk = await log.forward(last, 20)
+            for entry in chunk:
+                assert entry.record.position == last + 1
+                last += 1
+            if done and not chunk:
+                return last
+
+    reader = asyncio.create_task(read())
+    kept = await asyncio.gather(*(write(number) for number in range(20)))
+    finished.set()
+    assert await reader == sum(kept)
+
+
+async def test_a_commit_that_hangs_holds_back_later_positions(pool: Pool) -> None:
+    """A reader must not see position 2 while position 1 may still come."""
+    log = PostgresLog(pool)
+    async with pool.connection() as slow:
+        transaction = slow.transaction()
+        await transaction.start()
+        await slow.fetchval(APPEND, *columns([unit(Game("ox-1").adds(1))]))
+        later = asyncio.create_task(log.append([unit(Game("ox-2").adds(1))]))
+        await asyncio.sleep(0.2)
+        assert await log.forward(0, 10) == []
+        await transaction.commit()
+    await later
+    assert [entry.record.stream for entry in await log.forward(0, 10)] == ["ox-1", "ox-2"]
+
+
+async def test_a_stuck_lock_ends_as_unavailable_and_the_log_goes_on(pool: Pool) -> None:
+    log = PostgresLog(pool)
+    game = Game("ox-1")
+    async with pool.connection() as stuck:
+        transaction = stuck.transaction()
+        await transaction.start()
+        await stuck.execute("SELECT 1 FROM log.head FOR UPDATE")
+        with pytest.raises(LogUnavailable, match="did not answer"):
+            await log.append([unit(game.twin().adds(1))])
+        await transaction.rollback()
+    assert await log.append([unit(game.adds(1))]) == ["appended"]
+
+
+async def test_a_connection_lost_in_an_append_is_unavailable_and_the_next_append_gets_a_new_one(pool: Pool) -> None:
+    log, game = PostgresLog(pool), Game("ox-1")
+    await log.append([unit(game.adds(1))])
+    async with pool.transaction() as holder:
+        await holder.execute("SELECT 1 FROM log.head FOR UPDATE")
+        appending = asyncio.create_task(log.append([unit(game.twin().adds(1))]))
+        await asyncio.sleep(0.2)
+        await holder.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%log.append%'"
+        )
+        with pytest.raises(LogUnavailable):
+            await appending
+    assert await log.append([unit(game.adds(1))]) == ["appended"]
+
+
+async def test_a_database_that_is_away_or_not_migrated_is_unavailable(empty_database_url: str) -> None:
+    bare = await open_pool(empty_database_url)
+    with pytest.raises(LogUnavailable, match="playmolt migrate"):
+        await PostgresLog(bare).position()
+    await bare.close()
+    away = await open_pool("postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(LogUnavailable):
+        await PostgresLog(away).append([unit(Game("ox-1").adds(1))])
+    assert not await away.answers()
+    await away.close()
+
+
+async def test_the_function_refuses_what_a_client_could_make_up(pool: Pool) -> None:
+    """The checks hold for whoever may call the function, not only for this client."""
+    log, game = PostgresLog(pool), Game("ox-1")
+    await log.append([unit(game.adds(1))])
+    forged = Game("ox-1")
+    forged.version, forged.hash = 1, "ee" * 32
+    arguments = columns([unit(forged.adds(1))])
+    assert await pool.value(APPEND, *arguments) == [0]
+
+
+async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:
+    """A plan made on empty tables must not scan them for ever after."""
+    log = PostgresLog(pool)
+    games = [Game(f"ox-{number}") for number in range(300)]
+    for _ in range(5):
+        await log.append([unit(game.adds(1), outcomes=[outcome(game.stream, game.version)]) for game in games])
+    async with pool.connection() as connection:
+        await connection.execute("SELECT pg_stat_force_next_flush()")
+        rows = await connection.fetch(
+            "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE schemaname = 'log' AND relname <> 'head'"
+        )
+    assert {row["relname"]: row["seq_scan"] for row in rows} == {"event": 0, "outcome": 0, "stream": 0}
