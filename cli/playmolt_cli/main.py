@@ -4,7 +4,11 @@ import sys
 
 import click
 
+from playmolt_cli.bots import bots
+from playmolt_cli.doctor import doctor
 from playmolt_cli.failures import Commands
+from playmolt_cli.migrate import migrate
+from playmolt_cli.replay import replay
 from playmolt_cli.up import up
 
 
@@ -17,7 +21,8 @@ def cli() -> None:
     """
 
 
-cli.add_command(up)
+for _command in (up, bots, replay, migrate, doctor):
+    cli.add_command(_command)
 
 
 def main() -> None:

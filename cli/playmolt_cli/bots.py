@@ -1,0 +1,77 @@
+"""`playmolt bots`: house bots on a running platform."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+import msgspec
+from playmolt.bots import MIXED, POLICIES, run_house_bots
+from playmolt.errors import PlayMoltError
+from playmolt.loop import GameResult
+from playmolt_schemas.api import GameType
+
+from playmolt_cli.failures import Failure
+from playmolt_cli.folder import Folder
+from playmolt_cli.games import deciders
+from playmolt_cli.options import data_option, json_option, read_settings
+
+_POLICIES = "; ".join(f"{game}: {', '.join(names)}" for game, names in sorted(POLICIES.items()))
+
+
+def gateway_url(data: Path | None) -> str:
+    """Give the gateway of the `up` on a folder, else the one that the settings name."""
+    settings = read_settings()
+    run = Folder(data or settings.data).run()
+    return run.gateway if run is not None else f"http://{settings.host}:{settings.port}"
+
+
+@click.command()
+@click.argument("game", type=click.Choice(sorted(POLICIES)))
+@click.option("--n", "count", type=click.IntRange(1, 10_000), help="How many bots. Default: as many as fill a game.")
+@click.option("--policy", default=MIXED, show_default=True, help=f"How they play. {_POLICIES}.")
+@click.option("--seed", default="house", show_default=True, help="Same seed, same decisions.")
+@click.option(
+    "--url", help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT."
+)
+@data_option
+@json_option
+def bots(
+    game: GameType, count: int | None, policy: str, seed: str, url: str | None, data: Path | None, as_json: bool
+) -> None:
+    """Seat house bots and let them play until their games have ended.
+
+    Fewer bots than a game needs wait for others to join.
+
+    Example: playmolt bots ox --n 4 --policy contrarian
+    """
+    if policy not in POLICIES[game]:
+        raise Failure(f"{game} has no policy {policy!r}: choose one of {', '.join(POLICIES[game])}")
+    url = url or gateway_url(data)
+    try:
+        results = asyncio.run(_play(url, game, count or deciders()[game].needed, policy, seed, as_json))
+    except PlayMoltError as error:
+        raise Failure(f"{url}: {error}") from error
+    except ValueError as error:
+        raise Failure(str(error)) from error
+    if as_json:
+        click.echo(json.dumps([_brief(result) for result in results]))
+        return
+    for result in sorted(results, key=lambda result: (result.game_id, -result.points)):
+        click.echo(f"{result.game_id}  {result.points:>4}  {result.name}  ({result.phase})")
+
+
+def _brief(result: GameResult) -> dict[str, object]:
+    return {name: value for name, value in msgspec.structs.asdict(result).items() if name != "state"}
+
+
+async def _play(url: str, game: GameType, count: int, policy: str, seed: str, quiet: bool) -> list[GameResult]:
+    seen: set[str] = set()
+
+    def seated(seat: object) -> None:
+        game_id = str(getattr(seat, "game_id", ""))
+        if game_id not in seen and not quiet:
+            seen.add(game_id)
+            click.echo(f"seated in {game_id}", err=True)
+
+    return await run_house_bots(url, game, count, policy, seed, seated=seated)

@@ -1,0 +1,196 @@
+"""`playmolt doctor`: what is wrong with a deployment, and what to do."""
+
+import asyncio
+import json
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+from msgspec.structs import replace
+from playmolt_core import telemetry
+from playmolt_core.bus.client import NatsBus, connect
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.migrate import MigrationRefused, pending
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.log.port import LogUnavailable
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.settings import Settings
+from playmolt_schemas.subjects import EVENTS_STREAM, SPECTATE_STREAM
+
+from playmolt_cli import probe
+from playmolt_cli.embedded import ServerError, binaries
+from playmolt_cli.folder import Folder, Run
+from playmolt_cli.options import data_option, json_option, read_settings
+
+_PYTHON = (3, 11)
+_ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")
+_LAG = 10_000
+"""Events that NATS may be behind the log before it counts as a fault: a relay copies as many in well under a second."""
+_BUS_SECONDS = 8.0
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that was looked at. `advice` says what to do when it is not well."""
+
+    name: str
+    well: bool
+    detail: str
+    advice: str = ""
+
+
+@click.command()
+@data_option
+@json_option
+def doctor(data: Path | None, as_json: bool) -> None:
+    """Look at everything a deployment needs and say what to do about each fault. Exit status 1 when there is one.
+
+    It looks at the `up` on the data folder if one runs, else at what DATABASE_URL, NATS_URL, PLAYMOLT_HOST and
+    PLAYMOLT_PORT name.
+
+    Example: playmolt doctor --json
+    """
+    telemetry.configure("doctor", "error")
+    settings = read_settings()
+    run = Folder(data or settings.data).run()
+    findings = [*_programs(settings, run), *asyncio.run(_services(_present(settings, run), run))]
+    well = all(finding.well for finding in findings)
+    if as_json:
+        click.echo(json.dumps({"well": well, "findings": msgspec.to_builtins(findings)}))
+    else:
+        for finding in findings:
+            click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.name:<18} {finding.detail}")
+            if not finding.well:
+                click.echo(f"       {'':<18} → {finding.advice}")
+    if not well:
+        raise SystemExit(1)
+
+
+def _present(settings: Settings, run: Run | None) -> Settings:
+    if run is None:
+        return settings
+    return replace(
+        settings,
+        database_url=run.database_url,
+        nats_url=run.nats_url,
+        nats_user=run.nats_user,
+        nats_password=run.nats_password,
+    )
+
+
+def _programs(settings: Settings, run: Run | None) -> Iterator[Finding]:
+    version = sys.version.split()[0]
+    yield Finding("python", sys.version_info[:2] >= _PYTHON, version, "install Python 3.11 or newer")
+    if not settings.database_url:
+        yield _found("postgres program", binaries.postgres_bin)
+    if not settings.nats_url:
+        yield _found("nats program", binaries.nats_server)
+    where = f"process {run.pid}, {'ready' if run.ready else 'starting'}" if run else "none runs on the data folder"
+    outside = bool(settings.database_url and settings.nats_url)
+    yield Finding(
+        "up", run is not None or outside, where, "start one with `playmolt up`, or set DATABASE_URL and NATS_URL"
+    )
+
+
+def _found(name: str, find: Callable[[], Path]) -> Finding:
+    try:
+        return Finding(name, True, str(find()))
+    except ServerError as error:
+        return Finding(name, False, "not installed", str(error))
+
+
+async def _services(settings: Settings, run: Run | None) -> list[Finding]:
+    position: int | None = None
+    findings: list[Finding] = []
+    if settings.database_url:
+        database, position = await _database(settings.database_url)
+        findings += database
+    if settings.nats_url:
+        findings += await _nats(settings, position)
+    health = run.health if run else {"gateway": f"http://{settings.host}:{settings.port}/readyz"}
+    findings += [_readyz(name, url) for name, url in health.items()]
+    return findings
+
+
+def _readyz(name: str, url: str) -> Finding:
+    answer = probe.ready(url)
+    detail = "ready" if answer.ready else f"not ready: {answer.missing}"
+    return Finding(name, answer.ready, f"{url} {detail}", "look into its log; what it names is missing or starting")
+
+
+async def _database(url: str) -> tuple[list[Finding], int | None]:
+    try:
+        missing = await pending(url)
+    except LogUnavailable as error:
+        return [Finding("database", False, str(error), "is Postgres running, and is DATABASE_URL right?")], None
+    except MigrationRefused as error:
+        return [Finding("migrations", False, str(error), "run the version of the code that wrote this database")], None
+    findings = [
+        Finding("database", True, f"answers at {urlsplit(url).hostname}:{urlsplit(url).port}"),
+        Finding("migrations", not missing, ", ".join(missing) or "all applied", "run `playmolt migrate`"),
+    ]
+    if missing:
+        return findings, None
+    pool = await open_pool(url)
+    try:
+        findings.append(await _roles(pool))
+        position = await PostgresLog(pool).position()
+        findings.append(Finding("log", True, f"{position} events"))
+    finally:
+        await pool.close()
+    return findings, position
+
+
+async def _roles(pool: Pool) -> Finding:
+    rows = await pool.fetch(
+        "SELECT rolname FROM pg_roles WHERE rolname = ANY($1) AND pg_has_role(current_user, oid, 'MEMBER')",
+        list(_ROLES),
+    )
+    missing = sorted(set(_ROLES) - {row[0] for row in rows})
+    return Finding(
+        "roles",
+        not missing,
+        f"not usable: {', '.join(missing)}" if missing else "all there",
+        "run `playmolt migrate`, and grant them to the services' users",
+    )
+
+
+async def _nats(settings: Settings, position: int | None) -> list[Finding]:
+    first = settings.nats_url.split(",", maxsplit=1)[0].strip()
+    where = urlsplit(first)
+    address = (where.hostname or "127.0.0.1", where.port or 4222)
+    try:
+        socket.create_connection(address, timeout=2).close()
+    except OSError as error:
+        return [Finding("nats", False, f"{address[0]}:{address[1]} {error}", "is NATS running, and is NATS_URL right?")]
+    try:
+        async with asyncio.timeout(_BUS_SECONDS):
+            bus = await connect(settings, "doctor")
+    except (BusUnavailable, TimeoutError) as error:
+        advice = "are PLAYMOLT_NATS_USER and PLAYMOLT_NATS_PASSWORD right?"
+        return [Finding("nats", False, str(error) or "did not let us in", advice)]
+    try:
+        found = [Finding("nats", True, f"answers at {address[0]}:{address[1]}")]
+        return found + [finding async for finding in _streams(bus, position)]
+    finally:
+        await bus.close()
+
+
+async def _streams(bus: NatsBus, position: int | None) -> AsyncIterator[Finding]:
+    for stream in (EVENTS_STREAM, SPECTATE_STREAM):
+        name = f"stream {stream}"
+        try:
+            told = json.loads(await bus.request(f"$JS.API.STREAM.INFO.{stream}"))
+        except BusUnavailable as error:
+            yield Finding(name, False, str(error), "is JetStream on, and may this user ask about streams?")
+            continue
+        if "error" in told:
+            yield Finding(name, False, told["error"]["description"], "the relay makes it: is the relay running?")
+            continue
+        last = int(told["state"]["last_seq"])
+        lag = 0 if position is None else position - last
+        detail = f"{told['state']['messages']} messages, {lag} behind the log"
+        yield Finding(name, lag <= _LAG, detail, "the relay does not keep up: look into its log")
