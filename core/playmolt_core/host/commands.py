@@ -29,7 +29,7 @@ from playmolt_core.decider import (
     Refused,
 )
 from playmolt_core.fold import carries_state_hash, state_hash
-from playmolt_core.host.entry import Entry, Snapshot, fresh_entry, short_id
+from playmolt_core.host.entry import Entry, Snapshot, fresh_entry, number_of
 from playmolt_core.host.messages import lobby_message, message
 from playmolt_core.host.work import Work
 from playmolt_core.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
@@ -110,7 +110,7 @@ class Commands:
         entry = self._hot(work.call.target)
         if entry is None:
             return Need(work.call.target)
-        if short_id(work.call.command_id) in entry.seen:
+        if number_of(work.call.command_id) in entry.seen:
             return Repeat(entry.stream)
         if work.call.op == "leave":
             return self._leave(work, entry)
@@ -162,7 +162,7 @@ class Commands:
         lobby = self._hot(self._lobby)
         if lobby is None:
             return Need(self._lobby)
-        if short_id(work.call.command_id) in lobby.seen:
+        if number_of(work.call.command_id) in lobby.seen:
             return Repeat(self._lobby)
         state: Lobby = lobby.head.state
         seated = state.seat_of(work.call.agent)

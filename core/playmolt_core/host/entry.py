@@ -33,14 +33,14 @@ class Entry:
         self.head = snapshot
         self.committed = snapshot
         self.seen = seen
-        """Ids of commands whose outcome is remembered, cut to 64 bits: a hit is looked up, a miss is certain."""
+        """Ids, as numbers, of the commands whose outcome is remembered; the outcome itself stays in the log."""
         self.uncommitted = 0
         """Groups that hold changes of this stream and are not committed yet."""
 
 
-def short_id(command_id: str) -> int:
-    """Cut a command id to the 64 bits an entry keeps."""
-    return int(command_id[:16], 16)
+def number_of(command_id: str) -> int:
+    """Give a command id (32 hex digits) as the number an entry keeps: half the memory of the text."""
+    return int(command_id, 16)
 
 
 def fresh_entry(decider: Decider[Any], stream: str) -> Entry:
@@ -52,5 +52,5 @@ def read_entry(decider: Decider[Any], stream: str, stored: StoredStream) -> Entr
     """Fold a stored stream, read from its first record on."""
     state = fold(decider, stream, stored.records)
     head = stored.head
-    seen = {short_id(command_id) for command_id in stored.command_ids}
+    seen = {number_of(command_id) for command_id in stored.command_ids}
     return Entry(decider, stream, Snapshot(state, head.version, head.hash, head.at), seen)

@@ -12,7 +12,7 @@ from playmolt_schemas.codes import Code
 
 from playmolt_core.decider import Decider
 from playmolt_core.host.commands import BadBody, Commands, Need, Plan, Repeat
-from playmolt_core.host.entry import short_id
+from playmolt_core.host.entry import number_of
 from playmolt_core.host.gathering import Gathering, Group
 from playmolt_core.host.hot import Hot
 from playmolt_core.host.work import Work, refuse_busy
@@ -118,7 +118,7 @@ class Writes:
             if self._hot.get(change.entry.stream) is None:
                 self._hot.put(change.entry)
             if plan.remember_on == change.entry.stream:
-                change.entry.seen.add(short_id(work.call.command_id))
+                change.entry.seen.add(number_of(work.call.command_id))
         self._gathering.add(work, plan)
         self._gathered.set()
 
@@ -170,7 +170,7 @@ class Writes:
             self._again([work])
             return
         if outcome is None:
-            # Another command's id shares its first 64 bits, or memory is ahead of a commit that failed: read afresh.
+            # Memory was ahead of a commit that failed: read afresh.
             self._hot.drop(stream)
             self._again([work])
         elif outcome.fingerprint != work.call.fingerprint:

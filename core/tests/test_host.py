@@ -1,0 +1,414 @@
+"""The engine host on the in-memory log: what is answered, when, and what happens when the log says no."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.host.engine import Engine
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.log.port import AppendStatus, LogUnavailable, Unit
+from playmolt_core.settings import Settings
+from playmolt_schemas.envelopes import Answer, Call, Op
+
+from core.tests.counting import Counting
+
+
+class ScriptedLog(MemoryLog):
+    """The twin, with commits that can be held, lost before storing, or lost after storing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.faults: list[str] = []
+        self.batches: list[int] = []
+
+    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+        await self.gate.wait()
+        fault = self.faults.pop(0) if self.faults else ""
+        if fault == "before":
+            raise LogUnavailable("lost before the commit")
+        self.batches.append(len(units))
+        statuses = await super().append(units)
+        if fault == "after":
+            raise LogUnavailable("lost after the commit")
+        return statuses
+
+
+class Player:
+    """Calls an engine and waits for answers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._ids = 0
+
+    def send(self, op: Op, target: str = "", body: Any = None, **options: Any) -> "asyncio.Future[tuple[int, Any]]":
+        self._ids += 1
+        future: asyncio.Future[tuple[int, Any]] = asyncio.get_running_loop().create_future()
+
+        def respond(answer: Answer) -> None:
+            assert not future.done(), "answered twice"
+            future.set_result((answer.status, msgspec.json.decode(answer.body)))
+
+        options.setdefault("command_id", uuid.uuid4().hex)
+        raw = msgspec.json.encode({} if body is None else body)
+        self.engine.receive(Call(self._ids, op, target, raw, **options), respond)
+        return future
+
+    async def call(self, op: Op, target: str = "", body: Any = None, **options: Any) -> tuple[int, Any]:
+        async with asyncio.timeout(5):
+            return await self.send(op, target, body, **options)
+
+    async def game(self) -> str:
+        for agent in ("a", "b"):
+            _, joined = await self.call("join", agent=agent, name=agent.upper())
+        assert joined["phase"] == "playing"
+        return str(joined["game_id"])
+
+
+def engine_on(log: MemoryLog, **settings: Any) -> Engine:
+    engine = Engine(Counting(), log, Settings(**settings), lambda: None)
+    engine.start()
+    return engine
+
+
+@pytest.fixture
+def log() -> ScriptedLog:
+    return ScriptedLog()
+
+
+@pytest.fixture
+async def engine(log: ScriptedLog) -> AsyncIterator[Engine]:
+    engine = engine_on(log)
+    yield engine
+    await engine.stop()
+
+
+@pytest.fixture
+def player(engine: Engine) -> Player:
+    return Player(engine)
+
+
+async def test_two_joins_fill_a_game_and_the_third_agent_opens_another(player: Player) -> None:
+    first = await player.call("join", agent="a", name="A")
+    second = await player.call("join", agent="b", name="B")
+    third = await player.call("join", agent="c", name="C")
+    assert (first[1]["seated"], second[1]["seated"], third[1]["seated"]) == (1, 2, 1)
+    assert first[1]["game_id"] == second[1]["game_id"] != third[1]["game_id"]
+
+
+async def test_an_agent_that_sits_already_gets_its_game_back(player: Player) -> None:
+    game = await player.game()
+    assert (await player.call("join", agent="a", name="A"))[1]["game_id"] == game
+
+
+async def test_an_agent_whose_game_is_over_is_free(player: Player) -> None:
+    game = await player.game()
+    await player.call("act", game, {"add": 10}, agent="a")
+    assert (await player.call("join", agent="a", name="A"))[1]["game_id"] != game
+
+
+async def test_a_hundred_joins_at_once_sit_two_by_two(player: Player, log: ScriptedLog) -> None:
+    log.gate.clear()
+    waiting = [player.send("join", agent=f"agent{n}", name="N") for n in range(100)]
+    await asyncio.sleep(0)
+    log.gate.set()
+    games = [(await future)[1]["game_id"] for future in waiting]
+    assert sorted(games.count(game) for game in set(games)) == [2] * 50
+
+
+async def test_an_emptied_game_takes_the_next_agent(player: Player) -> None:
+    _, joined = await player.call("join", agent="a", name="A")
+    assert await player.call("leave", joined["game_id"], agent="a") == (200, {"status": "left"})
+    assert (await player.call("leave", joined["game_id"], agent="a"))[0] == 403
+    _, again = await player.call("join", agent="b", name="B")
+    assert (again["game_id"], again["seated"]) == (joined["game_id"], 1)
+
+
+async def test_a_waiting_game_that_the_operator_ended_is_passed_over(player: Player) -> None:
+    _, joined = await player.call("join", agent="a", name="A")
+    ended = await player.call("end", joined["game_id"], {"reason": "closed"}, operator=True)
+    assert (ended[0], ended[1]["phase"]) == (200, "aborted")
+    assert (await player.call("join", agent="b", name="B"))[1]["game_id"] != joined["game_id"]
+
+
+async def test_no_answer_before_the_commit(player: Player, log: ScriptedLog) -> None:
+    game = await player.game()
+    log.gate.clear()
+    action = player.send("act", game, {"add": 1}, agent="a")
+    await asyncio.sleep(0.05)
+    assert not action.done()
+    assert (await player.call("state", game))[1]["total"] == 0, "a reader must not see what is not committed"
+    log.gate.set()
+    status, body = await action
+    assert (status, body["status"], len(body["hash"])) == (200, "accepted", 64)
+    assert (await player.call("state", game))[1]["total"] == 1
+
+
+async def test_a_refusal_that_rests_on_an_uncommitted_event_waits_for_it(player: Player, log: ScriptedLog) -> None:
+    game = await player.game()
+    log.gate.clear()
+    last = player.send("act", game, {"add": 10}, agent="a")
+    late = player.send("act", game, {"add": 1}, agent="b")
+    await asyncio.sleep(0.05)
+    assert not late.done()
+    log.faults = ["before"]
+    log.gate.set()
+    assert (await last)[0] == 200
+    assert (await late)[0] == 409
+
+
+async def test_what_waits_commits_together(player: Player, log: ScriptedLog) -> None:
+    games = []
+    for pair in range(20):
+        for seat in "ab":
+            _, joined = await player.call("join", agent=f"{pair}{seat}", name="N")
+        games.append(joined["game_id"])
+    log.gate.clear()
+    log.batches.clear()
+    waiting = [player.send("act", game, {"add": 1}, agent=f"{pair}a") for pair, game in enumerate(games)]
+    await asyncio.sleep(0.02)
+    log.gate.set()
+    assert {status for status, _ in [await future for future in waiting]} == {200}
+    assert len(log.batches) <= 2
+
+
+@pytest.mark.parametrize("fault", ["before", "after"])
+async def test_a_commit_that_is_lost_is_neither_lost_nor_doubled(player: Player, log: ScriptedLog, fault: str) -> None:
+    game = await player.game()
+    log.faults = [fault]
+    status, body = await player.call("act", game, {"add": 3}, agent="a")
+    assert (status, body["version"]) == (200, 4)
+    assert (await player.call("state", game))[1]["total"] == 3
+
+
+async def test_two_replicas_racing_lose_nothing(log: ScriptedLog) -> None:
+    engines = [engine_on(log), engine_on(log)]
+    players = [Player(engine) for engine in engines]
+    game = await players[0].game()
+    waiting = []
+    for number in range(40):
+        player = players[number % 2]
+        waiting.append(player.send("act", game, {"add": 0}, agent="ab"[number % 2]))
+    assert {status for status, _ in [await future for future in waiting]} == {200}
+    for player in players:
+        assert (await player.call("state", game))[1]["version"] == 43
+    for engine in engines:
+        await engine.stop()
+
+
+async def test_a_stale_replica_neither_shows_nor_refuses_by_an_old_state(log: ScriptedLog) -> None:
+    first, second = engine_on(log), engine_on(log)
+    one, two = Player(first), Player(second)
+    game = await one.game()
+    assert (await two.call("state", game))[1]["total"] == 0
+    await one.call("act", game, {"add": 10}, agent="a")
+    assert (await two.call("state", game))[1]["phase"] == "end"
+    assert (await two.call("act", game, {"add": 1}, agent="a"))[1]["code"] == "game_over"
+    await first.stop()
+    await second.stop()
+
+
+async def test_joins_through_two_replicas_seat_exactly_two(log: ScriptedLog) -> None:
+    engines = [engine_on(log), engine_on(log)]
+    players = [Player(engine) for engine in engines]
+    waiting = [players[n % 2].send("join", agent=f"agent{n}", name="N") for n in range(60)]
+    games = [(await future)[1]["game_id"] for future in waiting]
+    assert sorted(games.count(game) for game in set(games)) == [2] * 30
+    for engine in engines:
+        await engine.stop()
+
+
+async def test_a_repeated_command_gets_the_same_answer_and_has_no_second_effect(player: Player) -> None:
+    game = await player.game()
+    key = {"agent": "a", "command_id": "f" * 32, "fingerprint": "x"}
+    first = await player.call("act", game, {"add": 2}, **key)
+    assert await player.call("act", game, {"add": 2}, **key) == first
+    assert (await player.call("state", game))[1]["total"] == 2
+    assert (await player.call("act", game, {"add": 2}, **(key | {"fingerprint": "y"})))[1][
+        "code"
+    ] == "idempotency_mismatch"
+
+
+async def test_the_same_command_twice_at_once_has_one_effect(player: Player) -> None:
+    game = await player.game()
+    key = {"agent": "a", "command_id": "e" * 32, "fingerprint": "x"}
+    answers = await asyncio.gather(*(player.send("act", game, {"add": 2}, **key) for _ in range(5)))
+    assert len({msgspec.json.encode(answer) for answer in answers}) == 1
+    assert (await player.call("state", game))[1]["total"] == 2
+
+
+async def test_a_repeat_is_known_after_a_restart(player: Player, log: ScriptedLog) -> None:
+    game = await player.game()
+    key = {"agent": "a", "command_id": "d" * 32, "fingerprint": "x"}
+    first = await player.call("act", game, {"add": 2}, **key)
+    reborn = engine_on(log)
+    assert await Player(reborn).call("act", game, {"add": 2}, **key) == first
+    await reborn.stop()
+
+
+async def test_a_pass_with_a_key_is_remembered_and_changes_nothing(player: Player) -> None:
+    game = await player.game()
+    key = {"agent": "a", "command_id": "c" * 32, "fingerprint": "x"}
+    first = await player.call("act", game, "pass", **key)
+    assert first == (200, {"status": "pass", "version": 3, "phase": "playing", "hash": None})
+    await player.call("act", game, {"add": 1}, agent="b")
+    assert await player.call("act", game, "pass", **key) == first
+
+
+async def test_a_refusal_is_not_remembered(player: Player) -> None:
+    _, joined = await player.call("join", agent="a", name="A")
+    key = {"agent": "a", "command_id": "b" * 32, "fingerprint": "x"}
+    assert (await player.call("act", joined["game_id"], {"add": 1}, **key))[1]["code"] == "not_started"
+    await player.call("join", agent="b", name="B")
+    assert (await player.call("act", joined["game_id"], {"add": 1}, **key))[0] == 200
+
+
+async def test_an_unknown_game_is_not_found(player: Player) -> None:
+    unknown = "count-00000000-0000-7000-8000-000000000000"
+    for op in ("act", "leave", "end", "state", "events", "feed", "log"):
+        body = {"reason": "x"} if op == "end" else {}
+        assert (await player.call(op, unknown, body, agent="a"))[0] == 404  # type: ignore[arg-type]
+
+
+async def test_a_bug_in_the_rules_fails_one_call_and_nothing_else(player: Player) -> None:
+    game = await player.game()
+    assert (await player.call("act", game, "bug", agent="a"))[0] == 503
+    assert (await player.call("act", game, {"add": 1}, agent="a"))[0] == 200
+
+
+async def test_a_call_nobody_waits_for_is_not_decided(player: Player) -> None:
+    game = await player.game()
+    gone = int((time.time() - 1) * 1000)
+    assert (await player.call("act", game, {"add": 1}, agent="a", deadline_ms=gone))[0] == 503
+    assert (await player.call("state", game))[1]["total"] == 0
+
+
+async def test_a_full_queue_answers_at_once(log: ScriptedLog) -> None:
+    engine = engine_on(log, queue_commands=3)
+    player = Player(engine)
+    game = await player.game()
+    log.gate.clear()
+    waiting = [player.send("act", game, {"add": 0}, agent="a") for _ in range(5)]
+    assert [future.result()[0] for future in waiting[3:]] == [503, 503]
+    log.gate.set()
+    assert [(await future)[0] for future in waiting[:3]] == [200] * 3
+    await engine.stop()
+
+
+async def test_memory_is_bounded_and_evicted_games_come_back(log: ScriptedLog) -> None:
+    engine = engine_on(log, hot_games=5)
+    player = Player(engine)
+    games = []
+    for pair in range(20):
+        for seat in "ab":
+            _, joined = await player.call("join", agent=f"{pair}{seat}", name="N")
+        games.append(joined["game_id"])
+    assert len(engine.hot) <= 6
+    for pair, game in enumerate(games):
+        assert (await player.call("act", game, {"add": 1}, agent=f"{pair}a"))[0] == 200
+    await engine.stop()
+
+
+async def test_each_viewer_gets_the_feed_it_may_see(player: Player) -> None:
+    game = await player.game()
+    await player.call("act", game, {"add": 7}, agent="a")
+    _, own = await player.call("feed", game, {"after": 3}, agent="a")
+    _, other = await player.call("feed", game, {"after": 3}, agent="b")
+    _, public = await player.call("feed", game, {"after": 0})
+    _, events = await player.call("events", game, {"after": 0})
+    assert own["messages"][0]["secret"] == 7
+    assert "secret" not in other["messages"][0]
+    assert public["messages"][3] == other["messages"][0]
+    assert events["events"] == public["messages"]
+    assert [message["version"] for message in public["messages"]] == [1, 2, 3, 4]
+    assert public["messages"][0]["type"] == "progress"
+    assert not public["closed"]
+
+
+async def test_a_caller_of_the_public_subject_cannot_be_anybody(engine: Engine, player: Player) -> None:
+    game = await player.game()
+    await player.call("act", game, {"add": 7}, agent="a")
+    answers: list[Answer] = []
+    engine.receive_public(Call(1, "feed", game, b"{}", agent="a", operator=True), answers.append)
+    engine.receive_public(Call(2, "log", game, b"{}", operator=True), answers.append)
+    engine.receive_public(Call(3, "act", game, b'{"add":1}', agent="a"), answers.append)
+    await asyncio.sleep(0.05)
+    assert [answer.id for answer in answers] == [1]
+    assert b"secret" not in answers[0].body
+
+
+async def test_any_moment_can_be_read_again(player: Player) -> None:
+    game = await player.game()
+    await player.call("act", game, {"add": 4}, agent="a")
+    await player.call("act", game, {"add": 4}, agent="b")
+    assert (await player.call("state", game, {"at": 4}))[1] | {"me": ""} == (
+        await player.call("state", game, {"at": 4})
+    )[1]
+    assert [(await player.call("state", game, {"at": at}))[1]["total"] for at in (3, 4, 5)] == [0, 4, 8]
+    assert [(await player.call("state", game, {"at": at}))[0] for at in (0, 6)] == [404, 404]
+    assert (await player.call("state", game, {"at": 4, "seat": "a"}))[0] == 409
+    await player.call("act", game, {"add": 4}, agent="b")
+    assert (await player.call("state", game, {"at": 4, "seat": "a"}))[1]["me"] == "a"
+
+
+async def test_the_log_of_a_running_game_is_the_operators(player: Player) -> None:
+    game = await player.game()
+    status, refused = await player.call("log", game, agent="a")
+    assert (status, refused["code"]) == (403, "not_finished")
+    assert (await player.call("log", game, operator=True))[0] == 200
+    await player.call("act", game, {"add": 10}, agent="a")
+    _, page = await player.call("log", game, {"limit": 2})
+    assert (len(page["records"]), page["next_after"], page["more"]) == (2, 2, True)
+
+
+async def test_a_turn_is_offered_where_the_agent_sits(player: Player) -> None:
+    assert await player.call("turn", agent="a") == (200, {"turn": None, "games": []})
+    game = await player.game()
+    _, answer = await player.call("turn", agent="a")
+    assert (answer["turn"]["game_id"], answer["turn"]["actions"][0]["type"]) == (game, "add")
+    await player.call("act", game, {"add": 10}, agent="a")
+    assert (await player.call("turn", agent="a"))[1] == {"turn": None, "games": []}
+
+
+async def test_a_deadline_is_passed_once_by_whoever_looks_first(log: ScriptedLog) -> None:
+    engines = [engine_on(log, phase_deadline_seconds=1), engine_on(log, phase_deadline_seconds=1)]
+    player = Player(engines[0])
+    game = await player.game()
+    async with asyncio.timeout(5):
+        while (await player.call("state", game))[1]["phase"] != "aborted":
+            await asyncio.sleep(0.05)
+    await asyncio.sleep(0.6)
+    _, events = await player.call("events", game)
+    assert [event["type"] for event in events["events"]].count("game_aborted") == 1
+    for engine in engines:
+        await engine.stop()
+
+
+async def test_games_are_listed_newest_first(player: Player) -> None:
+    for number in range(3):
+        for seat in "ab":
+            await player.call("join", agent=f"{number}{seat}", name="N")
+    _, page = await player.call("games", "", {"limit": 2})
+    assert [line["phase"] for line in page["games"]] == ["playing", "playing"]
+    last = page["games"][-1]
+    _, rest = await player.call("games", "", {"before": [last["created_at"], last["game_id"]]})
+    assert len(rest["games"]) == 1
+    assert {line["game_id"] for line in rest["games"]}.isdisjoint(line["game_id"] for line in page["games"])
+
+
+async def test_draining_answers_what_was_taken(log: ScriptedLog) -> None:
+    engine = engine_on(log)
+    player = Player(engine)
+    game = await player.game()
+    log.gate.clear()
+    waiting = player.send("act", game, {"add": 1}, agent="a")
+    stopping = asyncio.create_task(engine.stop())
+    await asyncio.sleep(0.02)
+    log.gate.set()
+    assert (await waiting)[0] == 200
+    await stopping
