@@ -1,0 +1,73 @@
+"""The spectator service: `python -m playmolt_spectator`. Feeds out; no database, no secrets, no knowledge of games."""
+
+import asyncio
+import resource
+import signal
+import sys
+from contextlib import suppress
+
+import uvloop
+from playmolt_core.bus.client import connect
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.settings import InvalidSettings, Settings, from_environment
+from playmolt_core.telemetry import configure, log
+
+from playmolt_spectator.backfill import Backfill
+from playmolt_spectator.http import Server
+from playmolt_spectator.hub import Hub
+from playmolt_spectator.lobby import Lobby
+from playmolt_spectator.metrics import Metrics
+from playmolt_spectator.pace import Pace
+
+_log = log("spectator")
+
+
+async def run(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT, then let the readers go. Raises BusUnavailable when NATS is not there to start."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    bus = await connect(settings, "spectator")
+    pace, metrics = Pace(), Metrics()
+    hub = Hub(bus, Backfill(bus, metrics, pace.connect), metrics, pace)
+    lobby = Lobby(bus, metrics, pace)
+    server = Server(bus, hub, lobby, metrics, pace)
+    background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
+    port = await server.listen(settings.host, settings.spectator_port)
+    _log.info("ready", host=settings.host, port=port)
+    done, _ = await asyncio.wait(background, return_when=asyncio.FIRST_COMPLETED)
+    _log.info("stopping", readers=len(server.readers))
+    await server.drain()
+    for task in background:
+        task.cancel()
+    await hub.close()
+    await bus.close()
+    for task in done:
+        task.result()  # a background task never ends by itself: what ended it ends the process, to be started anew
+
+
+def _allow_many_connections() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+
+
+def main() -> int:
+    """Give the exit status."""
+    try:
+        settings = from_environment()
+    except InvalidSettings as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    configure("spectator", settings.log_level)
+    _allow_many_connections()
+    try:
+        uvloop.run(run(settings))
+    except BusUnavailable as error:
+        _log.error("no_nats", detail=str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Messages that did not come live: from NATS while it holds them, else from the game's engine."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_schemas.identifiers import type_of
+
+from playmolt_spectator.frames import Message
+from playmolt_spectator.metrics import Metrics
+from playmolt_spectator.port import Source
+
+PAGE_MESSAGES = 256
+_ENGINE_CALLS = 32
+_NATS_UP_TO = 1024
+"""NATS finds a version by reading the game from its start, so far into a game the engine is the cheaper one."""
+
+
+class UnknownGame(LookupError):
+    """No game has this id."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Messages in a row after a version. `head` and `closed` are the engine's word; 0 and False: it was not asked."""
+
+    messages: Sequence[Message]
+    head: int = 0
+    closed: bool = False
+
+
+class _Feed(msgspec.Struct):
+    messages: list[msgspec.Raw]
+    version: int
+    closed: bool
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+_read_feed = msgspec.json.Decoder(_Feed).decode
+_read_version = msgspec.json.Decoder(_Versioned).decode
+
+
+def message(raw: bytes) -> Message:
+    """Read a message's version, nothing else of it; msgspec.DecodeError when it has none."""
+    return Message(_read_version(raw).version, raw)
+
+
+def _in_a_row(after: int, raws: Iterable[bytes]) -> list[Message]:
+    row: list[Message] = []
+    for raw in raws:
+        found = message(raw)
+        if found.version == after + len(row) + 1:
+            row.append(found)
+        elif found.version > after:
+            break
+    return row
+
+
+def game_type(game_id: str) -> str:
+    """The type part of an id; raises UnknownGame for what is no id."""
+    kind = type_of(game_id)
+    if kind is None:
+        raise UnknownGame(game_id)
+    return kind
+
+
+class Backfill:
+    """Fetches pages. Readers that ask for the same page at the same time share one answer."""
+
+    def __init__(self, source: Source, metrics: Metrics, deadline: float) -> None:
+        self._source = source
+        self._metrics = metrics
+        self._deadline = deadline
+        self._calls = asyncio.Semaphore(_ENGINE_CALLS)
+        self._under_way: dict[tuple[str, int], asyncio.Task[Page]] = {}
+
+    async def page(self, game_id: str, after: int) -> Page:
+        """Give what follows a version, from wherever it is held. Raises BusUnavailable and UnknownGame."""
+        task = self._under_way.get((game_id, after))
+        if task is None:
+            task = self._under_way[game_id, after] = asyncio.create_task(self._fetch(game_id, after))
+            task.add_done_callback(lambda _: self._under_way.pop((game_id, after)))
+        return await asyncio.shield(task)
+
+    async def _fetch(self, game_id: str, after: int) -> Page:
+        if after < _NATS_UP_TO:
+            raws = await self._source.history(game_type(game_id), game_id, after, PAGE_MESSAGES)
+            if row := _in_a_row(after, raws):
+                self._metrics.counts['backfills_total{source="nats"}'] += 1
+                return Page(row)
+        return await self.engine(game_id, after)
+
+    async def engine(self, game_id: str, after: int) -> Page:
+        """Ask the engine, which knows the head and the end as well. Raises BusUnavailable and UnknownGame."""
+        body = msgspec.json.encode({"after": after, "limit": PAGE_MESSAGES})
+        async with self._calls:
+            answer = await self._source.submit(game_type(game_id), "feed", game_id, body, deadline=self._deadline)
+        if answer.status == 404:
+            raise UnknownGame(game_id)
+        if answer.status != 200:
+            raise BusUnavailable(f"the engine answered {answer.status} to a feed of {game_id}")
+        self._metrics.counts['backfills_total{source="engine"}'] += 1
+        feed = _read_feed(answer.body)
+        return Page(_in_a_row(after, map(bytes, feed.messages)), feed.version, feed.closed)

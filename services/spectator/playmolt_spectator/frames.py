@@ -1,0 +1,48 @@
+"""The bytes on the wire: WebSocket text frames and server-sent events, built once and written to every reader."""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_TEXT = 0x81  # FIN and opcode 1
+
+
+class Message(NamedTuple):
+    """A public message as it was stored, byte for byte, and its version."""
+
+    version: int
+    raw: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """How a kind of reader is spoken to."""
+
+    name: str
+    message: Callable[[Message], bytes]
+    heartbeat: Callable[[int], bytes]
+
+
+def text_frame(payload: bytes) -> bytes:
+    """Frame a text as a server sends it: whole, unmasked, uncompressed (RFC 6455, 5.2)."""
+    size = len(payload)
+    if size < 126:
+        return struct.pack("!BB", _TEXT, size) + payload
+    if size < 65536:
+        return struct.pack("!BBH", _TEXT, 126, size) + payload
+    return struct.pack("!BBQ", _TEXT, 127, size) + payload
+
+
+WEBSOCKET = Dialect(
+    "websocket",
+    lambda message: text_frame(message.raw),
+    lambda version: text_frame(b'{"type":"heartbeat","version":%d}' % version),
+)
+EVENTS = Dialect(
+    "sse",
+    lambda message: b"id: %d\ndata: %b\n\n" % message,
+    lambda version: b": heartbeat %d\n\n" % version,
+)
+LOBBY_EVENTS = Dialect("sse", lambda message: b"data: %b\n\n" % message.raw, EVENTS.heartbeat)
+"""Lobby messages have no version, so no id that a reader could resume from."""

@@ -1,0 +1,321 @@
+"""HTTP in: routes, refusals, and the step from a request to a reader (api.md, Feeds)."""
+
+import asyncio
+import re
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from typing import cast
+from urllib.parse import parse_qs
+
+import h11
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_schemas import limits
+from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.identifiers import GAME_TYPES, type_of
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
+
+from playmolt_spectator.backfill import UnknownGame
+from playmolt_spectator.frames import EVENTS, LOBBY_EVENTS, Dialect
+from playmolt_spectator.hub import Hub
+from playmolt_spectator.lobby import Lobby
+from playmolt_spectator.metrics import Metrics
+from playmolt_spectator.pace import Pace
+from playmolt_spectator.port import Source
+from playmolt_spectator.reader import BAD_REQUEST, GOING_AWAY, KERNEL_BYTES, EventReader, Reader, SocketReader
+
+READERS = 20_000
+_CONNECTIONS = READERS + 1_000
+_HEAD_BYTES = 16 * 1024
+_VERSION = re.compile(r"[0-9]{1,15}", re.ASCII)
+_CORS = {"Access-Control-Allow-Origin": "*"}
+_EVENT_STREAM = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache",
+    "X-Accel-Buffering": "no",
+    "Connection": "close",
+    **_CORS,
+}
+_AFTER_HELP = (
+    "after (or Last-Event-ID) is the version you have: a whole number from 0, in digits. Leave it out to start at 1."
+)
+
+
+class Refusal(Exception):
+    """An HTTP answer other than a feed."""
+
+    def __init__(self, code: Code, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def _unavailable(detail: str) -> Refusal:
+    return Refusal(Code.UNAVAILABLE, detail, Retry_After="2")
+
+
+def head(status: int, headers: dict[str, str]) -> bytes:
+    """Give the head of a response."""
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def body(status: int, kind: str, content: bytes, headers: dict[str, str] | None = None) -> bytes:
+    """Give a whole response after which the connection ends."""
+    length = {"Content-Type": kind, "Content-Length": str(len(content)), "Connection": "close"}
+    return head(status, {**length, **_CORS, **(headers or {})}) + content
+
+
+def version(text: str | None) -> int | None:
+    """Read a version a reader has; None for junk."""
+    if text is None:
+        return 0
+    return int(text) if _VERSION.fullmatch(text) else None
+
+
+def after_of(query: str) -> int | None:
+    """Read `after` from a query; None for junk, also when it is given twice."""
+    values = parse_qs(query, keep_blank_values=True).get("after", [])
+    return version(values[0] if values else None) if len(values) < 2 else None
+
+
+class Server:
+    """What all connections share, and the way to stop."""
+
+    def __init__(
+        self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, pace: Pace, *, limit: int = READERS
+    ) -> None:
+        self._limit = limit
+        self.source = source
+        self.hub = hub
+        self.lobby = lobby
+        self.metrics = metrics
+        self.pace = pace
+        self.readers: set[Reader] = set()
+        self.connections: set[Connection] = set()
+        self.draining = False
+        self._empty = asyncio.Event()
+        self._listener: asyncio.Server | None = None
+
+    async def listen(self, host: str, port: int) -> int:
+        """Start to accept; gives the port (0 takes a free one)."""
+        self._listener = await asyncio.get_running_loop().create_server(
+            lambda: Connection(self), host, port, backlog=4096
+        )
+        return int(self._listener.sockets[0].getsockname()[1])
+
+    async def drain(self) -> None:
+        """Accept no more and tell every reader to reconnect elsewhere; bounded."""
+        self.draining = True
+        if self._listener:
+            self._listener.close()
+        for reader in tuple(self.readers):
+            reader.finish(GOING_AWAY, "this server is stopping; reconnect")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.pace.drain if self.readers else 0):
+                await self._empty.wait()
+        for reader in tuple(self.readers):
+            reader.abort()
+        for connection in tuple(self.connections):
+            connection.abort()
+
+    def check_room(self) -> None:
+        """Raise Refusal when no reader more can be taken."""
+        if self.draining or len(self.readers) >= self._limit:
+            raise _unavailable("This server takes no more readers now; try again in a few seconds.")
+
+    def page(self, path: str) -> bytes | None:
+        """Answer what is no feed; None for an unknown path."""
+        if path == "/healthz":
+            return body(200, "application/json", b'{"status":"alive"}')
+        if path == "/readyz":
+            ready = self.source.connected() and not self.draining
+            return body(200 if ready else 503, "application/json", b'{"ready":%s}' % (b"true" if ready else b"false"))
+        if path == "/metrics":
+            kinds = [reader.dialect.name for reader in self.readers]
+            gauges = {f'readers{{transport="{kind}"}}': kinds.count(kind) for kind in ("websocket", "sse")}
+            return body(
+                200, "text/plain; version=0.0.4", self.metrics.page({**gauges, "games_watched": self.hub.watched})
+            )
+        return None
+
+    def add(self, reader: Reader) -> None:
+        """Count a reader in until its connection is gone."""
+
+        def gone() -> None:
+            self.readers.discard(reader)
+            if not self.readers:
+                self._empty.set()
+
+        self.readers.add(reader)
+        self._empty.clear()
+        reader.gone = gone
+
+
+class Connection(asyncio.Protocol):
+    """A connection until its one request is answered or a reader takes over."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
+        self._transport: asyncio.Transport
+        self._timer: asyncio.TimerHandle
+        self._task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for a request, not for ever."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._timer = asyncio.get_running_loop().call_later(self._server.pace.request, self.abort)
+        if len(self._server.connections) + len(self._server.readers) >= _CONNECTIONS:
+            self.abort()
+        self._server.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- why it went changes nothing
+        """Forget the connection."""
+        self._done()
+        if self._task:
+            self._task.cancel()
+
+    def abort(self) -> None:
+        """End at once."""
+        self._transport.abort()
+
+    def _done(self) -> None:
+        self._timer.cancel()
+        self._server.connections.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse, and answer the first request."""
+        if self._task:
+            return
+        try:
+            self._http.receive_data(data)
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            self._refuse(Refusal(Code.INVALID_REQUEST, f"This is no HTTP/1.1 request: {error}."))
+            return
+        if isinstance(event, h11.Request):
+            self._timer.cancel()
+            self._transport.pause_reading()
+            self._task = asyncio.create_task(self._answer(event))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        content = problem_bytes(refusal.code, refusal.detail)
+        self._send(body(refusal.code.status, "application/problem+json", content, refusal.headers))
+
+    def _send(self, response: bytes) -> None:
+        self._transport.write(response)
+        self._transport.close()
+
+    async def _answer(self, request: h11.Request) -> None:
+        try:
+            await self._route(request)
+        except Refusal as refusal:
+            self._refuse(refusal)
+        except UnknownGame:
+            self._refuse(Refusal(Code.NOT_FOUND, "No game has this id. GET /api/games at the gateway lists the games."))
+        except BusUnavailable:
+            self._refuse(_unavailable("The game's engine does not answer now; try again in a few seconds."))
+
+    async def _route(self, request: h11.Request) -> None:
+        path, _, query = request.target.decode("ascii", "replace").partition("?")
+        page = self._server.page(path)
+        kind, game_id = self._feed(path)
+        if page is None and kind is None:
+            raise Refusal(Code.NOT_FOUND, "Feeds are /ws/games/{id}, /ws/lobby, /sse/games/{id} and /sse/lobby.")
+        if request.method != b"GET":
+            raise Refusal(Code.METHOD_NOT_ALLOWED, "Only GET reads here; actions go to the gateway.", Allow="GET")
+        if page is not None:
+            self._send(page)
+            return
+        self._server.check_room()
+        if kind == "ws":
+            await self._open_socket(request, game_id, after_of(query))
+        else:
+            await self._open_events(request, game_id, after_of(query))
+
+    @staticmethod
+    def _feed(path: str) -> tuple[str | None, str]:
+        """Give the kind of feed and the game id, "" for the lobby; None for no feed."""
+        match path.split("/"):
+            case ["", "ws" | "sse" as kind, "lobby"]:
+                return kind, ""
+            case ["", "ws" | "sse" as kind, "games", identifier] if identifier:
+                return kind, identifier
+        return None, ""
+
+    def _known(self, game_id: str) -> None:
+        if game_id and type_of(game_id) not in self._server.source.present().union(GAME_TYPES):
+            raise UnknownGame(game_id)
+
+    async def _open_events(self, request: h11.Request, game_id: str, after: int | None) -> None:
+        self._known(game_id)
+        last = dict(request.headers).get(b"last-event-id")
+        if last:
+            after = version(last.decode("latin-1"))
+        if after is None and game_id:
+            raise Refusal(Code.INVALID_REQUEST, _AFTER_HELP)
+        dialect: Dialect = EVENTS if game_id else LOBBY_EVENTS
+
+        def take_over() -> Reader:
+            self._transport.write(head(200, _EVENT_STREAM))
+            return EventReader(self._transport, dialect, self._server.pace, self._server.metrics)
+
+        await self._open(game_id, after or 0, take_over)
+
+    async def _open_socket(self, request: h11.Request, game_id: str, after: int | None) -> None:
+        self._known(game_id)
+        protocol, response = self._handshake(request)
+
+        def take_over() -> Reader:
+            protocol.send_response(response)
+            self._transport.write(b"".join(protocol.data_to_send()))
+            return SocketReader(self._transport, self._server.pace, self._server.metrics, protocol)
+
+        if after is None and game_id:
+            self._hand_over(take_over()).finish(BAD_REQUEST, "after is the version you have, in digits")
+        else:
+            await self._open(game_id, after or 0, take_over)
+
+    @staticmethod
+    def _handshake(request: h11.Request) -> tuple[ServerProtocol, Response]:
+        lines = [b"GET %b HTTP/%b" % (request.target, request.http_version), *map(b": ".join, request.headers)]
+        protocol = ServerProtocol(max_size=limits.BODY_BYTES)
+        protocol.receive_data(b"\r\n".join([*lines, b"", b""]))
+        for event in protocol.events_received():
+            if isinstance(event, Request) and (response := protocol.accept(event)).status_code == 101:
+                return protocol, response
+        raise Refusal(
+            Code.INVALID_REQUEST, "Connect with a WebSocket client (RFC 6455), or read the same feed under /sse/."
+        )
+
+    async def _open(self, game_id: str, after: int, take_over: Callable[[], Reader]) -> None:
+        server = self._server
+        if game_id:
+            feed = await server.hub.hold(game_id, after)
+            try:
+                server.check_room()
+            except Refusal:
+                server.hub.release(game_id, feed)
+                raise
+            reader = self._hand_over(take_over())
+            server.hub.attach(game_id, feed, reader, after)
+        else:
+            await server.lobby.wait_ready()
+            server.check_room()
+            reader = self._hand_over(take_over())
+            server.lobby.attach(reader)
+        if early := self._http.trailing_data[0]:
+            reader.data_received(early)
+
+    def _hand_over(self, reader: Reader) -> Reader:
+        self._done()
+        self._transport.set_protocol(reader)
+        self._transport.set_write_buffer_limits(high=0)
+        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
+        self._transport.resume_reading()
+        self._server.add(reader)
+        return reader

@@ -1,0 +1,252 @@
+"""Games being watched: one subscription a game, its messages put in order and its gaps filled, for all its readers."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.telemetry import log
+
+from playmolt_spectator.backfill import Backfill, UnknownGame, game_type, message
+from playmolt_spectator.channel import Channel
+from playmolt_spectator.frames import Message
+from playmolt_spectator.metrics import Metrics
+from playmolt_spectator.pace import Pace
+from playmolt_spectator.port import GameWatch, Source
+from playmolt_spectator.reader import FAILED, Reader
+
+_BATCH = 64
+_EARLY = 512
+_log = log("hub")
+
+
+class Feed(Channel):
+    """One game's messages, 1, 2, 3 … without a hole, as they were stored."""
+
+    def __init__(
+        self, game_id: str, after: int, source: Source, backfill: Backfill, metrics: Metrics, pace: Pace
+    ) -> None:
+        super().__init__(metrics)
+        self.holders = 0
+        self._id = game_id
+        self._source = source
+        self._backfill = backfill
+        self._pace = pace
+        self._early: dict[int, Message] = {}
+        self._final: int | None = None
+        self._lost = False
+        self._watch: GameWatch | None = None
+        self._follower: asyncio.Task[None] | None = None
+        self.opened = asyncio.create_task(self._open(after))
+        """Done when the head is known; raises UnknownGame and BusUnavailable."""
+
+    async def _open(self, after: int) -> None:
+        try:
+            async with asyncio.timeout(self._pace.connect):
+                self._watch = await self._source.watch(game_type(self._id), self._id)
+                page = await self._backfill.engine(self._id, after)
+        except TimeoutError:
+            raise BusUnavailable(f"no engine answered for {self._id} in time") from None
+        self.head = page.head
+        if page.messages and page.messages[-1].version == page.head:
+            self.tail.extend(page.messages)
+        if page.closed:
+            self.closed = True
+            await self._unsubscribe()
+        else:
+            self._follower = asyncio.create_task(self._follow(self._watch))
+            self._follower.add_done_callback(self._followed)
+
+    async def close(self) -> None:
+        """Unsubscribe and stop; an opening under way is waited for, so that its subscription is not forgotten."""
+        await asyncio.wait([self.opened])
+        if self._follower:
+            self._follower.cancel()
+        await self._unsubscribe()
+
+    async def _unsubscribe(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch:
+            with suppress(BusUnavailable):
+                await watch.close()
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing moves this feed any more although it is not closed: readers have to start over."""
+        return not self.closed and self._follower is not None and self._follower.done()
+
+    async def older(self, version: int) -> Sequence[Message]:
+        """Fetch a page, as long as it takes: the reader keeps its connection while engines are away."""
+        pause = self._pace.retry_first
+        while True:
+            with suppress(BusUnavailable, UnknownGame):
+                page = await self._backfill.page(self._id, version)
+                if page.messages:
+                    return page.messages
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, self._pace.retry_last)
+
+    async def _follow(self, watch: GameWatch) -> None:
+        clock = asyncio.get_running_loop().time
+        pause, retry_at, taken = 0.0, 0.0, 0
+        while not self.closed:
+            wait = max(retry_at - clock(), 0) if self._broken else self._pace.check
+            was, taken = taken, await self._take(watch, 0 if taken == _BATCH else wait)
+            if not taken and was < _BATCH and not self._broken:
+                await self._repair(everything=True)
+            if self._broken and clock() >= retry_at:
+                pause = (
+                    0.0 if await self._heal() else min(max(2 * pause, self._pace.retry_first), self._pace.retry_last)
+                )
+                retry_at = clock() + pause
+            if self._final is not None and self.head >= self._final:
+                self.end()
+            await asyncio.sleep(0)  # sockets take what was written before more is: a burst makes nobody slow
+        await self._unsubscribe()
+
+    @property
+    def _broken(self) -> bool:
+        return self._lost or bool(self._early)
+
+    async def _heal(self) -> bool:
+        """Repair until nothing is known to be missing, or until a repair brings nothing; says which."""
+        while self._broken:
+            before = self.head
+            if not await self._repair(everything=self._lost) and self.head == before:
+                return False
+        return True
+
+    async def _take(self, watch: GameWatch, timeout: float) -> int:
+        """Publish what has come in, waiting at most `timeout` for the first; gives how much came."""
+        taken = 0
+        while taken < _BATCH and (raw := await watch.next(0 if taken else timeout)) is not None:
+            self._hear(raw)
+            taken += 1
+        self._publish_ready()
+        # The closing message is the last of its game; once nothing waits and nothing was lost, it has been heard.
+        if taken < _BATCH and watch.closed and not self._lost:
+            self._final = max(self.head, *self._early, 0)
+        return taken
+
+    def _hear(self, raw: bytes) -> None:
+        if not raw:
+            self._lost = True
+            return
+        try:
+            self._stash([message(raw)])
+        except msgspec.DecodeError:
+            _log.error("unreadable_message", game=self._id, size=len(raw))
+            self._lost = True
+
+    def _stash(self, messages: Sequence[Message]) -> None:
+        for found in messages:
+            if found.version > self.head:
+                self._early[found.version] = found
+        if len(self._early) > _EARLY:
+            self._early.clear()
+            self._lost = True
+
+    def _publish_ready(self) -> None:
+        ready: list[Message] = []
+        while (found := self._early.pop(self.head + len(ready) + 1, None)) is not None:
+            ready.append(found)
+        if ready:
+            self.publish(ready)
+
+    async def _repair(self, *, everything: bool) -> bool:
+        """Fetch what is missing: up to what came early, or up to the head with the engine's word on it.
+
+        Says whether nothing is known to be missing any more.
+        """
+        ask = self._backfill.engine if everything else self._backfill.page
+        limit = None if everything else max(self._early)
+        try:
+            page = await ask(self._id, self.head)
+        except (BusUnavailable, UnknownGame) as error:
+            _log.warning("backfill_failed", game=self._id, error=repr(error))
+            return False
+        # Beyond the gap the live messages decide: only they and the engine tell which one closes the game.
+        self._stash([found for found in page.messages if limit is None or found.version <= limit])
+        self._publish_ready()
+        if page.closed:
+            self._final = page.head
+        if everything:
+            self._lost = self.head < page.head
+        return not self._lost and not self._early
+
+    def _followed(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()):
+            _log.error("feed_failed", game=self._id, error=repr(error))
+            for reader in tuple(self._readers):
+                reader.finish(FAILED)
+
+
+class Hub:
+    """All watched games of this replica."""
+
+    def __init__(self, source: Source, backfill: Backfill, metrics: Metrics, pace: Pace) -> None:
+        self._source = source
+        self._backfill = backfill
+        self._metrics = metrics
+        self._pace = pace
+        self._feeds: dict[str, Feed] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def watched(self) -> int:
+        """How many games have a subscription."""
+        return len(self._feeds)
+
+    async def hold(self, game_id: str, after: int) -> Feed:
+        """Give a game's feed and keep it until `release`. Raises UnknownGame and BusUnavailable."""
+        feed = self._feeds.get(game_id)
+        if feed is None or feed.failed:
+            feed = self._feeds[game_id] = Feed(game_id, after, self._source, self._backfill, self._metrics, self._pace)
+        feed.holders += 1
+        try:
+            await asyncio.shield(feed.opened)
+        except BaseException:
+            self.release(game_id, feed)
+            raise
+        return feed
+
+    def release(self, game_id: str, feed: Feed) -> None:
+        """Let go of a feed; the last one out unsubscribes."""
+        feed.holders -= 1
+        if not feed.holders:
+            if self._feeds.get(game_id) is feed:
+                del self._feeds[game_id]
+            self._spawn(feed.close())
+
+    def attach(self, game_id: str, feed: Feed, reader: Reader, after: int) -> None:
+        """Let a reader read from version `after` on; it takes over one hold on the feed."""
+
+        def left() -> None:
+            feed.leave(reader)
+            self.release(game_id, feed)
+
+        feed.join(reader)
+        reader.left = left
+        reader.feed(feed.serve(reader, after))
+
+    async def beat(self) -> None:
+        """Send the heartbeats of all games, for ever."""
+        while True:
+            await asyncio.sleep(self._pace.heartbeat)
+            for feed in tuple(self._feeds.values()):
+                feed.heartbeat()
+                await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """Unsubscribe from everything; readers have gone before."""
+        for feed in self._feeds.values():
+            self._spawn(feed.close())
+        self._feeds.clear()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)

@@ -1,0 +1,228 @@
+"""The lobby: the games that wait or run, and what changes. The engines' lists repair what a live message lost."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from playmolt_core.bus.port import BusUnavailable, Watch
+from playmolt_core.telemetry import log
+from playmolt_schemas.cards import Card, LobbyMessage, lobby_type
+from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.limits import PAGE_MAX
+
+from playmolt_spectator.channel import Channel
+from playmolt_spectator.frames import Message
+from playmolt_spectator.metrics import Metrics
+from playmolt_spectator.pace import Pace
+from playmolt_spectator.port import Source
+from playmolt_spectator.reader import Reader
+
+_ENDED: Final = 4096
+_RANK: Final = {"game_waiting": 0, "game_started": 1, "game_end": 2, "game_aborted": 2}
+_log = log("lobby")
+
+
+class Line(msgspec.Struct, frozen=True):
+    """What the lobby needs of a line of an engine's list of games."""
+
+    game_id: str
+    gameType: str  # noqa: N815 -- the wire's spelling
+    phase: str
+    round: int
+    seated: int
+    needed: int
+    updated_at: str
+    over: bool = False
+
+
+class _Lines(msgspec.Struct):
+    games: list[Line]
+
+
+_read_lines = msgspec.json.Decoder(_Lines).decode
+_read_message = msgspec.json.Decoder(LobbyMessage).decode
+
+
+def shown(line: Line) -> LobbyMessage:
+    """Give the lobby message that shows a game as the list has it."""
+    card = Card(line.phase, line.round, line.seated, line.needed, line.over)
+    return LobbyMessage(
+        type=lobby_type(card),
+        game_id=line.game_id,
+        gameType=line.gameType,
+        phase=line.phase,
+        seated=line.seated,
+        needed=line.needed,
+        at=line.updated_at,
+    )
+
+
+def _looks(message: LobbyMessage) -> tuple[str, int]:
+    """What makes a message news: seats count only while they fill."""
+    return message.type, message.seated if message.type == "game_waiting" else 0
+
+
+class Present:
+    """The games that are open now, and which of what is heard is news."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[LobbyMessage, bytes]] = {}
+        self._ended: OrderedDict[str, None] = OrderedDict()
+
+    def take(self, message: LobbyMessage, raw: bytes) -> bool:
+        """Note a message; False when it repeats or is older than what is known."""
+        known, _ = self._open.get(message.game_id, (None, b""))
+        if message.game_id in self._ended or (known and not self._newer(message, known)):
+            return False
+        if _RANK[message.type] < 2:
+            self._open[message.game_id] = (message, raw)
+            return True
+        self._open.pop(message.game_id, None)
+        self._ended[message.game_id] = None
+        if len(self._ended) > _ENDED:
+            self._ended.popitem(last=False)
+        return True
+
+    @staticmethod
+    def _newer(message: LobbyMessage, known: LobbyMessage) -> bool:
+        return _RANK[message.type] >= _RANK[known.type] and message.at >= known.at and _looks(message) != _looks(known)
+
+    def missing(self, game: str, listed: set[str]) -> set[str]:
+        """Give the open games of a type that a list does not hold."""
+        return {identifier for identifier, (known, _) in self._open.items() if known.gameType == game} - listed
+
+    def forget(self, identifiers: set[str]) -> None:
+        """Drop games that nothing more is known of."""
+        for identifier in identifiers:
+            self._open.pop(identifier, None)
+
+    def raws(self) -> list[bytes]:
+        """Give the message of each open game."""
+        return [raw for _, raw in self._open.values()]
+
+
+class TooSlow(Exception):
+    """A reader did not take the list before its sequel was forgotten."""
+
+
+class Lobby(Channel):
+    """The lobby's readers. Its versions only number what this replica sent; nobody outside sees them."""
+
+    def __init__(self, source: Source, metrics: Metrics, pace: Pace) -> None:
+        super().__init__(metrics)
+        self._ready = asyncio.Event()
+        self._source = source
+        self._pace = pace
+        self._present = Present()
+        self._refresh = asyncio.Event()
+
+    @property
+    def beat_version(self) -> int:
+        """A lobby has no version."""
+        return 0
+
+    async def older(self, version: int) -> Sequence[Message]:
+        """Nothing older is kept."""
+        raise TooSlow(version)
+
+    async def serve(self, reader: Reader, version: int = 0) -> None:  # noqa: ARG002 -- a lobby cannot be resumed
+        """Send the present list, then what changes."""
+        head = self.head
+        try:
+            await reader.deliver([Message(0, raw) for raw in self._present.raws()])
+            await super().serve(reader, head)
+        except TooSlow:
+            reader.drop()
+
+    async def wait_ready(self) -> None:
+        """Wait for a list to show; raises BusUnavailable when no engine tells one in time."""
+        try:
+            async with asyncio.timeout(self._pace.connect):
+                await self._ready.wait()
+        except TimeoutError:
+            raise BusUnavailable("no engine told its list of games in time") from None
+
+    def attach(self, reader: Reader) -> None:
+        """Let a reader read the lobby."""
+        self.join(reader)
+        reader.left = lambda: self.leave(reader)
+        reader.feed(self.serve(reader))
+
+    async def run(self) -> None:
+        """Listen and repair, for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._listen())
+            tasks.create_task(self._repair())
+            tasks.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._pace.heartbeat)
+            self.heartbeat()
+
+    async def _listen(self) -> None:
+        watch = await self._subscribe()
+        try:
+            while True:
+                raw = await watch.next(self._pace.check)
+                if raw:
+                    self._hear(raw)
+                elif raw is not None:
+                    self._refresh.set()
+        finally:
+            await watch.close()
+
+    async def _subscribe(self) -> Watch:
+        pause = self._pace.retry_first
+        while True:
+            try:
+                return await self._source.watch_lobby()
+            except (BusUnavailable, TimeoutError) as error:
+                _log.warning("lobby_subscribe_failed", error=repr(error))
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, self._pace.retry_last)
+
+    def _hear(self, raw: bytes) -> None:
+        try:
+            message = _read_message(raw)
+        except msgspec.DecodeError:
+            _log.error("unreadable_message", size=len(raw))
+            return
+        if self._present.take(message, raw):
+            self.publish([Message(self.head + 1, raw)])
+
+    async def _repair(self) -> None:
+        while True:
+            self._refresh.clear()
+            answers = await asyncio.gather(*map(self._compare, GAME_TYPES), return_exceptions=True)
+            for fault in answers:
+                if isinstance(fault, Exception) and not isinstance(fault, BusUnavailable):
+                    _log.error("lobby_refresh_failed", error=repr(fault))
+            try:
+                async with asyncio.timeout(self._pace.lobby if self._ready.is_set() else self._pace.retry_last):
+                    await self._refresh.wait()
+            except TimeoutError:
+                continue
+
+    async def _compare(self, game: str) -> None:
+        """Send what an engine's list shows and the lobby does not."""
+        lines = await self._list(game, {"open": True, "limit": PAGE_MAX})
+        missing = self._present.missing(game, {line.game_id for line in lines})
+        if missing:
+            everything = await self._list(game, {"limit": PAGE_MAX})
+            lines += [line for line in everything if line.game_id in missing and line.over]
+            if len(everything) == PAGE_MAX:
+                self._present.forget(missing - {line.game_id for line in everything})
+        messages = [(message, msgspec.json.encode(message)) for message in map(shown, reversed(lines))]
+        news = [raw for message, raw in messages if self._present.take(message, raw)]
+        if news:
+            self.publish([Message(self.head + number, raw) for number, raw in enumerate(news, 1)])
+        self._ready.set()
+
+    async def _list(self, game: str, ask: dict[str, object]) -> list[Line]:
+        answer = await self._source.submit(game, "games", "", msgspec.json.encode(ask), deadline=self._pace.connect)
+        if answer.status != 200:
+            raise BusUnavailable(f"the engine answered {answer.status} to a list of {game} games")
+        return _read_lines(answer.body).games

@@ -1,0 +1,122 @@
+"""What is no feed: refusals before the upgrade, probes, metrics, and clients that do not finish."""
+
+import asyncio
+
+import pytest
+from playmolt_spectator.pace import Pace
+from spectator_fakes import FakeBus, game
+from spectator_loopback import Spectator, ended, running, take
+from websockets.exceptions import InvalidStatus
+
+GAME = game()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/ws", "/ws/games", f"/ws/games/{GAME}/", "/sse/games/", "/metrics/x", "/ws/games/" + "ox-" * 50, "/%00"],
+)
+async def test_unknown_paths_are_404(spectator: Spectator, path: str) -> None:
+    response = await spectator.get(path)
+    assert response.status == 404
+    assert (await response.problem())["code"] == "not_found"
+
+
+@pytest.mark.parametrize("identifier", [GAME, "ox-1", "chess-00000000-0000-7000-8000-000000000001", "*", "ox.>"])
+async def test_unknown_games_are_404_before_the_upgrade(spectator: Spectator, identifier: str) -> None:
+    response = await spectator.get(f"/sse/games/{identifier}")
+    assert (response.status, (await response.problem())["code"]) == (404, "not_found")
+    with pytest.raises(InvalidStatus) as refused:
+        await spectator.ws(f"/ws/games/{identifier}").__aenter__()
+    assert refused.value.response.status_code == 404
+    await spectator.until(lambda: not spectator.server.hub.watched)
+
+
+@pytest.mark.parametrize("after", ["junk", "-1", "1.0", "", "1e3", "%31%00", "9" * 30, "１", "1&after=2", "+1"])
+async def test_junk_as_a_version_is_refused(bus: FakeBus, spectator: Spectator, after: str) -> None:
+    bus.start(GAME, 1)
+    response = await spectator.send(f"GET /sse/games/{GAME}?after={after} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert (response.status, (await response.problem())["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("after", ["junk", "-1", "1.0", ""])
+async def test_junk_closes_a_websocket_with_4400(bus: FakeBus, spectator: Spectator, after: str) -> None:
+    bus.start(GAME, 1)
+    async with spectator.ws(f"/ws/games/{GAME}?after={after}") as socket:
+        assert await ended(socket) == 4400
+
+
+async def test_junk_as_last_event_id_is_refused(bus: FakeBus, spectator: Spectator) -> None:
+    bus.start(GAME, 1)
+    assert (await spectator.get(f"/sse/games/{GAME}?after=1", Last_Event_ID="junk")).status == 400
+
+
+@pytest.mark.parametrize("path", [f"/sse/games/{GAME}", "/ws/lobby", "/healthz", "/metrics"])
+async def test_other_methods_are_405(spectator: Spectator, path: str) -> None:
+    response = await spectator.get(path, "POST")
+    assert (response.status, response.headers["allow"]) == (405, "GET")
+    assert (await response.problem())["code"] == "method_not_allowed"
+
+
+async def test_a_feed_for_websockets_tells_others_what_to_do(bus: FakeBus, spectator: Spectator) -> None:
+    bus.start(GAME, 1)
+    response = await spectator.get(f"/ws/games/{GAME}")
+    assert response.status == 400
+    assert "/sse/" in (await response.problem())["detail"]
+
+
+async def test_without_engines_nobody_knows_whether_a_game_exists(bus: FakeBus, spectator: Spectator) -> None:
+    bus.engines = False
+    response = await spectator.get(f"/sse/games/{GAME}")
+    assert (response.status, (await response.problem())["code"]) == (503, "unavailable")
+    assert int(response.headers["retry-after"]) > 0
+    with pytest.raises(InvalidStatus) as refused:
+        await spectator.ws(f"/ws/games/{GAME}").__aenter__()
+    assert refused.value.response.status_code == 503
+    bus.engines = True
+    bus.start(GAME, 1)
+    async with spectator.ws(f"/ws/games/{GAME}") as socket:
+        await take(socket, 1)
+
+
+async def test_probes_and_metrics(bus: FakeBus, spectator: Spectator) -> None:
+    bus.start(GAME, 3)
+    async with spectator.ws(f"/ws/games/{GAME}") as socket:
+        await take(socket, 3)
+        assert (await spectator.get("/healthz")).status == 200
+        assert (await spectator.get("/readyz")).status == 200
+        page = (await (await spectator.get("/metrics")).rest()).decode().splitlines()
+        assert 'playmolt_spectator_readers{transport="websocket"} 1' in page
+        assert "playmolt_spectator_games_watched 1" in page
+        assert "playmolt_spectator_messages_sent_total 3" in page
+        assert "# TYPE playmolt_spectator_bytes_sent_total counter" in page
+        bus.up = False
+        assert (await spectator.get("/readyz")).status == 503
+        assert (await spectator.get("/healthz")).status == 200
+
+
+@pytest.mark.parametrize("head", [b"junk\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000, b"GET / HTTP/1.1\r\n\r\n"])
+async def test_what_is_no_request_is_400(spectator: Spectator, head: bytes) -> None:
+    response = await spectator.send(head)
+    assert (response.status, (await response.problem())["code"]) == (400, "invalid_request")
+
+
+async def test_half_a_request_is_not_waited_for(bus: FakeBus) -> None:
+    async with running(bus, Pace(request=0.1)) as spectator:
+        reader, writer = await asyncio.open_connection("127.0.0.1", spectator.port)
+        writer.write(b"GET /healthz HTTP/1.1\r\n")
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await asyncio.wait_for(reader.readexactly(1), 2)
+        writer.close()
+        await spectator.until(lambda: not spectator.server.connections)
+
+
+async def test_a_client_that_goes_while_the_engine_thinks_leaves_nothing_behind(bus: FakeBus, pace: Pace) -> None:
+    async with running(bus, pace) as spectator:
+        bus.start(GAME, 1)
+        bus.submit = lambda *_, **__: asyncio.get_running_loop().create_future()  # type: ignore[method-assign]
+        _, writer = await asyncio.open_connection("127.0.0.1", spectator.port)
+        writer.write(f"GET /sse/games/{GAME} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await spectator.until(lambda: spectator.server.hub.watched)
+        writer.transport.abort()
+        await spectator.until(lambda: not spectator.server.hub.watched and not spectator.server.connections)
+        await spectator.until(lambda: not bus.watches[GAME][0].open)
