@@ -1,0 +1,371 @@
+"""The HTTP API, declared once: the gateway mounts these routes, and the OpenAPI document is made of them."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from playmolt_schemas import api, limits, ox, trial
+from playmolt_schemas.codes import Code
+from playmolt_schemas.records import Record
+
+LARGEST: Final = 2**53
+"""Versions and positions on the wire stay integers that every JSON reader holds exactly."""
+
+After = Annotated[int, Meta(ge=0, le=LARGEST, description="Only what comes after this version.")]
+Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_MAX, description="How many at most.")]
+Wait = Annotated[float, Meta(ge=0, description=f"Seconds to wait; above {limits.WAIT_SECONDS} counts as that.")]
+Cursor = Annotated[str, Meta(description="`next_cursor` of the page before.")]
+Phase = trial.Phase | ox.Phase
+Seat = Annotated[str, Meta(min_length=1, max_length=64, description="An agent's id: the state as that seat saw it.")]
+
+
+class Auth(Enum):
+    """Whose key a route asks for. A key that is sent must be valid everywhere but on `NONE`."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    AGENT = "agent"
+    OPERATOR = "operator"
+
+
+class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query values of a route; one that is not declared is refused."""
+
+
+class GamesQuery(Query, frozen=True):
+    """`GET /api/games`."""
+
+    gameType: api.GameType | None = None  # noqa: N815 -- the wire's spelling
+    phase: Phase | None = None
+    limit: Limit = limits.PAGE_DEFAULT
+    cursor: Cursor | None = None
+
+
+class AdminGamesQuery(GamesQuery, frozen=True):
+    """`GET /api/admin/games`; `stuck` keeps running games in which nothing happened for long."""
+
+    stuck: bool = False
+
+
+class LeaderboardQuery(Query, frozen=True):
+    """`GET /api/leaderboard`."""
+
+    gameType: api.GameType | None = None  # noqa: N815
+    limit: Limit = limits.PAGE_DEFAULT
+    cursor: Cursor | None = None
+
+
+class PageQuery(Query, frozen=True):
+    """A page of a list."""
+
+    limit: Limit = limits.PAGE_DEFAULT
+    cursor: Cursor | None = None
+
+
+class EventsQuery(Query, frozen=True):
+    """A page of what has an order of its own."""
+
+    after: After = 0
+    limit: Limit = limits.PAGE_DEFAULT
+
+
+class StateQuery(Query, frozen=True):
+    """`after` with `wait` is a long poll; `at` and `seat` look back and go with neither."""
+
+    after: After | None = None
+    wait: Wait | None = None
+    at: Annotated[int, Meta(ge=-LARGEST, le=LARGEST, description="The state as it was after this event.")] | None = None
+    seat: Seat | None = None
+
+
+class WaitQuery(Query, frozen=True):
+    """`GET /api/agents/me/turn`."""
+
+    wait: Wait = 0
+
+
+class StreamQuery(Query, frozen=True):
+    """`GET /api/games/{id}/stream`; the `Last-Event-ID` header wins over `after`."""
+
+    after: After = 0
+
+
+class ReadyQuery(Query, frozen=True):
+    """`?self` looks at the gateway's own connections only."""
+
+    own: Annotated[str, Meta(max_length=0)] | None = msgspec.field(name="self", default=None)
+
+
+class NoFields(api.Request, frozen=True):
+    """A body without fields: `{}`, or none at all."""
+
+
+class AdminGameLine(api.GameLine, frozen=True):
+    """One line of the operator's list."""
+
+    over: bool
+    updated_at: str
+    version: int
+
+
+class AdminGames(msgspec.Struct, frozen=True):
+    """A page of the operator's list of games, newest first."""
+
+    games: list[AdminGameLine]
+    next_cursor: str | None
+
+
+class AgentName(msgspec.Struct, frozen=True):
+    """Who an agent is."""
+
+    id: str
+    name: str
+
+
+class AdminGame(msgspec.Struct, frozen=True):
+    """The operator's page of a game; `config` holds what is secret while the game runs."""
+
+    game_id: str
+    gameType: str  # noqa: N815
+    version: int
+    phase: str
+    round: int
+    seated: int
+    needed: int
+    created_at: str
+    updated_at: str
+    participants: list[AgentName]
+    config: dict[str, Any]
+
+
+class AdminAgents(msgspec.Struct, frozen=True):
+    """A page of the agents."""
+
+    agents: list[AgentName]
+    next_cursor: str | None
+
+
+class AdminLog(msgspec.Struct, frozen=True):
+    """A page of the whole log in the order of `position`; `next_after` is the `after` of the next page."""
+
+    records: list[Record]
+    next_after: int
+
+
+class Alive(msgspec.Struct, frozen=True):
+    """The process answers."""
+
+    status: str = "alive"
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """What the gateway needs, part by part."""
+
+    parts: dict[str, bool]
+
+
+class Media(msgspec.Struct, frozen=True):
+    """An answer that is no single JSON document; `item` is the type of one line or one event's data."""
+
+    content_type: str
+    item: Any = None
+
+
+class OneOf(msgspec.Struct, frozen=True):
+    """JSON of one of several types, told apart by a field that all of them have."""
+
+    kinds: tuple[Any, ...]
+
+
+NDJSON: Final = "application/x-ndjson"
+EVENT_STREAM: Final = "text/event-stream"
+HTML: Final = "text/html; charset=utf-8"
+TEXT: Final = "text/plain; charset=utf-8"
+MARKDOWN: Final = "text/markdown; charset=utf-8"
+METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+JSON: Final = "application/json"
+PROBLEM: Final = "application/problem+json"
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of the API. `answers` maps a status to a type, to a Media, or to None for no body.
+
+    `errors` are the refusals of this route alone: `refusals` gives all.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    tag: str
+    request: Any = None
+    query: Any = Query
+    answers: Mapping[int, Any]
+    errors: tuple[Code, ...] = ()
+    auth: Auth = Auth.OPTIONAL
+    idempotent: bool = False
+    alone: bool = False
+    """Whether it answers without an engine, NATS and Postgres."""
+
+    @property
+    def game(self) -> bool:
+        """Whether it is about one game, named in the path."""
+        return "/games/{id}" in self.path
+
+    def refusals(self) -> tuple[Code, ...]:
+        """Every code the route can answer with, in the order of the table of codes."""
+        codes = {Code.INVALID_REQUEST, *self.errors}
+        if self.auth is not Auth.NONE:
+            codes |= {Code.UNAUTHORIZED, Code.RATE_LIMITED}
+        if self.auth is Auth.OPERATOR:
+            codes.add(Code.OPERATOR_ONLY)
+        if self.method == "POST":
+            codes.add(Code.BODY_TOO_LARGE)
+        if self.game:
+            codes.add(Code.NOT_FOUND)
+        if self.idempotent:
+            codes.add(Code.IDEMPOTENCY_MISMATCH)
+        if not self.alone:
+            codes.add(Code.UNAVAILABLE)
+        return tuple(code for code in Code if code in codes)
+
+
+ACTIONS: Final = OneOf((trial.Speak, trial.Vote, ox.FirstChoice, ox.Switch))
+STATES: Final = OneOf((trial.TrialState, ox.OxState))
+MESSAGES: Final = OneOf((trial.TrialMessage, ox.OxMessage))
+
+AGENTS: Final = (
+    Route(
+        method="POST", path="/api/agents", name="register_agent", tag="agents", auth=Auth.OPTIONAL,
+        summary="Register an agent; the key is shown once.",
+        request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED,),
+    ),
+    Route(
+        method="GET", path="/api/agents/me", name="read_me", tag="agents", auth=Auth.AGENT,
+        summary="Who am I, and how many points do I have?", answers={200: api.Me},
+    ),
+    Route(
+        method="POST", path="/api/agents/me/keys", name="rotate_key", tag="agents", auth=Auth.AGENT,
+        summary="Get a new key; the old one is refused at once.",
+        request=NoFields, answers={201: api.NewKey},
+    ),
+    Route(
+        method="GET", path="/api/agents/me/turn", name="wait_for_turn", tag="agents", auth=Auth.AGENT,
+        summary="Wait until one of my games wants something of me; 204 when none did in time.",
+        query=WaitQuery, answers={200: api.Turn, 204: None},
+    ),
+    Route(
+        method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents",
+        summary="The agents by points.", query=LeaderboardQuery, answers={200: api.Leaderboard},
+    ),
+)  # fmt: skip
+
+GAMES: Final = (
+    Route(
+        method="POST", path="/api/games/join", name="join_game", tag="games", auth=Auth.AGENT, idempotent=True,
+        summary="Take a seat; who waits or plays in that type already gets that game back.",
+        request=api.JoinRequest, answers={200: api.Joined},
+    ),
+    Route(
+        method="GET", path="/api/games", name="list_games", tag="games", summary="The games, newest first.",
+        query=GamesQuery, answers={200: api.Games},
+    ),
+    Route(
+        method="POST", path="/api/games/{id}/leave", name="leave_game", tag="games", auth=Auth.AGENT, idempotent=True,
+        summary="Give the seat back while the game waits.", request=NoFields, answers={200: api.Left},
+        errors=(Code.NOT_A_PARTICIPANT, Code.ALREADY_STARTED, Code.GAME_OVER),
+    ),
+    Route(
+        method="POST", path="/api/games/{id}/actions", name="act", tag="games", auth=Auth.AGENT, idempotent=True,
+        summary="Act. The answer means that the action is durable.",
+        request=ACTIONS, answers={200: api.ActionAccepted},
+        errors=(
+            Code.NOT_A_PARTICIPANT, Code.NOT_STARTED, Code.GAME_OVER, Code.INVALID_ACTION, Code.WRONG_ACTION,
+            Code.WRONG_PHASE, Code.ALREADY_SUBMITTED, Code.SWITCH_UNAVAILABLE,
+        ),
+    ),
+    Route(
+        method="GET", path="/api/games/{id}/state", name="read_state", tag="games",
+        summary="The state: own view with a participant's key, else the spectator's. With after and wait a long poll.",
+        query=StateQuery, answers={200: STATES}, errors=(Code.NOT_FINISHED,),
+    ),
+    Route(
+        method="GET", path="/api/games/{id}/events", name="read_events", tag="games",
+        summary="The public events.", query=EventsQuery, answers={200: api.Events},
+    ),
+    Route(
+        method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games",
+        summary="The same events as they happen, as the caller sees them; ends after the closing message.",
+        query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES)},
+    ),
+    Route(
+        method="GET", path="/api/games/{id}/log", name="read_log", tag="games",
+        summary="The whole log of a finished game, one record a line; of a running one for the operator only.",
+        answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED,),
+    ),
+)  # fmt: skip
+
+ADMIN: Final = (
+    Route(
+        method="GET", path="/api/admin/games", name="admin_games", tag="admin", auth=Auth.OPERATOR,
+        summary="All games, or those that are stuck.", query=AdminGamesQuery, answers={200: AdminGames},
+    ),
+    Route(
+        method="GET", path="/api/admin/games/{id}", name="admin_game", tag="admin", auth=Auth.OPERATOR,
+        summary="A game with its configuration.", answers={200: AdminGame},
+    ),
+    Route(
+        method="POST", path="/api/admin/games/{id}/end", name="admin_end", tag="admin", auth=Auth.OPERATOR,
+        summary="End a game without points; its feed closes with game_aborted.", idempotent=True,
+        request=api.EndRequest, answers={200: api.Ended}, errors=(Code.GAME_OVER,),
+    ),
+    Route(
+        method="GET", path="/api/admin/agents", name="admin_agents", tag="admin", auth=Auth.OPERATOR,
+        summary="All agents.", query=PageQuery, answers={200: AdminAgents},
+    ),
+    Route(
+        method="GET", path="/api/admin/lag", name="admin_lag", tag="admin", auth=Auth.OPERATOR,
+        summary="How far streams and projections are behind the log.", answers={200: dict[str, Any]},
+    ),
+    Route(
+        method="GET", path="/api/admin/log", name="admin_log", tag="admin", auth=Auth.OPERATOR,
+        summary="The whole log in the order of position.", query=EventsQuery, answers={200: AdminLog},
+    ),
+)  # fmt: skip
+
+PAGES: Final = (
+    Route(
+        method="GET", path="/healthz", name="healthz", tag="operation", auth=Auth.NONE, alone=True,
+        summary="The process answers.", answers={200: Alive},
+    ),
+    Route(
+        method="GET", path="/readyz", name="readyz", tag="operation", auth=Auth.NONE, query=ReadyQuery,
+        summary="Every service, NATS and Postgres answer; with ?self NATS and Postgres only.", answers={200: Ready},
+    ),
+    Route(
+        method="GET", path="/metrics", name="metrics", tag="operation", auth=Auth.NONE, alone=True,
+        summary="Counters in Prometheus' text format.", answers={200: Media(METRICS)},
+    ),
+    Route(
+        method="GET", path="/openapi.json", name="openapi", tag="documents", auth=Auth.NONE, alone=True,
+        summary="This description.", answers={200: dict[str, Any]},
+    ),
+    Route(
+        method="GET", path="/docs", name="docs", tag="documents", auth=Auth.NONE, alone=True,
+        summary="This description for people.", answers={200: Media(HTML)},
+    ),
+    Route(
+        method="GET", path="/llms.txt", name="llms", tag="documents", auth=Auth.NONE, alone=True,
+        summary="What a language model needs to know to play.", answers={200: Media(TEXT)}, errors=(Code.NOT_FOUND,),
+    ),
+    Route(
+        method="GET", path="/skills/{game}.md", name="skill", tag="documents", auth=Auth.NONE, alone=True,
+        summary="How to play a game, for a bot or its author.", answers={200: Media(MARKDOWN)},
+        errors=(Code.NOT_FOUND,),
+    ),
+)  # fmt: skip
+
+ROUTES: Final = (*AGENTS, *GAMES, *ADMIN, *PAGES)

@@ -1,0 +1,178 @@
+"""Bearer keys: who calls, remembered for seconds, forgotten at once when a key is replaced."""
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+from asyncio import Task
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from playmolt_schemas.codes import Code
+from playmolt_schemas.routes import Auth
+
+from playmolt_gateway.ports import Accounts, AgentRow, GatewayBus
+from playmolt_gateway.problems import Refusal
+
+CACHED_KEYS: Final = 50_000
+CACHED_SECONDS: Final = 5.0
+LOOKUP_SECONDS: Final = 5.0
+_PREFIX: Final = "pm_"
+_KEY_CHARS: Final = len(_PREFIX) + 43
+
+_UNKNOWN: Final = Refusal(
+    Code.UNAUTHORIZED,
+    "The key is unknown or no longer valid. Send `Authorization: Bearer KEY` with the key "
+    "that POST /api/agents gave you.",
+)
+_MISSING: Final = Refusal(
+    Code.UNAUTHORIZED,
+    'This call needs a key: send `Authorization: Bearer KEY`. POST /api/agents {"name": …} gives you one.',
+)
+_NOT_AN_AGENT: Final = Refusal(Code.UNAUTHORIZED, "This call needs an agent's key, not the operator's.")
+_OPERATOR_ONLY: Final = Refusal(Code.OPERATOR_ONLY, "This call is the operator's: send the operator's key as Bearer.")
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who calls: an agent (`agent.id` not ""), the operator, or anybody."""
+
+    agent: AgentRow = AgentRow("", "")
+    operator: bool = False
+    key_hash: str = ""
+
+    @property
+    def id(self) -> str:
+        """The agent's id, "" for others."""
+        return self.agent.id
+
+    @property
+    def scope(self) -> str:
+        """Whose idempotency keys are meant."""
+        return self.agent.id or "operator"
+
+
+NOBODY: Final = Caller()
+
+
+def new_key() -> str:
+    """Give a new secret key."""
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def hash_of(key: str | bytes) -> str:
+    """Give what is stored and looked up instead of the key."""
+    return hashlib.sha256(key.encode() if isinstance(key, str) else key).hexdigest()
+
+
+class Keys:
+    """Key hash → agent: a bounded cache over the accounts, one look-up at a time for a key.
+
+    What is remembered is at most 5 seconds old, and empty while NATS is away: notices of replaced keys may be missed.
+    """
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        bus: GatewayBus,
+        *,
+        size: int = CACHED_KEYS,
+        seconds: float = CACHED_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._accounts = accounts
+        self._bus = bus
+        self._size = size
+        self._seconds = seconds
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[AgentRow, float]] = OrderedDict()
+        self._lookups: dict[str, Task[AgentRow | None]] = {}
+
+    async def agent(self, key_hash: str) -> AgentRow | None:
+        """Give the key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
+        if not self._bus.connected():
+            self.clear()
+        elif (known := self._known.get(key_hash)) is not None:
+            if self._clock() < known[1]:
+                self._known.move_to_end(key_hash)
+                return known[0]
+            del self._known[key_hash]
+        lookup = self._lookups.get(key_hash)
+        if lookup is None:
+            lookup = self._lookups[key_hash] = asyncio.create_task(self._look_up(key_hash))
+        # Shielded: a client that goes away must not cancel the look-up for the others that wait for it.
+        return await asyncio.shield(lookup)
+
+    async def _look_up(self, key_hash: str) -> AgentRow | None:
+        this = asyncio.current_task()
+        asked = self._clock()
+        try:
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                agent = await self._accounts.agent_by_key_hash(key_hash)
+            # A key replaced meanwhile is no longer this look-up's to remember: its answer may be older than the commit.
+            if agent and self._lookups.get(key_hash) is this and self._bus.connected():
+                self._remember(key_hash, agent, asked + self._seconds)
+            return agent
+        finally:
+            if self._lookups.get(key_hash) is this:
+                del self._lookups[key_hash]
+
+    def _remember(self, key_hash: str, agent: AgentRow, until: float) -> None:
+        self._known[key_hash] = agent, until
+        if len(self._known) > self._size:
+            self._known.popitem(last=False)
+
+    def drop(self, key_hash: str) -> None:
+        """Forget a key that is void."""
+        self._known.pop(key_hash, None)
+        self._lookups.pop(key_hash, None)
+
+    def clear(self) -> None:
+        """Forget all keys: notices may have been missed."""
+        self._known.clear()
+        self._lookups.clear()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+class Door:
+    """Tells callers apart and turns away who may not."""
+
+    def __init__(self, keys: Keys, operator_key: str) -> None:
+        self._keys = keys
+        self._operator_key = operator_key.encode()
+
+    async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | Refusal:  # noqa: PLR0911 -- a return for each kind of caller
+        """Give the caller behind an Authorization header; a key that is sent must be valid on every route."""
+        if auth is Auth.NONE:
+            return NOBODY
+        if authorization is None:
+            return NOBODY if auth is Auth.OPTIONAL else _MISSING
+        scheme, _, key = authorization.partition(b" ")
+        if scheme.lower() != b"bearer":
+            return _UNKNOWN
+        caller = await self._identify(key.strip())
+        if caller is None:
+            return _UNKNOWN
+        if auth is Auth.AGENT and not caller.id:
+            return _NOT_AN_AGENT
+        if auth is Auth.OPERATOR and not caller.operator:
+            return _OPERATOR_ONLY
+        return caller
+
+    async def _identify(self, key: bytes) -> Caller | None:
+        if len(key) == _KEY_CHARS and key.startswith(_PREFIX.encode()):
+            key_hash = hash_of(key)
+            agent = await self._keys.agent(key_hash)
+            if agent:
+                return Caller(agent=agent, key_hash=key_hash)
+        if self._operator_key and hmac.compare_digest(key, self._operator_key):
+            return Caller(operator=True)
+        return None
+
+    async def still(self, caller: Caller) -> bool:
+        """Say whether a caller's key is still valid."""
+        return not caller.key_hash or await self._keys.agent(caller.key_hash) is not None

@@ -1,0 +1,196 @@
+"""One request on its way through the gateway: who calls, what is asked, and the checks every route shares."""
+
+import re
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.settings import Settings
+from playmolt_core.telemetry import log
+from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.identifiers import GAME_TYPES, type_of
+from playmolt_schemas.routes import NoFields, Route
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive
+
+from playmolt_gateway.auth import Caller, Door, Keys
+from playmolt_gateway.bodies import convert, parse, read_body
+from playmolt_gateway.idempotency import CommandId, command_id
+from playmolt_gateway.metrics import Metrics
+from playmolt_gateway.ports import Accounts, BadCursor, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.problems import (
+    RETRY_SECONDS,
+    Headers,
+    Refusal,
+    away,
+    bad_request,
+    bug_body,
+    json_response,
+    no_such_game,
+    refusal_response,
+)
+from playmolt_gateway.queries import parse_query
+from playmolt_gateway.rates import Rates
+from playmolt_gateway.waiting import Closing
+
+_log = log("gateway")
+_TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+AWAY: Final = (ConnectionError, TimeoutError, OSError)
+"""What a dependency raises when it does not answer."""
+
+
+class House:
+    """Everything the routes need, wired once."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        bus: GatewayBus,
+        database: Database,
+        accounts: Accounts,
+        projections: Projections,
+        limits: Limits,
+    ) -> None:
+        self.settings = settings
+        self.bus = bus
+        self.database = database
+        self.accounts = accounts
+        self.projections = projections
+        self.keys = Keys(accounts, bus)
+        self.door = Door(self.keys, settings.operator_key)
+        self.rates = Rates(settings, limits)
+        self.metrics = Metrics()
+        self.closing = Closing()
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """A request that has passed the checks of its form. `game` is "" on routes that are about no game."""
+
+    caller: Caller
+    game: str
+    query: Any
+    body: Any
+    command: CommandId
+    params: dict[str, str]
+    last_event_id: str | None
+    trace: str
+    receive: Receive
+
+
+Reply = Response | Refusal
+
+
+class Head(msgspec.Struct):
+    """The request headers that mean something here; a header sent twice counts as malformed."""
+
+    authorization: bytes | None = None
+    idempotency_key: bytes | None = None
+    content_length: bytes | None = None
+    traceparent: bytes = b""
+    last_event_id: bytes | None = None
+
+    @property
+    def trace(self) -> str:
+        """The W3C trace context, "" unless it is well-formed."""
+        return self.traceparent.decode() if _TRACE.fullmatch(self.traceparent) else ""
+
+
+_FIELDS: Final = {
+    b"authorization": "authorization",
+    b"idempotency-key": "idempotency_key",
+    b"content-length": "content_length",
+    b"traceparent": "traceparent",
+    b"last-event-id": "last_event_id",
+}
+
+
+def read_head(headers: Headers) -> Head:
+    """Pick the headers that mean something; names are lower case already (ASGI)."""
+    head = Head()
+    for name, value in headers:
+        field = _FIELDS.get(name)
+        if field is not None:
+            setattr(head, field, value if not getattr(head, field) else b"")
+    return head
+
+
+def game_of(game_id: str) -> str | None:
+    """Give the type of a game id that may go on to an engine."""
+    game = type_of(game_id)
+    return game if game in GAME_TYPES else None
+
+
+def answer_response(answer: Answer) -> Response:
+    """Send an engine's answer as it is."""
+    extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (429, 503) else []
+    return json_response(answer.status, answer.body, extra)
+
+
+async def _checked_body(house: House, route: Route, caller: Caller, head: Head, request: Request) -> Any | Refusal:
+    """Give (typed body, command), or why not."""
+    del house
+    if route.request is None:
+        return None, CommandId("", "")
+    body = await read_body(request.receive, head.content_length)
+    if isinstance(body, Refusal):
+        return body
+    value = parse(b"{}" if not body and route.request is NoFields else body)
+    if isinstance(value, Refusal):
+        return value
+    typed = convert(value, route.request)
+    if isinstance(typed, Refusal):
+        return typed
+    key = head.idempotency_key if route.idempotent else None
+    command = command_id(caller.scope, f"{route.method} {request.url.path}", key, body, value)
+    return command if isinstance(command, Refusal) else (typed, command)
+
+
+async def ask_of(house: House, route: Route, request: Request) -> Ask | Refusal:
+    """Check a request in the order of api.md: key, rate, size, form, id."""
+    head = read_head(request.scope["headers"])
+    caller = await house.door.admit(head.authorization, route.auth)
+    if isinstance(caller, Refusal):
+        return caller
+    refusal = await house.rates.refusal(caller, "requests")
+    if refusal:
+        return refusal
+    checked = await _checked_body(house, route, caller, head, request)
+    if isinstance(checked, Refusal):
+        return checked
+    query = parse_query(request.scope["query_string"], route.query)
+    if isinstance(query, Refusal):
+        return query
+    game = ""
+    if route.game:
+        found = game_of(request.path_params["id"])
+        if found is None:
+            return no_such_game(request.path_params["id"])
+        game = found
+    last = head.last_event_id
+    return Ask(
+        caller=caller, game=game, query=query, body=checked[0], command=checked[1], params=request.path_params,
+        last_event_id=None if last is None else last.decode("latin-1"), trace=head.trace, receive=request.receive,
+    )  # fmt: skip
+
+
+async def reply_to(house: House, route: Route, handler: Any, request: Request) -> Response:
+    """Serve one request: refusals, absent dependencies and bugs all become problem documents; nothing is raised."""
+    started = perf_counter()
+    house.metrics.in_flight += 1
+    try:
+        ask = await ask_of(house, route, request)
+        reply = ask if isinstance(ask, Refusal) else await handler(house, ask)
+        response = refusal_response(reply) if isinstance(reply, Refusal) else reply
+    except BadCursor:
+        response = refusal_response(bad_request("cursor: is none that this server gave out. Start without one."))
+    except AWAY as error:
+        _log.warning("unavailable", route=route.name, error=type(error).__name__)
+        response = refusal_response(away(error))
+    except Exception as error:
+        _log.error("bug", route=route.name, error=type(error).__name__, exc_info=error)
+        response = json_response(500, bug_body())
+    finally:
+        house.metrics.in_flight -= 1
+    house.metrics.observe(route.name, response.status_code, perf_counter() - started)
+    return response

@@ -1,0 +1,160 @@
+"""The OpenAPI 3.1 document, made of the table of routes and the types of the messages."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.codes import Code, Problem
+from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
+from playmolt_schemas.routes import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, Route
+
+_REFERENCE: Final = "#/components/schemas/{name}"
+_SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
+    Auth.NONE: [],
+    Auth.OPTIONAL: [{}, {"agent": []}],
+    Auth.AGENT: [{"agent": []}],
+    Auth.OPERATOR: [{"operator": []}],
+}
+_DESCRIPTION: Final = (
+    "AI agents play games in public. Register, join, wait for your turn, act. Errors are problem documents (RFC 9457): "
+    "branch on `code`, read `detail`. A request that changes something may be repeated safely with the same "
+    f"Idempotency-Key. A body may have {BODY_BYTES} bytes; unknown fields and query values are refused. "
+    "A call of one game lists the refusals of all game types."
+)
+
+
+def _types(routes: Iterable[Route]) -> list[Any]:
+    found: list[Any] = [Problem]
+    for route in routes:
+        found += _parts(route.request)
+        for answer in route.answers.values():
+            found += _parts(answer)
+    return list(dict.fromkeys(found))
+
+
+def _parts(answer: Any) -> list[Any]:
+    if isinstance(answer, OneOf):
+        return list(answer.kinds)
+    if isinstance(answer, Media):
+        return _parts(answer.item)
+    return [] if answer is None else [answer]
+
+
+class _Schemas:
+    """JSON Schemas of the messages, each under its name once."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        types = _types(routes)
+        schemas, self.components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+        self._of = list(zip(types, schemas, strict=True))
+
+    def of(self, kind: Any) -> Any:
+        if isinstance(kind, OneOf):
+            return {"anyOf": [self.of(part) for part in kind.kinds]}
+        return next(schema for known, schema in self._of if known is kind or known == kind)
+
+
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    path = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", route.path)
+    ]
+    (reference,), components = msgspec.json.schema_components([route.query], ref_template="{name}")
+    properties = components[reference["$ref"]].get("properties", {})
+    query = [
+        {"name": name, "in": "query", "required": False, "schema": _present(schema)}
+        for name, schema in properties.items()
+    ]
+    return path + query + _header_parameters(route)
+
+
+def _present(schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave null out: a query value is there or it is not."""
+    kept = {key: value for key, value in schema.items() if value is not None}
+    choices = [choice for choice in kept.pop("anyOf", ()) if choice != {"type": "null"}]
+    return kept | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})
+
+
+def _header_parameters(route: Route) -> list[dict[str, Any]]:
+    headers = []
+    if route.idempotent:
+        schema = {"type": "string", "pattern": rf"^[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}$"}
+        text = "The same key and body give the same answer and no second effect."
+        headers.append({"name": "Idempotency-Key", "description": text, "schema": schema})
+    if any(isinstance(a, Media) and a.content_type == EVENT_STREAM for a in route.answers.values()):
+        text = "The id of the last event seen; wins over after."
+        headers.append({"name": "Last-Event-ID", "description": text, "schema": {"type": "string"}})
+    return [{"in": "header", "required": False, **header} for header in headers]
+
+
+def _content(answer: Any, schemas: _Schemas) -> dict[str, Any]:
+    if answer is None:
+        return {}
+    if not isinstance(answer, Media):
+        return {"content": {JSON: {"schema": schemas.of(answer)}}}
+    media: dict[str, Any] = {"schema": {"type": "string"}}
+    if answer.item is not None:
+        media["schema"]["description"] = "Each line (NDJSON) or each event's data (SSE) is a JSON document of x-item."
+        media["x-item"] = schemas.of(answer.item)
+    return {"content": {answer.content_type.partition(";")[0]: media}}
+
+
+def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    responses: dict[str, Any] = {
+        str(status): {"description": HTTPStatus(status).phrase, **_content(answer, schemas)}
+        for status, answer in route.answers.items()
+    }
+    by_status: defaultdict[int, list[Code]] = defaultdict(list)
+    for code in route.refusals():
+        by_status[code.status].append(code)
+    for status, codes in sorted(by_status.items()):
+        responses[str(status)] = _refusal(status, [code.wire for code in codes])
+    return responses
+
+
+def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
+    problem = _REFERENCE.format(name="Problem")
+    schema = {"allOf": [{"$ref": problem}, {"properties": {"code": {"enum": codes}, "status": {"const": status}}}]}
+    answer: dict[str, Any] = {"description": f"{HTTPStatus(status).phrase}: {', '.join(codes)}"}
+    if status in (429, 503):
+        answer["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+    return answer | {"content": {PROBLEM: {"schema": schema}}}
+
+
+def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": route.name,
+        "summary": route.summary,
+        "tags": [route.tag],
+        "security": _SECURITY[route.auth],
+        "parameters": _parameters(route),
+        "responses": _responses(route, schemas),
+    }
+    if route.request is not None:
+        required = bool(schemas.components.get(getattr(route.request, "__name__", ""), {}).get("properties", True))
+        operation["requestBody"] = {"required": required, "content": {JSON: {"schema": schemas.of(route.request)}}}
+    return operation
+
+
+def document(routes: Sequence[Route]) -> dict[str, Any]:
+    """Describe the routes; the same for the same table."""
+    schemas = _Schemas(routes)
+    paths: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for route in routes:
+        paths[route.path][route.method.lower()] = _operation(route, schemas)
+    bearer = {"type": "http", "scheme": "bearer"}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "PlayMolt", "version": "1", "description": _DESCRIPTION},
+        "paths": dict(paths),
+        "components": {
+            "schemas": schemas.components,
+            "securitySchemes": {
+                "agent": bearer | {"description": "The key of POST /api/agents."},
+                "operator": bearer | {"description": "The operator's key."},
+            },
+        },
+    }

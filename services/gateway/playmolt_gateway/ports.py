@@ -1,0 +1,113 @@
+"""What the gateway needs of the house. Postgres and NATS implement it in core; the tests have twins in memory.
+
+Every method may raise ConnectionError: the dependency is away, the caller answers 503.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+from playmolt_core.bus.port import Bus
+
+
+class GatewayBus(Bus, Protocol):
+    """The bus, with the few requests between services."""
+
+    def services(self) -> frozenset[str]:
+        """Give the names of the services present."""
+        ...
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call back whenever the connection is lost or back: what came in between was missed."""
+        ...
+
+    async def publish(self, subject: str, data: bytes = b"") -> None:
+        """Publish and wait until the server has it."""
+        ...
+
+    async def on(self, subject: str, callback: Callable[[bytes], None]) -> None:
+        """Call back with each message on a subject."""
+        ...
+
+    async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes:
+        """Ask another service."""
+        ...
+
+
+class AgentRow(msgspec.Struct, frozen=True):
+    """A registered agent."""
+
+    id: str
+    name: str
+
+
+class StandingRow(msgspec.Struct, frozen=True):
+    """A line of the leaderboard; equal points share a rank."""
+
+    rank: int
+    id: str
+    name: str
+    points: int
+    games: int
+
+
+class PointsRow(msgspec.Struct, frozen=True):
+    """An agent's points, in all and by game type, and its finished games by type."""
+
+    points: int
+    points_by_type: Mapping[str, int]
+    games: Mapping[str, int]
+
+
+class BadCursor(ValueError):
+    """A cursor that this server did not give out."""
+
+
+class Database(Protocol):
+    """Whether Postgres is there."""
+
+    async def answers(self) -> bool:
+        """Say whether the database answers now."""
+        ...
+
+
+class Accounts(Protocol):
+    """Agents and the hashes of their keys."""
+
+    async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None:
+        """Store a new agent with its one key."""
+        ...
+
+    async def rotate_key(self, agent_id: str, new_hash: str) -> Sequence[str]:
+        """Replace all keys of an agent; gives the hashes that are void since the commit."""
+        ...
+
+    async def agent_by_key_hash(self, key_hash: str) -> AgentRow | None:
+        """Give the owner of a key."""
+        ...
+
+    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[AgentRow], str | None]:
+        """Give a page of the agents and the next cursor; raises BadCursor."""
+        ...
+
+
+class Projections(Protocol):
+    """What is derived from the log for reading."""
+
+    async def leaderboard(
+        self, game: str | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[StandingRow], str | None]:
+        """Give a page of the leaderboard and the next cursor; raises BadCursor."""
+        ...
+
+    async def points_of(self, agent_id: str) -> PointsRow:
+        """Give an agent's points and games."""
+        ...
+
+
+class Limits(Protocol):
+    """Token buckets shared by all gateways."""
+
+    async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
+        """Take `cost` tokens; 0 when they were there, else the seconds until they are (nothing is taken then)."""
+        ...

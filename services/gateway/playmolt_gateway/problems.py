@@ -1,0 +1,105 @@
+"""Refusals of the gateway itself as problem documents (RFC 9457)."""
+
+from http import HTTPStatus
+from math import ceil
+from typing import Final
+
+import msgspec
+from playmolt_schemas.codes import Code, FieldFault, Problem, RateLimit, problem_bytes
+from playmolt_schemas.routes import JSON, PROBLEM
+from starlette.responses import Response
+
+RETRY_SECONDS: Final = 1
+"""What a client is told to wait when something is away."""
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why not, and what to do next. `allow` lists the methods a 405 names; `close` ends the connection."""
+
+    code: Code
+    detail: str
+    errors: tuple[FieldFault, ...] = ()
+    ratelimit: RateLimit | None = None
+    retry_after: float = RETRY_SECONDS
+    allow: str = ""
+    close: bool = False
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.code.status
+
+    def body(self) -> bytes:
+        """Encode the problem document."""
+        return problem_bytes(self.code, self.detail, self.errors, ratelimit=self.ratelimit)
+
+    def headers(self) -> Headers:
+        """Give the headers beside type and length."""
+        headers: Headers = []
+        if self.code in (Code.UNAVAILABLE, Code.RATE_LIMITED):
+            headers.append((b"retry-after", b"%d" % max(1, ceil(self.retry_after))))
+        if self.code is Code.UNAUTHORIZED:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if self.allow:
+            headers.append((b"allow", self.allow.encode()))
+        if self.close:
+            headers.append((b"connection", b"close"))
+        return headers
+
+
+def json_headers(status: int, length: int) -> Headers:
+    """Give type and length of a JSON answer; a refusal is a problem document."""
+    kind = PROBLEM if status >= 400 else JSON
+    return [(b"content-type", kind.encode()), (b"content-length", b"%d" % length)]
+
+
+def json_response(status: int, body: bytes, extra: Headers | None = None) -> Response:
+    """Send JSON bytes as they are."""
+    response = Response(body, status)
+    response.raw_headers = [*json_headers(status, len(body)), *(extra or [])]
+    return response
+
+
+def refusal_response(refusal: Refusal) -> Response:
+    """Send a refusal."""
+    return json_response(refusal.status, refusal.body(), refusal.headers())
+
+
+def bug_body() -> bytes:
+    """Encode what a client reads when the gateway itself is at fault: no word about the inside."""
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    document = {"type": "about:blank"} | msgspec.to_builtins(
+        Problem(
+            title=status.phrase,
+            status=status,
+            code="internal_error",
+            detail="The server failed on this request. Repeat it with the same Idempotency-Key; "
+            "if it fails again, tell the operator.",
+        )
+    )
+    return msgspec.json.encode(document)
+
+
+def away(error: BaseException) -> Refusal:
+    """Refuse because something the gateway needs did not answer; the reason goes to the log, not to the client."""
+    del error
+    return Refusal(
+        Code.UNAVAILABLE,
+        "A part of the platform does not answer now. Repeat the request after Retry-After seconds, "
+        "with the same Idempotency-Key if it changes something.",
+    )
+
+
+def no_such_game(game_id: str) -> Refusal:
+    """Refuse an id that can be no game of this server."""
+    return Refusal(
+        Code.NOT_FOUND,
+        f"There is no game {game_id[:64]!r}. Game ids come from POST /api/games/join and GET /api/games.",
+    )
+
+
+def bad_request(detail: str, *errors: FieldFault) -> Refusal:
+    """Refuse what does not have the form that the API asks for."""
+    return Refusal(Code.INVALID_REQUEST, detail, errors)

@@ -1,0 +1,243 @@
+"""Twins in memory of everything the gateway needs, and a client over them."""
+
+import asyncio
+import json
+from asyncio import Future
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.settings import Settings
+from playmolt_gateway.app import Gateway, build
+from playmolt_gateway.auth import hash_of, new_key
+from playmolt_gateway.ports import AgentRow, BadCursor, PointsRow, StandingRow
+from playmolt_schemas import subjects
+from playmolt_schemas.envelopes import Answer, Call
+
+OPERATOR_KEY = "the-operators-own-key"
+Reply = tuple[int, Any] | Exception | None
+
+
+class TwinWatch:
+    def __init__(self, bus: "TwinBus", target: str) -> None:
+        self.bus, self.target = bus, target
+        self.queue: asyncio.Queue[bytes] = asyncio.Queue(100)
+
+    async def next(self, timeout: float) -> bytes | None:
+        try:
+            async with asyncio.timeout(timeout):
+                return await self.queue.get()
+        except TimeoutError:
+            return None
+
+    async def close(self) -> None:
+        self.bus.watches[self.target].remove(self)
+
+
+class TwinBus:
+    """`engine(game, call)` answers every call: (status, JSON), an exception, or None for never."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Call]] = []
+        self.watches: defaultdict[str, list[TwinWatch]] = defaultdict(list)
+        self.engine: Callable[[str, Call], Reply] = lambda game, call: (200, {})
+        self.is_connected = True
+        self.published: list[tuple[str, bytes]] = []
+        self.answers: dict[str, bytes | Exception] = {}
+        self.listeners: dict[str, list[Callable[[bytes], None]]] = defaultdict(list)
+        self.changes: list[Callable[[], None]] = []
+        self.games = frozenset({"trial", "ox"})
+        self.names = frozenset({"trial-engine", "ox-engine", "relay", "spectator", "gateway"})
+
+    def submit(self, game: str, op: Any, target: str, body: bytes = b"{}", **options: Any) -> "Future[Answer]":
+        options.pop("deadline", None)
+        call = Call(len(self.calls), op, target, body, **options)
+        self.calls.append((game, call))
+        future: Future[Answer] = asyncio.get_running_loop().create_future()
+        reply = self.engine(game, call)
+        if isinstance(reply, Exception):
+            future.set_exception(reply)
+        elif reply is not None:
+            status, value = reply
+            data = value if isinstance(value, bytes) else msgspec.json.encode(value)
+            future.set_result(Answer(call.id, status, data))
+        return future
+
+    def tell(self, target: str, message: Any) -> None:
+        for watch in self.watches[target]:
+            watch.queue.put_nowait(message if isinstance(message, bytes) else msgspec.json.encode(message))
+
+    def present(self) -> frozenset[str]:
+        return self.games
+
+    def services(self) -> frozenset[str]:
+        return self.names
+
+    def connected(self) -> bool:
+        return self.is_connected
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        self.changes.append(callback)
+
+    async def watch(self, game: str, identifier: str) -> TwinWatch:
+        watch = TwinWatch(self, identifier)
+        self.watches[identifier].append(watch)
+        return watch
+
+    async def watch_lobby(self) -> TwinWatch:
+        return await self.watch("lobby", "lobby")
+
+    async def publish(self, subject: str, data: bytes = b"") -> None:
+        if not self.is_connected:
+            raise BusUnavailable("NATS is away")
+        self.published.append((subject, data))
+        for callback in self.listeners[subject]:
+            callback(data)
+
+    async def on(self, subject: str, callback: Callable[[bytes], None]) -> None:
+        self.listeners[subject].append(callback)
+
+    async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes:
+        answer = self.answers.get(subject, BusUnavailable(f"nobody answered on {subject}"))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class TwinStore:
+    """Database, accounts, projections and limits in one."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, AgentRow] = {}
+        self.keys: dict[str, str] = {}
+        self.standings: list[StandingRow] = []
+        self.points: dict[str, PointsRow] = {}
+        self.buckets: dict[str, int] = {}
+        self.away = False
+        self.lookups = 0
+        self.slow: asyncio.Event | None = None
+
+    def check(self) -> None:
+        if self.away:
+            raise ConnectionError("Postgres did not answer")
+
+    async def answers(self) -> bool:
+        return not self.away
+
+    async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None:
+        self.check()
+        self.rows[agent_id] = AgentRow(agent_id, name)
+        self.keys[key_hash] = agent_id
+
+    async def rotate_key(self, agent_id: str, new_hash: str) -> Sequence[str]:
+        self.check()
+        old = [key for key, owner in self.keys.items() if owner == agent_id]
+        for key in old:
+            del self.keys[key]
+        self.keys[new_hash] = agent_id
+        return old
+
+    async def agent_by_key_hash(self, key_hash: str) -> AgentRow | None:
+        self.check()
+        self.lookups += 1
+        owner = self.keys.get(key_hash)
+        if self.slow:
+            await self.slow.wait()
+        return self.rows[owner] if owner else None
+
+    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[AgentRow], str | None]:
+        rows = sorted(self.rows.values(), key=lambda row: row.id)
+        start = 0 if cursor is None else self._index(cursor)
+        return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
+
+    @staticmethod
+    def _index(cursor: str) -> int:
+        if not cursor.isdigit():
+            raise BadCursor(cursor)
+        return int(cursor)
+
+    async def leaderboard(
+        self, game: str | None, limit: int, cursor: str | None
+    ) -> tuple[Sequence[StandingRow], str | None]:
+        start = 0 if cursor is None else self._index(cursor)
+        rows = self.standings
+        return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
+
+    async def points_of(self, agent_id: str) -> PointsRow:
+        self.check()
+        return self.points.get(agent_id, PointsRow(0, {"trial": 0, "ox": 0}, {"trial": 0, "ox": 0}))
+
+    async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
+        self.check()
+        used = self.buckets[key] = self.buckets.get(key, 0) + cost
+        return 0.0 if used <= capacity else 1.5
+
+
+class House:
+    """A gateway over twins, with a client and two agents."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.bus = TwinBus()
+        self.store = TwinStore()
+        values = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
+        self.gateway: Gateway = build(Settings(**values), self.bus, self.store, self.store, self.store, self.store)
+        transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")
+        self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}
+
+    def agent(self, name: str = "Ada") -> tuple[str, dict[str, str]]:
+        """Give an agent's id and the headers of its key."""
+        key = new_key()
+        agent_id = f"agent-{len(self.store.rows):08d}-0000-4000-8000-000000000000"
+        self.store.rows[agent_id] = AgentRow(agent_id, name)
+        self.store.keys[hash_of(key)] = agent_id
+        return agent_id, {"Authorization": f"Bearer {key}"}
+
+    async def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        return await self.client.request(method, path, **options)
+
+    def last(self) -> Call:
+        return self.bus.calls[-1][1]
+
+
+@pytest.fixture
+def game() -> str:
+    return "ox-0190c3f8-1111-7222-8333-444455556666"
+
+
+@pytest.fixture
+def make_house() -> Callable[..., House]:
+    return House
+
+
+@pytest.fixture
+async def house(make_house: Callable[..., House]) -> AsyncIterator[House]:
+    built = make_house()
+    await built.gateway.listen()
+    async with built.client:
+        yield built
+
+
+@pytest.fixture
+def problem() -> Callable[[httpx.Response], tuple[int, str]]:
+    """Check that an answer is a whole problem document, and give its status and code."""
+
+    def read(response: httpx.Response) -> tuple[int, str]:
+        assert response.headers["content-type"] == "application/problem+json"
+        document = json.loads(response.content)
+        assert document["status"] == response.status_code
+        assert document["type"] == "about:blank"
+        assert document["title"]
+        assert len(document["detail"]) > 10
+        return response.status_code, document["code"]
+
+    return read
+
+
+@pytest.fixture
+def revoked_subject() -> str:
+    return subjects.KEYS_REVOKED

@@ -1,0 +1,260 @@
+"""Every refusal of the gateway itself: its status, its code, and the order in which it is found."""
+
+import json
+from typing import Any
+
+import pytest
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_schemas.limits import BODY_BYTES
+
+ACTION = "/api/games/{game}/actions"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "expected"),
+    [
+        ("POST", "/api/agents", b"{", (400, "invalid_request")),
+        ("POST", "/api/agents", b"", (400, "invalid_request")),
+        ("POST", "/api/agents", b"[]", (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"name":1}', (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"name":"a","x":1}', (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"name":""}', (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"name":"a\\u0000"}', (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"name":"\\ud800"}', (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"\\ud800":"a"}', (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"name":NaN}', (400, "invalid_request")),
+        ("POST", "/api/agents", b"[" * 5000, (400, "invalid_request")),
+        ("POST", "/api/agents", b'{"name":"' + b"a" * BODY_BYTES + b'"}', (413, "body_too_large")),
+        ("POST", "/api/agents?x=1", b'{"name":"a"}', (400, "invalid_request")),
+        ("GET", "/api/games?limit=0", None, (400, "invalid_request")),
+        ("GET", "/api/games?limit=1001", None, (400, "invalid_request")),
+        ("GET", "/api/games?limit=1_0", None, (400, "invalid_request")),
+        ("GET", "/api/games?limit=%D9%A1", None, (400, "invalid_request")),
+        ("GET", "/api/games?limit=5&limit=6", None, (400, "invalid_request")),
+        ("GET", "/api/games?gameType=chess", None, (400, "invalid_request")),
+        ("GET", "/api/games?phase=nap", None, (400, "invalid_request")),
+        ("GET", "/api/games?cursor=junk", None, (400, "invalid_request")),
+        ("GET", "/api/games?cursor=W10", None, (400, "invalid_request")),
+        ("GET", "/api/games?cursor=%C3%A9", None, (400, "invalid_request")),
+        ("GET", "/api/leaderboard?cursor=junk", None, (400, "invalid_request")),
+        ("GET", "/api/games/{game}/state?after=-1", None, (400, "invalid_request")),
+        ("GET", "/api/games/{game}/state?after=1&wait=nan", None, (400, "invalid_request")),
+        ("GET", "/api/games/{game}/state?at=1&after=1", None, (400, "invalid_request")),
+        ("GET", "/api/games/{game}/state?seat=a&wait=1", None, (400, "invalid_request")),
+        ("GET", "/api/games/{game}/state?unknown=1", None, (400, "invalid_request")),
+        ("GET", "/api/games/{game}/events?after=x", None, (400, "invalid_request")),
+        ("GET", "/api/games/{game}/stream?after=x", None, (400, "invalid_request")),
+        ("GET", "/api/agents/me", None, (401, "unauthorized")),
+        ("POST", "/api/agents/me/keys", b"", (401, "unauthorized")),
+        ("GET", "/api/agents/me/turn", None, (401, "unauthorized")),
+        ("POST", "/api/games/join", b"{", (401, "unauthorized")),
+        ("POST", "/api/games/{game}/leave", b"", (401, "unauthorized")),
+        ("POST", "/api/games/{game}/actions", b"{", (401, "unauthorized")),
+        ("GET", "/api/admin/games", None, (401, "unauthorized")),
+        ("GET", "/api/games/chess-0190c3f8-1111-7222-8333-444455556666/state", None, (404, "not_found")),
+        ("GET", "/api/games/ox-1/events", None, (404, "not_found")),
+        ("GET", "/api/games/ox-0190c3f8-1111-7222-8333-44445555666%2e/log", None, (404, "not_found")),
+        ("GET", "/nowhere", None, (404, "not_found")),
+        ("GET", "/api/games/", None, (404, "not_found")),
+        ("GET", "/skills/chess.md", None, (404, "not_found")),
+        ("DELETE", "/api/games", None, (405, "method_not_allowed")),
+        ("GET", "/api/games/{game}/actions", None, (405, "method_not_allowed")),
+        ("OPTIONS", "/api/games", None, (405, "method_not_allowed")),
+    ],
+)
+async def test_a_bad_request_is_refused_by_name(
+    house: Any, problem: Any, game: str, method: str, path: str, body: bytes | None, expected: tuple[int, str]
+) -> None:
+    response = await house.send(method, path.format(game=game), content=body)
+    assert problem(response) == expected
+    assert house.bus.calls == []
+
+
+async def test_a_405_lists_every_method_of_the_path(house: Any, game: str) -> None:
+    assert (await house.send("PUT", "/api/agents")).headers["allow"] == "POST"
+    assert (await house.send("GET", f"/api/games/{game}/actions")).headers["allow"] == "POST"
+
+
+async def test_faults_are_told_by_field(house: Any) -> None:
+    _, key = house.agent()
+    response = await house.send("POST", "/api/games/join", json={"gameType": "chess"}, headers=key)
+    assert response.json()["errors"] == [{"field": "gameType", "message": "must be one of trial, ox"}]
+    response = await house.send("POST", "/api/games/join", json={}, headers=key)
+    assert response.json()["errors"] == [{"field": "gameType", "message": "is missing"}]
+    response = await house.send("GET", "/api/games?colour=red")
+    assert response.json()["errors"] == [{"field": "colour", "message": "there is no such query value"}]
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Basic abc", "Bearer nonsense", "Bearer pm_" + "a" * 43])
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/api/games"), ("POST", ACTION), ("GET", "/api/admin/lag"), ("POST", "/api/agents")]
+)
+async def test_a_key_that_is_sent_must_be_valid(
+    house: Any, problem: Any, game: str, header: str, method: str, path: str
+) -> None:
+    headers = {"Authorization": header}
+    response = await house.send(method, path.format(game=game), headers=headers, content=b'{"name":"a"}')
+    assert problem(response) == (401, "unauthorized")
+    assert response.headers["www-authenticate"] == "Bearer"
+
+
+async def test_operator_calls_tell_an_agent_from_a_stranger(house: Any, problem: Any) -> None:
+    _, key = house.agent()
+    assert problem(await house.send("GET", "/api/admin/games", headers=key)) == (403, "operator_only")
+    assert problem(await house.send("GET", "/api/admin/games")) == (401, "unauthorized")
+
+
+async def test_without_an_operator_key_nobody_is_operator(make_house: Any, problem: Any) -> None:
+    house = make_house(operator_key="")
+    response = await house.send("GET", "/api/admin/games", headers={"Authorization": "Bearer "})
+    assert problem(response) == (401, "unauthorized")
+
+
+async def test_the_operator_is_no_agent(house: Any, problem: Any, game: str) -> None:
+    for path in ("/api/games/join", f"/api/games/{game}/actions"):
+        response = await house.send("POST", path, headers=house.operator, json={"gameType": "ox"})
+        assert problem(response) == (401, "unauthorized")
+
+
+async def test_closed_registration(make_house: Any, problem: Any) -> None:
+    house = make_house(registration_open=False)
+    assert problem(await house.send("POST", "/api/agents", json={"name": "Ada"})) == (403, "registration_closed")
+
+
+@pytest.mark.parametrize("path", ["/api/games/{game}/actions", "/api/games/{game}/leave"])
+async def test_checks_of_a_post_come_in_order(make_house: Any, problem: Any, game: str, path: str) -> None:
+    """401, 429, 413, form, 404: a request with every fault shows them one after the other as they are mended."""
+    house = make_house(rate_limit="1/60", action_rate_limit="1/60")
+    agent, key = house.agent()
+    house.store.buckets = {f"requests:{agent}": 1, f"actions:{agent}": 1}
+    bad_game, large = path.format(game="ox-1"), b"x" * (BODY_BYTES + 1)
+
+    async def refusal(headers: dict[str, str], body: bytes, where: str = bad_game) -> tuple[int, str]:
+        return problem(await house.send("POST", where, content=body, headers=headers))
+
+    assert await refusal({}, large) == (401, "unauthorized")
+    assert await refusal(key, large) == (429, "rate_limited")
+    house.store.buckets = {f"requests:{agent}": -9, f"actions:{agent}": -9}
+    assert await refusal(key, large) == (413, "body_too_large")
+    assert await refusal(key, b"{") == (400, "invalid_request")
+    assert await refusal(key | {"Idempotency-Key": ""}, b"{}") == (400, "invalid_request")
+    assert await refusal(key, b"{}", bad_game + "?x=1") == (400, "invalid_request")
+    assert await refusal(key, b"{}") == (404, "not_found")
+    assert house.bus.calls == []
+
+
+async def test_a_chunked_body_is_not_read_beyond_its_limit(house: Any, problem: Any, game: str) -> None:
+    _, key = house.agent()
+    sent = 0
+
+    async def chunks() -> Any:
+        nonlocal sent
+        for _ in range(1000):
+            sent += 16 * 1024
+            yield b" " * 16 * 1024
+
+    for path in (f"/api/games/{game}/actions", f"/api/games/{game}/leave"):
+        sent = 0
+        response = await house.send("POST", path, content=chunks(), headers=key)
+        assert problem(response) == (413, "body_too_large")
+        assert response.headers["connection"] == "close"
+        assert sent <= BODY_BYTES + 2 * 16 * 1024
+
+
+async def test_a_body_of_exactly_the_limit_passes(house: Any, game: str) -> None:
+    _, key = house.agent()
+    body = b'{"type":"' + b"a" * (BODY_BYTES - 11) + b'"}'
+    assert len(body) == BODY_BYTES
+    response = await house.send("POST", f"/api/games/{game}/actions", content=body, headers=key)
+    assert response.status_code == 200
+    assert house.last().body == body
+
+
+async def test_rate_limit_names_the_bucket(make_house: Any, problem: Any, game: str) -> None:
+    house = make_house(rate_limit="2/10", action_rate_limit="1/5")
+    agent, key = house.agent()
+    statuses = [(await house.send("GET", f"/api/games/{game}/state", headers=key)).status_code for _ in range(2)]
+    assert statuses == [200, 200]
+    response = await house.send("GET", f"/api/games/{game}/state", headers=key)
+    assert problem(response) == (429, "rate_limited")
+    assert response.headers["retry-after"] == "2"
+    assert response.json()["ratelimit"] == {"key": f"requests:{agent}", "limit": 2, "seconds": 10.0}
+    action = await house.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
+    assert action.status_code == 200, "actions have a bucket of their own"
+    action = await house.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
+    assert action.json()["ratelimit"] == {"key": f"actions:{agent}", "limit": 1, "seconds": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/games/{game}/actions", {}),
+        ("POST", "/api/games/{game}/leave", {}),
+        ("POST", "/api/games/join", {"gameType": "ox"}),
+        ("GET", "/api/games/{game}/state", None),
+        ("GET", "/api/games/{game}/events", None),
+        ("GET", "/api/games/{game}/stream", None),
+        ("GET", "/api/games/{game}/log", None),
+        ("GET", "/api/games", None),
+        ("GET", "/api/agents/me/turn", None),
+    ],
+)
+async def test_absent_engines_are_a_503(house: Any, problem: Any, game: str, method: str, path: str, body: Any) -> None:
+    _, key = house.agent()
+    house.bus.engine = lambda _game, _call: BusUnavailable("no engine answered in time")
+    response = await house.send(method, path.format(game=game), json=body, headers=key)
+    assert problem(response) == (503, "unavailable")
+    assert int(response.headers["retry-after"]) >= 1
+
+
+async def test_absent_postgres_is_a_503(house: Any, problem: Any, game: str) -> None:
+    _, key = house.agent()
+    house.store.away = True
+    for method, path in (("POST", f"/api/games/{game}/actions"), ("GET", "/api/agents/me")):
+        assert problem(await house.send(method, path, json={}, headers=key)) == (503, "unavailable")
+    assert problem(await house.send("POST", "/api/agents", json={"name": "Ada"})) == (503, "unavailable")
+
+
+async def test_an_engines_503_carries_retry_after(house: Any, game: str) -> None:
+    _, key = house.agent()
+    house.bus.engine = lambda _game, _call: (503, {"code": "unavailable"})
+    for method, path in (("POST", f"/api/games/{game}/actions"), ("GET", f"/api/games/{game}/state")):
+        response = await house.send(method, path, json={}, headers=key)
+        assert response.status_code == 503
+        assert response.headers["retry-after"] == "1"
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_bug_is_a_500_that_tells_nothing(house: Any, problem: Any, game: str) -> None:
+    _, key = house.agent()
+
+    def broken(_game: str, _call: Any) -> Any:
+        raise LookupError("secret inside")
+
+    house.bus.engine = broken
+    for method, path in (("POST", f"/api/games/{game}/actions"), ("GET", f"/api/games/{game}/state")):
+        response = await house.send(method, path, json={}, headers=key)
+        assert problem(response) == (500, "internal_error")
+        assert "secret" not in response.text
+
+
+async def test_hot_route_and_framework_give_equal_documents(make_house: Any, game: str) -> None:
+    """The same fault on the hot route and on a route of FastAPI: status, headers and bytes are equal."""
+    house = make_house()
+    _, key = house.agent()
+    large = b"x" * (BODY_BYTES + 1)
+    faults: list[tuple[dict[str, str], bytes, str]] = [
+        ({}, b"{}", ""),
+        ({"Authorization": "Bearer x"}, b"{}", ""),
+        (key, large, ""),
+        (key, b"{", ""),
+        (key, b"{}", "?x=1"),
+        (key | {"Idempotency-Key": "a b"}, b"{}", ""),
+    ]
+    for headers, body, query in faults:
+        hot = await house.send("POST", f"/api/games/{game}/actions{query}", content=body, headers=headers)
+        framework = await house.send("POST", f"/api/games/{game}/leave{query}", content=body, headers=headers)
+        assert hot.status_code >= 400
+        assert (hot.status_code, dict(hot.headers), json.loads(hot.content)) == (
+            framework.status_code, dict(framework.headers), json.loads(framework.content),
+        )  # fmt: skip
