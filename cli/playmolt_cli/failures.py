@@ -1,5 +1,6 @@
 """Failures that a person can do something about: one line and exit status 2, no traceback."""
 
+import sys
 from typing import Any
 
 import click
@@ -21,7 +22,27 @@ class Failure(click.ClickException):
 
 
 class Commands(click.Group):
-    """A group whose commands may raise what is expected to go wrong now and then."""
+    """A group whose commands may raise what is expected to go wrong now and then.
+
+    Every failure is one line on standard error and exit status 2, a fault of the command line included.
+    """
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run the command line."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            status = super().main(*args, standalone_mode=False, **extra)
+        except click.exceptions.NoArgsIsHelpError as help_wanted:
+            help_wanted.show()
+            sys.exit(help_wanted.exit_code)
+        except click.ClickException as error:
+            click.echo(f"Error: {error.format_message()}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo("stopped", err=True)
+            sys.exit(130)
+        sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; turns expected failures into Failure."""

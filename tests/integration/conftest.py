@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -19,6 +19,7 @@ import nats
 import pytest
 from nats.js.errors import NotFoundError
 from playmolt_cli.embedded import Nats, Postgres
+from playmolt_cli.stack import Stack
 from playmolt_schemas import subjects
 
 SECONDS = 20
@@ -157,3 +158,26 @@ async def _drop_streams(url: str) -> None:
         except NotFoundError:
             continue
     await connection.close()
+
+
+StackFactory = Callable[..., Stack]
+
+
+@pytest.fixture
+def stack(folder: Path) -> Iterator[StackFactory]:
+    """Starts a whole `up` with further options and variables, on this test's folder or another one.
+
+    `stack("--gateways", "2", PLAYMOLT_RATE_LIMIT="5/1").run` gives URLs, operator key and process ids.
+    """
+    started: list[Stack] = []
+
+    def start(*options: str, data: Path | None = None, **environment: str) -> Stack:
+        # The servers of the environment belong to the other tests; `up` is to bring its own.
+        own = {"DATABASE_URL": "", "NATS_URL": "", **environment}
+        one = Stack(data or folder / "data", options, own)
+        started.append(one)
+        return one.start()
+
+    yield start
+    for one in started:
+        one.stop()

@@ -131,6 +131,7 @@ class Nats(Server):
     def spawn(self) -> subprocess.Popen[bytes]:
         """Write the configuration (mode 0600) and start the process."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o700)  # the store holds every game's secrets
         path = self.folder / "nats.conf"
         path.touch(0o600)
         path.write_text(self.configuration())

@@ -1,0 +1,216 @@
+"""`playmolt demo`: the platform, and house bots that play every game on it."""
+
+import asyncio
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from playmolt.bots import run_house_bots
+from playmolt.client import AsyncClient
+from playmolt.errors import PlayMoltError
+from playmolt.loop import GameResult
+from playmolt_core.log.verify import Verification
+from playmolt_schemas.api import GameType, Joined, Standing
+from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.limits import PAGE_MAX
+from rich.console import Console
+
+from playmolt_cli.failures import Failure
+from playmolt_cli.games import deciders
+from playmolt_cli.log import verified
+from playmolt_cli.options import data_option
+from playmolt_cli.reading import with_log
+from playmolt_cli.stack import Stack
+from playmolt_cli.story import Story, standings
+from playmolt_cli.watch import watch
+
+PLAY_SECONDS = 120.0
+_FEED_SECONDS = 20.0
+_LEADERBOARD_PAGES = 100
+_STYLES = ("cyan", "magenta", "green", "yellow")
+
+
+class Played(msgspec.Struct, frozen=True):
+    """A game of the demo: what the bots got and what spectators saw."""
+
+    game_id: str
+    results: Sequence[GameResult]
+    messages: Sequence[dict[str, Any]]
+
+    def faults(self) -> Iterator[str]:
+        """Tell what is not as it should be."""
+        phases = {result.phase for result in self.results}
+        if phases != {"end"}:
+            yield f"{self.game_id} ended in {', '.join(sorted(phases))}"
+        if [message["version"] for message in self.messages] != list(range(1, len(self.messages) + 1)):
+            yield f"the feed of {self.game_id} has a hole or a repeat"
+        if not self.messages or self.messages[-1]["type"] != "game_end":
+            yield f"the feed of {self.game_id} does not close with game_end"
+
+
+@click.command()
+@click.option(
+    "--once", is_flag=True, help="Stop when the games are over; exit status 0 only if all is as it should be."
+)
+@click.option("--seed", default="demo", show_default=True, help="Seed of the house bots.")
+@data_option
+def demo(once: bool, seed: str, data: Path | None) -> None:
+    """Start everything on a fresh folder and let house bots play each game to the end, told as spectators see it.
+
+    Without --once the platform then stays up until Ctrl-C. With --data the log is kept.
+
+    Example: playmolt demo --once
+    """
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    began = time.monotonic()
+    with _folder(data) as folder, _stopping(), Stack(folder) as stack:
+        run = stack.run
+        console.print(f"The platform is up after {time.monotonic() - began:.1f} s: {run.gateway}\n")
+        try:
+            played = asyncio.run(_play_all(console, run.gateway, run.spectator, seed))
+            standing = asyncio.run(_leaderboard(run.gateway))
+        except PlayMoltError as error:
+            raise Failure(f"{error}; logs: {folder / 'logs'}") from error
+        verification = with_log(folder, verified)
+        faults = [*_faults(played, standing, verification)]
+        _summarise(console, played, standing, verification, folder)
+        console.print(f"\nTook {time.monotonic() - began:.1f} s.")
+        for fault in faults:
+            console.print(f"FAULT  {fault}", style="bold red")
+        if not once:
+            console.print(f"\nStill up at {run.gateway}; Ctrl-C stops it.")
+            _await_interrupt()
+    if faults:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _folder(data: Path | None) -> Iterator[Path]:
+    if data is not None:
+        yield data
+        return
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-demo-"))
+    folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Let SIGTERM unwind as Ctrl-C does, so that nothing is left behind."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+def _await_interrupt() -> None:
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        return
+
+
+async def _play_all(console: Console, gateway: str, spectator: str, seed: str) -> list[Played]:
+    games = [
+        _play(console, style, gateway, spectator, game, seed) for game, style in zip(GAME_TYPES, _STYLES, strict=False)
+    ]
+    try:
+        async with asyncio.timeout(PLAY_SECONDS):
+            return await asyncio.gather(*games)
+    except TimeoutError:
+        raise Failure(f"the games were not over after {PLAY_SECONDS:.0f} s: look at {gateway}/readyz") from None
+
+
+async def _play(console: Console, style: str, gateway: str, spectator: str, game: GameType, seed: str) -> Played:
+    watching: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
+
+    def seated(seat: Joined) -> None:
+        if seat.game_id not in watching:
+            watching[seat.game_id] = asyncio.create_task(_tell(console, style, spectator, seat.game_id))
+
+    try:
+        results = await run_house_bots(
+            gateway, game, deciders()[game].needed, seed=seed, patience=PLAY_SECONDS, seated=seated
+        )
+        game_id = results[0].game_id
+        async with asyncio.timeout(_FEED_SECONDS):
+            messages = await watching[game_id]
+    finally:
+        for task in watching.values():
+            task.cancel()
+    return Played(game_id, results, messages)
+
+
+async def _tell(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
+    story, messages = Story(), []
+    name = game_id.split("-", 1)[0]
+    async for message in watch(spectator, game_id):
+        messages.append(message)
+        if line := story.tell(message):
+            console.print(f"{name:<6} {line}", style=style)
+    return messages
+
+
+async def _leaderboard(gateway: str) -> list[Standing]:
+    client, lines, cursor = AsyncClient(gateway), list[Standing](), None
+    try:
+        for _ in range(_LEADERBOARD_PAGES):
+            page = await client.leaderboard(limit=PAGE_MAX, cursor=cursor)
+            lines += page.leaderboard
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+    finally:
+        await client.aclose()
+    return lines
+
+
+def _faults(played: Sequence[Played], standing: Sequence[Standing], verification: Verification) -> Iterator[str]:
+    for game in played:
+        yield from game.faults()
+    counted = {line.id: line for line in standing}
+    for result in (result for game in played for result in game.results):
+        line = counted.get(result.agent_id)
+        if line is None or line.points != result.points:
+            said = line.points if line else "nothing"
+            yield f"the leaderboard says {said} of {result.name}, the game {result.points}"
+    yield from (f"log: {fault.stream} event {fault.version}: {fault.problem}" for fault in verification.breaks)
+    if verification.diverged:
+        yield f"log: {verification.diverged} streams fold to another state than was played"
+
+
+def _summarise(
+    console: Console, played: Sequence[Played], standing: Sequence[Standing], verification: Verification, folder: Path
+) -> None:
+    for game in played:
+        console.print(f"\n{game.game_id}", style="bold")
+        for line in standings(game.messages[-1]) if game.messages else []:
+            console.print(f"  {line}")
+    console.print("\nLeaderboard", style="bold")
+    for line in standing[:10]:
+        console.print(f"  {line.rank:>2}. {line.points:>4}  {line.name}")
+    console.print("\nLog", style="bold")
+    console.print(
+        f"  {verification.events} events in {verification.streams} streams: {verification.exact} exact, "
+        f"{verification.unverified} unverified, {verification.diverged} diverged, {len(verification.breaks)} breaks"
+    )
+    console.print("\nWhere to look", style="bold")
+    console.print(f"  playmolt replay {played[0].game_id} --data {folder}")
+    console.print(f"  playmolt log verify --data {folder}")
+    console.print(f"  playmolt doctor --data {folder}")

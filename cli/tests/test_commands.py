@@ -1,0 +1,80 @@
+"""The command line: help everywhere, one clear line for each failure, never a traceback."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from playmolt_cli.embedded import free_port
+from playmolt_cli.main import cli
+
+NOWHERE = f"127.0.0.1:{free_port()}"
+
+
+def _run(*arguments: str, **environment: str) -> Result:
+    clean = {"DATABASE_URL": "", "NATS_URL": "", **environment}
+    return CliRunner().invoke(cli, arguments, env=clean)
+
+
+def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, command in sorted(group.commands.items()):
+        yield (*path, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+
+
+@pytest.mark.parametrize("path", [(), *_commands(cli)], ids=" ".join)
+def test_every_command_explains_itself_with_an_example(path: tuple[str, ...]) -> None:
+    result = _run(*path, "--help")
+    assert result.exit_code == 0
+    assert "Example:" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (["up", "--port", "99999"], {}, "0<=x<=65535"),
+        (["up", "--engines", "0"], {}, "1<=x<=64"),
+        (["up"], {"PLAYMOLT_PORT": "many"}, "PLAYMOLT_PORT='many'"),
+        (["up"], {"PLAYMOLT_PROT": "1"}, "PLAYMOLT_PROT: no such setting"),
+        (["nonsense"], {}, "No such command 'nonsense'"),
+        (["bots", "chess"], {}, "'ox', 'trial'"),
+        (["bots", "ox", "--policy", "genius"], {}, "choose one of"),
+        (["bots", "ox", "--n", "0"], {}, "1<=x<=10000"),
+        (["bots", "ox", "--url", "nonsense"], {}, "no server's URL"),
+        (["replay", "chess-1"], {}, "no game id"),
+        (["replay", "ox-00000000-0000-0000-0000-000000000000"], {}, "playmolt up --data"),
+        (["migrate"], {}, "playmolt up --data"),
+        (["migrate"], {"DATABASE_URL": f"postgresql://nobody@{NOWHERE}/none"}, "Postgres did not answer"),
+        (["migrate", "--phase", "later"], {}, "'pre', 'post', 'all'"),
+    ],
+)
+def test_a_failure_is_one_line_that_says_what_to_do(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str], said: str
+) -> None:
+    result = _run(*arguments, PLAYMOLT_DATA=str(tmp_path / "data"), **environment)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_failed_command_leaves_no_folder_behind(tmp_path: Path) -> None:
+    _run("migrate", "--data", str(tmp_path / "data"))
+    assert not (tmp_path / "data").exists()
+
+
+def test_doctor_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
+    result = _run(
+        "doctor",
+        "--data",
+        str(tmp_path / "data"),
+        DATABASE_URL=f"postgresql://nobody@{NOWHERE}/none",
+        NATS_URL=f"nats://{NOWHERE}",
+        PLAYMOLT_PORT=NOWHERE.split(":")[1],
+    )
+    assert result.exit_code == 1
+    faults = [line.split()[1] for line in result.output.splitlines() if line.startswith("FAULT")]
+    assert faults == ["database", "nats", "gateway"]
+    assert result.output.count("→") == 3

@@ -1,0 +1,138 @@
+"""`playmolt up` keeps the platform alive: with real processes, really killed."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from playmolt.client import Client
+from playmolt_cli import probe
+from playmolt_cli.embedded import free_port
+from playmolt_cli.stack import Stack
+
+StackFactory = Callable[..., Stack]
+RESTART_SECONDS = 5.0
+CHILDREN = ("postgres", "nats", "relay-1", "trial-engine-1", "ox-engine-1", "gateway-1", "spectator-1")
+
+
+def _eventually(happened: Callable[[], bool], seconds: float, what: str) -> None:
+    until = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < until, what
+        time.sleep(0.05)
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.fixture(scope="module")
+def running(session_folder: Path) -> Iterator[Stack]:
+    environment = {"DATABASE_URL": "", "NATS_URL": ""}
+    with Stack(session_folder / "supervised", environment=environment) as stack:
+        yield stack
+
+
+@pytest.mark.parametrize("name", CHILDREN)
+def test_a_killed_child_is_started_again_and_the_platform_is_ready_again(running: Stack, name: str) -> None:
+    before = running.kill(name)
+    _eventually(
+        lambda: running.run.processes.get(name, before) not in (before, None), RESTART_SECONDS, f"{name} stays away"
+    )
+    gateway = running.run.gateway
+    _eventually(lambda: probe.ready(f"{gateway}/readyz").ready, 15, f"not ready after {name} was killed")
+    assert set(running.run.processes) == set(CHILDREN)
+
+
+def test_nobody_is_refused_while_the_gateway_restarts(running: Stack) -> None:
+    url = running.run.gateway
+    running.kill("gateway-1")
+    with urlopen(Request(f"{url}/healthz"), timeout=15) as answer:  # noqa: S310 -- our own gateway
+        assert answer.status == 200
+
+
+def test_a_second_up_on_the_folder_is_refused_in_one_line(running: Stack) -> None:
+    second = _up("--data", str(running.folder.path))
+    assert second.returncode == 2
+    assert second.stderr.count("\n") == 1
+    assert f"in use by process {running.run.pid}" in second.stderr
+
+
+def test_a_taken_port_is_refused_in_one_line(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", free_port())) as taken:
+        second = _up("--data", str(folder / "data"), "--port", str(taken.getsockname()[1]))
+    assert second.returncode == 2
+    assert second.stderr.count("\n") == 1
+    assert "choose another port" in second.stderr
+
+
+def _up(*options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "playmolt_cli", "up", *options]
+    environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": ""}
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+
+
+def test_where_everything_is_stands_in_a_file_for_its_owner_alone(running: Stack) -> None:
+    path = running.folder.path / "run.json"
+    assert path.stat().st_mode & 0o077 == 0
+    told = json.loads(path.read_text())
+    assert told["pid"] == running.run.pid
+    assert told["operator_key"] == running.folder.operator_key_file.read_text().strip()
+
+
+def test_sigterm_leaves_no_process_and_replicas_share_their_ports(stack: StackFactory) -> None:
+    up = stack("--gateways", "2", "--spectators", "2", "--engines", "2")
+    run = up.run
+    assert len(run.processes) == 2 + 1 + 4 + 2 + 2
+    assert probe.ready(f"{run.gateway}/readyz").ready
+    pids = [run.pid, *run.processes.values()]
+    assert up.process is not None
+    up.process.send_signal(signal.SIGTERM)
+    assert up.process.wait(60) == 0
+    assert [pid for pid in pids if not _gone(pid)] == []
+    assert up.folder.run() is None
+    said = up.log.read_text()
+    assert "did not stop in time" not in said
+    assert "ended with" not in said
+
+
+def test_no_child_outlives_a_killed_supervisor(stack: StackFactory) -> None:
+    up = stack()
+    pids = list(up.run.processes.values())
+    assert up.process is not None
+    up.process.kill()
+    up.process.wait(10)
+    _eventually(lambda: all(map(_gone, pids)), 15, "a child survived")
+
+
+def test_after_a_crash_of_everything_the_next_up_goes_on_with_every_game(stack: StackFactory, folder: Path) -> None:
+    first = stack()
+    players = [Client(first.run.gateway) for _ in range(5)]
+    for number, player in enumerate(players):
+        player.register(f"player {number}")
+    seats = [player.join("ox") for player in players[:4]]
+    before = players[0].state(seats[0].game_id)
+    key = first.run.operator_key
+    first.kill_tree()
+
+    second = stack(data=folder / "data")
+    assert second.run.operator_key == key
+    again = [Client(second.run.gateway, player.key) for player in players]
+    assert again[0].state(seats[0].game_id) == before
+    assert again[4].join("ox").game_id == seats[0].game_id
+    state = again[0].state(seats[0].game_id)
+    assert state["phase"] == "first_choice"
+    again[0].act(seats[0].game_id, {"type": "first_choice", "choice": "O", "comment": "still here"})
+    assert again[0].state(seats[0].game_id)["version"] > state["version"]
+    for client in (*players, *again):
+        client.close()
