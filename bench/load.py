@@ -1,0 +1,92 @@
+"""A load generator that costs little: raw HTTP/1.1 over kept connections, one request in flight on each."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Measured:
+    """What a run of requests took."""
+
+    seconds: float = 0.0
+    latencies: list[float] = field(default_factory=list)
+    statuses: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def rate(self) -> float:
+        return len(self.latencies) / self.seconds
+
+    def percentile(self, share: float) -> float:
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def request(method: str, path: str, body: bytes = b"", headers: str = "") -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n{headers}Content-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Connection(asyncio.Protocol):
+    """Sends one request at a time and gives status and body."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._future: asyncio.Future[tuple[int, bytes]] | None = None
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def send(self, raw: bytes) -> "asyncio.Future[tuple[int, bytes]]":
+        self._future = asyncio.get_running_loop().create_future()
+        self._transport.write(raw)
+        return self._future
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        head, gap, rest = self._buffer.partition(b"\r\n\r\n")
+        if not gap or self._future is None:
+            return
+        at = head.lower().find(b"content-length:")
+        length = int(head[at + 15 :].split(b"\r\n", 1)[0])
+        if len(rest) < length:
+            return
+        self._buffer = rest[length:]
+        future, self._future = self._future, None
+        if not future.done():
+            future.set_result((int(head[9:12]), rest[:length]))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._future and not self._future.done():
+            self._future.set_exception(exc or ConnectionError("closed"))
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+async def open_connections(port: int, count: int) -> list[Connection]:
+    loop = asyncio.get_running_loop()
+    made = [await loop.create_connection(Connection, "127.0.0.1", port) for _ in range(count)]
+    return [connection for _, connection in made]
+
+
+async def drive(connections: Sequence[Connection], scripts: Sequence[Sequence[bytes]]) -> Measured:
+    """Play every script in its own order, one on each connection at a time; measure all of it."""
+    measured = Measured()
+    waiting: Iterator[Sequence[bytes]] = iter(scripts)
+
+    async def worker(connection: Connection) -> None:
+        for script in waiting:
+            for raw in script:
+                start = time.perf_counter()
+                status, _ = await connection.send(raw)
+                measured.latencies.append(time.perf_counter() - start)
+                measured.statuses[status] = measured.statuses.get(status, 0) + 1
+
+    start = time.perf_counter()
+    await asyncio.gather(*(worker(connection) for connection in connections))
+    measured.seconds = time.perf_counter() - start
+    return measured

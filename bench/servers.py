@@ -1,0 +1,84 @@
+"""The two servers that are compared, as processes."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 60
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _until_answers(url: str, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=1) as answer:  # noqa: S310 -- our own server on this machine
+                if answer.status < 500:
+                    return
+        except OSError as error:
+            if getattr(error, "code", 500) < 500:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"{url} did not answer in {START_SECONDS} s")
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="playmolt-bench-", ignore_cleanup_errors=True) as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+
+
+@contextmanager
+def _process(arguments: list[str], environment: dict[str, str], url: str) -> Iterator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(
+        arguments, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _until_answers(url, process)
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@contextmanager
+def product(data: Path, *options: str) -> Iterator[int]:
+    """`playmolt up` as shipped; gives the gateway's port."""
+    port, spectator = free_port(), free_port()
+    arguments = [sys.executable, "-m", "playmolt_cli.main", "up", "--port", str(port), "--spectator-port", str(spectator)]
+    with _process([*arguments, "--data", str(data), *options], {}, f"http://127.0.0.1:{port}/readyz"):
+        yield port
+
+
+@contextmanager
+def naive(database_url: str, workers: int = 2) -> Iterator[int]:
+    port = free_port()
+    arguments = [sys.executable, "-m", "uvicorn", "bench.naive:app", "--port", str(port), "--workers", str(workers), "--no-access-log"]
+    with _process(arguments, {"BENCH_DATABASE_URL": database_url}, f"http://127.0.0.1:{port}/docs"):
+        yield port
+
+
+def database_url(data: Path) -> str:
+    """The Postgres of a running `up`."""
+    return str(json.loads((data / "run.json").read_text())["database_url"])
