@@ -1,0 +1,49 @@
+"""Each service is told what it needs and no secret of another's."""
+
+import pytest
+from playmolt_cli.embedded.nats import SERVICES, USERS
+from playmolt_cli.services import environment, service_settings
+from playmolt_core.settings import Settings, from_environment
+
+PASSWORDS = {user: f"{user} secret" for user in USERS}
+COMMON = Settings(
+    database_url="postgresql://u:p@127.0.0.1/x", nats_url="nats://127.0.0.1:1", operator_key="op", data="elsewhere"
+)
+ROLES = {
+    "gateway": "playmolt_gateway",
+    "spectator": "",
+    "trial-engine": "playmolt_engine",
+    "ox-engine": "playmolt_engine",
+    "relay": "playmolt_relay",
+}
+
+
+def test_every_service_has_its_role() -> None:
+    assert {service: service_settings(service, COMMON, PASSWORDS).database_role for service in SERVICES} == ROLES
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_reads_back_its_own_part(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAYMOLT_OPERATOR_KEY", "of the parent")
+    monkeypatch.setenv("DATABASE_URL", "of the parent")
+    settings = service_settings(service, COMMON, PASSWORDS)
+    told = environment(settings)
+    assert from_environment(told) == settings
+    assert (settings.nats_user, settings.nats_password) == (service, PASSWORDS[service])
+    others = [password for user, password in PASSWORDS.items() if user != service]
+    assert not set(others) & set(told.values())
+    assert "of the parent" not in told.values()
+
+
+def test_the_spectator_cannot_reach_the_database() -> None:
+    assert "DATABASE_URL" not in environment(service_settings("spectator", COMMON, PASSWORDS))
+
+
+def test_only_the_gateway_knows_the_operator_key() -> None:
+    knowing = [service for service in SERVICES if service_settings(service, COMMON, PASSWORDS).operator_key]
+    assert knowing == ["gateway"]
+
+
+def test_nats_from_outside_keeps_the_given_user() -> None:
+    given = Settings(nats_url="nats://elsewhere", nats_user="all", nats_password="of it")
+    assert service_settings("relay", given, {}).nats_user == "all"

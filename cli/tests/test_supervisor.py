@@ -1,0 +1,68 @@
+"""A program is kept alive without being restarted in a frenzy."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playmolt_cli import supervisor
+from playmolt_cli.embedded import child
+from playmolt_cli.probe import Readiness
+from playmolt_cli.services import Program
+from playmolt_cli.supervisor import BACKOFF_MOST, Kept
+
+
+@pytest.fixture
+def short_lived(tmp_path: Path) -> Iterator[Kept]:
+    log = tmp_path / "logs" / "short-lived.log"
+
+    def start() -> subprocess.Popen[bytes]:
+        return child.spawn([sys.executable, "-c", "raise SystemExit('no reason')"], log=log)
+
+    kept = Kept(Program("short-lived", 0, start, lambda: Readiness(False), log))
+    yield kept
+    assert kept.pid is None
+
+
+def _wait_for_death(kept: Kept) -> None:
+    assert kept.process is not None
+    kept.process.wait(10)
+
+
+def test_the_first_death_is_mended_at_once_and_later_ones_after_growing_pauses(short_lived: Kept) -> None:
+    pauses = []
+    for _ in range(9):
+        short_lived.start()
+        _wait_for_death(short_lived)
+        before = time.monotonic()
+        assert short_lived.died()
+        pauses.append(max(0.0, short_lived.start_at - before))
+    assert pauses == pytest.approx([0, 0.25, 0.5, 1, 2, 4, *[BACKOFF_MOST] * 3], abs=0.1)
+
+
+def test_a_program_that_ran_steadily_is_forgiven(short_lived: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    short_lived.start()
+    _wait_for_death(short_lived)
+    short_lived.deaths = 7
+    monkeypatch.setattr(supervisor, "STEADY_SECONDS", 0)
+    assert short_lived.died()
+    assert short_lived.start_at <= time.monotonic()
+
+
+def test_a_living_program_is_left_alone(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "living.log"
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    kept = Kept(Program("living", 0, lambda: child.spawn(command, log=log), lambda: Readiness(True), log))
+    kept.start()
+    assert not kept.died()
+    kept.signal(9)
+    _wait_for_death(kept)
+    assert kept.died()
+
+
+def test_the_reason_of_a_death_stands_in_its_log(short_lived: Kept) -> None:
+    short_lived.start()
+    _wait_for_death(short_lived)
+    assert short_lived.log.last_line() == "no reason"
