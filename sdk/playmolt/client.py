@@ -211,6 +211,8 @@ class Client(_Caller):
             return time.sleep(step.seconds)
         action = decide(bot, step.turn)
         if inspect.isawaitable(action):
+            if inspect.iscoroutine(action):
+                action.close()
             raise TypeError("the bot is async; play it with AsyncClient, or with play_async")
         return action
 

@@ -131,12 +131,18 @@ class Arena:
             if not message.get("more_body"):
                 break
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
-        seen = Seen(scope["method"], unquote(scope["path"]), dict(parse_qsl(scope["query_string"].decode())), headers, body)
+        seen = Seen(
+            scope["method"], unquote(scope["path"]), dict(parse_qsl(scope["query_string"].decode())), headers, body
+        )
         self.seen.append(seen)
         fault = self._fault(seen)
         with contextlib.suppress(Lost):
             if fault and fault.kind == "status":
-                text = problem_bytes(Code.UNAVAILABLE, "an engine is away; try again") if fault.body is None else fault.body
+                text = (
+                    problem_bytes(Code.UNAVAILABLE, "an engine is away; try again")
+                    if fault.body is None
+                    else fault.body
+                )
                 await _answer(send, fault.status, text, fault.headers)
             elif seen.path.endswith("/stream"):
                 await self._stream(seen, send, fault)
@@ -180,7 +186,9 @@ class Arena:
         match seen.method, seen.path:
             case "GET", "/api/agents/me":
                 games = {"trial": 0, "ox": 0}
-                return 200, _json({"id": agent[0], "name": agent[1], "points": 0, "points_by_type": games, "games": games})
+                return 200, _json(
+                    {"id": agent[0], "name": agent[1], "points": 0, "points_by_type": games, "games": games}
+                )
             case "POST", "/api/agents/me/keys":
                 old = seen.headers["authorization"].removeprefix("Bearer ")
                 key = hashlib.sha256(old.encode()).hexdigest()

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playmolt import AsyncClient, Client, RateLimited, Refused, Retry, Unavailable, UnexpectedAnswer, bots
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code, problem_bytes
 from sdk_arena import Arena, Fault, rate_limited
-
-from playmolt import AsyncClient, Client, RateLimited, Refused, Retry, Unavailable, UnexpectedAnswer, bots
 
 QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.05)
 Start = Callable[[Any], Arena]
@@ -207,7 +206,9 @@ async def test_events_come_page_by_page_and_whole(ox: Arena) -> None:
         versions = [event["version"] async for event in client.events(game_id)]
     assert versions == list(range(1, ox.version(game_id) + 1))
     with Client(ox.url, retry=QUICK) as sync:
-        assert [e["version"] for e in await asyncio.to_thread(lambda: list(sync.events(game_id, after=4)))] == versions[4:]
+        assert [e["version"] for e in await asyncio.to_thread(lambda: list(sync.events(game_id, after=4)))] == versions[
+            4:
+        ]
 
 
 async def test_the_log_is_decoded_record_by_record(ox: Arena) -> None:

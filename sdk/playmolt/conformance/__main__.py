@@ -1,0 +1,72 @@
+"""`python -m playmolt.conformance --url URL --game ox mybot:bot`: a line per check; exit 1 when one fails."""
+
+import argparse
+import asyncio
+import importlib
+import sys
+from pathlib import Path
+from typing import cast
+
+import msgspec
+from playmolt_schemas.api import GameType
+from playmolt_schemas.identifiers import GAME_TYPES
+
+from playmolt.client import DEFAULT_URL
+from playmolt.conformance.checks import PATIENCE_SECONDS, SECONDS, Check, check
+from playmolt.errors import PlayMoltError
+from playmolt.loop import Bot
+
+
+def load(target: str) -> Bot:
+    """Import `module:name`, the working directory included; ValueError says what is wrong with it."""
+    module, _, name = target.partition(":")
+    if not module or not name:
+        raise ValueError(f"{target!r} names no bot; write MODULE:NAME, as in mybot:bot")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        bot = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"cannot load {target!r}: {error}") from error
+    bot = bot() if isinstance(bot, type) else bot
+    if not callable(bot) and not hasattr(bot, "act"):
+        raise ValueError(f"{target!r} is {bot!r}; a bot is a callable that takes a turn, or has act(state, actions)")
+    return cast("Bot", bot)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; 0: nothing failed, 1: a check failed, 2: it could not be run."""
+    parser = argparse.ArgumentParser(
+        prog="python -m playmolt.conformance",
+        description=__doc__,
+        epilog="example: python -m playmolt.conformance --url http://127.0.0.1:8080 --game ox mybot:bot",
+    )
+    parser.add_argument("bot", help="MODULE:NAME of the bot")
+    parser.add_argument("--url", default=DEFAULT_URL, help="server to play on (default %(default)s)")
+    parser.add_argument("--game", choices=GAME_TYPES, default="ox", help="game type (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="time a turn may take (default %(default)s)")
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE_SECONDS, help="how long a game may stand still (default %(default)s)"
+    )
+    parser.add_argument("--seed", default="conformance", help="seed of the house bots")
+    parser.add_argument("--json", action="store_true", help="a JSON list instead of lines")
+    given = parser.parse_args(arguments)
+    game = cast("GameType", given.game)
+    try:
+        bot = load(given.bot)
+        running = check(given.url, game, bot, seconds=given.seconds, patience=given.patience, seed=given.seed)
+        checks = asyncio.run(running)
+    except (ValueError, PlayMoltError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    sys.stdout.write(_report(checks, as_json=given.json))
+    return int(any(one.verdict == "fail" for one in checks))
+
+
+def _report(checks: list[Check], *, as_json: bool) -> str:
+    if as_json:
+        return msgspec.json.encode(checks).decode() + "\n"
+    return "".join(f"{one.verdict:4}  {one.name:28}  {one.detail}\n" for one in checks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""A connection that misbehaves on purpose: each fault once, and a record of what the caller made of it."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+import httpx
+from playmolt_schemas.codes import Code, RateLimit, problem_bytes
+
+RETRY_AFTER_SECONDS = 1
+CUT_AFTER_EVENTS = 5
+
+
+class Fault(Enum):
+    """What happens to an action; the value is how many actions go well before it."""
+
+    UNAVAILABLE = 1
+    RATE_LIMITED = 2
+    LOST_ANSWER = 3
+    ALREADY_SUBMITTED = 4
+
+
+@dataclass
+class Incident:
+    """A fault that happened: to which action, when, and how its repeats were answered."""
+
+    key: str
+    at: float
+    repeated_after: float | None = None
+    statuses: list[int] = field(default_factory=list)
+
+
+class FaultyTransport(httpx.AsyncBaseTransport):
+    """Passes requests on, but for one fault of each kind on actions and one cut of a stream."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self.incidents: dict[Fault, Incident] = {}
+        self.cuts = 0
+        self.refusals: list[tuple[int, bytes]] = []
+        """Status and body of each action that the server itself refused."""
+        self._inner = inner
+        self._keys: list[str] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request, or let it fail."""
+        if request.url.path.endswith("/actions"):
+            return await self._action(request)
+        response = await self._inner.handle_async_request(request)
+        if request.url.path.endswith("/stream") and response.status_code == 200 and not self.cuts:
+            self.cuts += 1
+            return httpx.Response(200, headers=response.headers, stream=_Cut(response))
+        return response
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+    async def _action(self, request: httpx.Request) -> httpx.Response:
+        key = request.headers.get("idempotency-key", "")
+        known = next((one for one in self.incidents.values() if one.key == key), None)
+        if known:
+            known.repeated_after = known.repeated_after or time.monotonic() - known.at
+            response = await self._passed(request)
+            known.statuses.append(response.status_code)
+            return response
+        if key not in self._keys:
+            self._keys.append(key)
+        fault = next((one for one in Fault if one.value < len(self._keys) and one not in self.incidents), None)
+        return await (self._failed(fault, key, request) if fault else self._passed(request))
+
+    async def _failed(self, fault: Fault, key: str, request: httpx.Request) -> httpx.Response:
+        passed = fault in (Fault.LOST_ANSWER, Fault.ALREADY_SUBMITTED)
+        if passed and (response := await self._passed(request)).status_code != 200:
+            return response
+        self.incidents[fault] = Incident(key, time.monotonic())
+        if fault is Fault.LOST_ANSWER:
+            raise httpx.ReadError("the connection broke before the answer came", request=request)
+        return _ANSWERS[fault](request)
+
+    async def _passed(self, request: httpx.Request) -> httpx.Response:
+        response = await self._inner.handle_async_request(request)
+        if 400 <= response.status_code < 500:
+            self.refusals.append((response.status_code, await response.aread()))
+        return response
+
+
+def _unavailable(request: httpx.Request) -> httpx.Response:
+    return _problem(request, Code.UNAVAILABLE, problem_bytes(Code.UNAVAILABLE, "Conformance: try again in a second."))
+
+
+def _rate_limited(request: httpx.Request) -> httpx.Response:
+    limit = RateLimit(key="conformance", limit=1, seconds=RETRY_AFTER_SECONDS)
+    body = problem_bytes(Code.RATE_LIMITED, "Conformance: wait a second, then send again.", ratelimit=limit)
+    return _problem(request, Code.RATE_LIMITED, body)
+
+
+def _already_submitted(request: httpx.Request) -> httpx.Response:
+    body = problem_bytes(Code.ALREADY_SUBMITTED, "Conformance: yours is in. Ask for your next turn.")
+    return _problem(request, Code.ALREADY_SUBMITTED, body)
+
+
+def _problem(request: httpx.Request, code: Code, body: bytes) -> httpx.Response:
+    headers = {"Content-Type": "application/problem+json"}
+    if code in (Code.UNAVAILABLE, Code.RATE_LIMITED):
+        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return httpx.Response(code.status, headers=headers, content=body, request=request)
+
+
+_ANSWERS = {
+    Fault.UNAVAILABLE: _unavailable,
+    Fault.RATE_LIMITED: _rate_limited,
+    Fault.ALREADY_SUBMITTED: _already_submitted,
+}
+
+
+class _Cut(httpx.AsyncByteStream):
+    """A stream that breaks after a few events."""
+
+    def __init__(self, inner: httpx.Response) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = CUT_AFTER_EVENTS
+        async for chunk in self._inner.aiter_raw():
+            yield chunk
+            left -= chunk.count(b"data:")
+            if left <= 0:
+                raise httpx.ReadError("the connection broke in the middle of the stream")
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

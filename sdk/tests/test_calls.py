@@ -1,0 +1,60 @@
+"""The table of calls is the API that the gateway mounts, no more and no less."""
+
+from typing import Any
+
+import msgspec
+import playmolt
+import pytest
+from playmolt import calls
+from playmolt_schemas import routes
+
+GAME = "ox-00000000-0000-4000-8000-000000000000"
+CALLS: list[tuple[str, calls.Request[Any]]] = [
+    ("register_agent", calls.register("ada")),
+    ("read_me", calls.me()),
+    ("rotate_key", calls.rotate_key()),
+    ("wait_for_turn", calls.turn(wait=5)),
+    ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),
+    ("join_game", calls.join("ox")),
+    ("list_games", calls.games("trial", phase="waiting", limit=1, cursor="c")),
+    ("leave_game", calls.leave(GAME)),
+    ("act", calls.act(GAME, {"type": "vote"})),
+    ("read_state", calls.state(GAME, after=1, wait=5)),
+    ("read_state", calls.state(GAME, at=1)),
+    ("read_state", calls.state(GAME, seat="agent-1")),
+    ("read_events", calls.events_page(GAME, after=3)),
+    ("stream_events", calls.stream(GAME, after=3)),
+    ("read_log", calls.log(GAME)),
+]
+
+
+@pytest.mark.parametrize(("name", "request_"), CALLS)
+def test_a_call_is_a_declared_route(name: str, request_: calls.Request[Any]) -> None:
+    route = next(route for route in routes.ROUTES if route.name == name)
+    assert (request_.method, request_.path.replace(GAME, "{id}")) == (route.method, route.path)
+    assert bool(request_.idempotency_key) == route.idempotent
+    msgspec.convert(request_.query, route.query)
+    if isinstance(route.request, type):
+        msgspec.json.decode(request_.body or b"", type=route.request)
+
+
+def test_every_route_for_agents_has_a_call() -> None:
+    assert {route.name for route in (*routes.AGENTS, *routes.GAMES)} == {name for name, _ in CALLS}
+
+
+def test_ids_are_escaped_in_paths() -> None:
+    assert calls.state("../me?x").path == "/api/games/..%2Fme%3Fx/state"
+
+
+def test_each_call_has_a_key_of_its_own() -> None:
+    assert calls.join("ox").idempotency_key != calls.join("ox").idempotency_key
+
+
+def test_exported_members() -> None:
+    exported = {name: getattr(playmolt, name) for name in playmolt.__all__}
+    errors = {
+        name
+        for name, thing in vars(playmolt.errors).items()
+        if isinstance(thing, type) and issubclass(thing, Exception)
+    }
+    assert errors <= set(exported)

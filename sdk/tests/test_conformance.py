@@ -1,0 +1,76 @@
+"""The conformance run passes a good bot, and names what is wrong with a bad one."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playmolt import Turn, bots
+from playmolt.bots.ox import OxBot
+from playmolt.conformance import Check, check
+from playmolt.conformance.__main__ import main
+from playmolt_ox.rules import Ox
+from playmolt_trial.rules import Trial
+from sdk_arena import Arena
+
+Start = Callable[[Any], Arena]
+
+
+def dancer(_turn: Turn) -> dict[str, Any]:
+    return {"type": "dance"}
+
+
+def verdicts(checks: list[Check]) -> dict[str, str]:
+    return {one.name: one.verdict for one in checks}
+
+
+@pytest.mark.parametrize(("game", "rules"), [("ox", Ox), ("trial", Trial)])
+async def test_a_house_bot_passes_every_check(arena: Start, game: Any, rules: Any) -> None:
+    server = arena(rules())
+    checks = await check(server.url, game, bots.seats(game, 1)[0])
+    assert set(verdicts(checks).values()) == {"pass"}, checks
+    assert len(checks) == 8
+
+
+async def test_a_bot_that_raises_fails(arena: Start) -> None:
+    def broken(turn: Turn) -> Any:
+        raise RuntimeError("out of ideas")
+
+    checks = await check(arena(Ox()).url, "ox", broken)
+    assert verdicts(checks)["plays to the end"] == "fail"
+    assert "out of ideas" in checks[0].detail
+    assert verdicts(checks)["survives a 503"] == "warn"
+
+
+async def test_a_clumsy_and_slow_bot_is_warned(arena: Start) -> None:
+    good = OxBot("random", 1)
+
+    def clumsy(turn: Turn) -> Any:
+        return good(turn) if turn.refused else {"type": turn.actions[0].type}
+
+    checks = verdicts(await check(arena(Ox()).url, "ox", clumsy, seconds=1e-9))
+    assert (checks["plays to the end"], checks["sends legal actions"]) == ("pass", "warn")
+    assert checks["answers in time"] == "fail"
+
+
+async def test_a_bot_that_never_learns_fails(arena: Start) -> None:
+    checks = verdicts(await check(arena(Ox()).url, "ox", dancer))
+    assert (checks["plays to the end"], checks["sends legal actions"]) == ("fail", "warn")
+
+
+def test_the_command_reports_and_exits_by_the_result(arena: Start, tmp_path: Path) -> None:
+    server = arena(Ox())
+    (tmp_path / "mybot.py").write_text("from playmolt.bots.ox import OxBot\n\nbot = OxBot('contrarian', 7)\n")
+    command = [sys.executable, "-m", "playmolt.conformance", "--url", server.url, "--game", "ox", "--json", "mybot:bot"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {one["verdict"] for one in json.loads(done.stdout)} == {"pass"}
+
+
+@pytest.mark.parametrize("target", ["mybot", "no_such_module:bot", "json:nothing", "json:__name__"])
+def test_what_is_no_bot_is_said_plainly(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([target]) == 2
+    assert target.split(":", maxsplit=1)[0] in capsys.readouterr().err

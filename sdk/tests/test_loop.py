@@ -1,0 +1,189 @@
+"""The play loop: from registering to the result, with bots of every kind and a server that misbehaves."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from playmolt import AsyncClient, BotFailed, Client, Refused, Retry, Stalled, Turn, bots, play, play_async
+from playmolt_ox.rules import Ox
+from playmolt_schemas.api import ActionOffer
+from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_trial.rules import Trial
+from sdk_arena import Arena, Fault
+
+QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.05)
+Start = Callable[[Any], Arena]
+
+
+def keeper(turn: Turn) -> dict[str, Any]:
+    if turn.actions[0].type == "switch":
+        return {"type": "switch", "use_switch": False}
+    return {"type": "first_choice", "choice": "X", "comment": "X"}
+
+
+class Keeper:
+    def act(self, state: dict[str, Any], actions: Sequence[ActionOffer]) -> dict[str, Any]:
+        return keeper(Turn(state["game_id"], "ox", state, list(actions)))
+
+
+async def async_keeper(turn: Turn) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    return keeper(turn)
+
+
+def dancer(_turn: Turn) -> dict[str, Any]:
+    return {"type": "dance"}
+
+
+def silent(_turn: Turn) -> Any:
+    return None
+
+
+async def against_house(arena: Arena, me: Any) -> Any:
+    """Play `me` (an awaitable of its result) and four house bots."""
+    result, _ = await asyncio.gather(me, bots.run_house_bots(arena.url, "ox", 4, seed="house"))
+    return result
+
+
+@pytest.mark.parametrize("bot", [keeper, Keeper(), async_keeper])
+async def test_a_bot_of_any_kind_plays_a_whole_game(arena: Start, bot: Any) -> None:
+    server = arena(Ox())
+    result = await against_house(server, play_async(bot, "ox", url=server.url, name="me"))
+    assert (result.phase, result.turns, result.refusals, result.name) == ("end", 10, 0, "me")
+    line = next(row for row in result.state["results"] if row["agent_id"] == result.agent_id)
+    assert result.points == line["points"] in (200, 100, 60, 40, 20)
+
+
+async def test_the_sync_loop_plays_the_same_game(arena: Start) -> None:
+    server = arena(Ox())
+    result = await against_house(server, asyncio.to_thread(play, keeper, "ox", url=server.url))
+    assert (result.phase, result.turns) == ("end", 10)
+
+
+async def test_an_async_bot_is_no_bot_for_the_sync_client(arena: Start) -> None:
+    server = arena(Ox())
+    house = asyncio.create_task(bots.run_house_bots(server.url, "ox", 4))
+    with pytest.raises(TypeError, match="AsyncClient"):
+        await asyncio.to_thread(play, async_keeper, "ox", url=server.url)
+    house.cancel()
+    await asyncio.gather(house, return_exceptions=True)
+
+
+async def test_what_is_no_bot_is_named(arena: Start) -> None:
+    server = arena(Ox())
+    with pytest.raises(TypeError, match="no bot"):
+        await against_house(server, play_async("keeper", "ox", url=server.url))  # type: ignore[arg-type]
+
+
+async def test_a_refused_action_gives_the_bot_another_try_and_tells_why(arena: Start) -> None:
+    server = arena(Ox())
+    reasons = []
+
+    def clumsy(turn: Turn) -> Any:
+        if turn.refused is None:
+            return {"type": turn.actions[0].type, "comment": "?"}
+        reasons.append(turn.refused)
+        return keeper(turn) if len(reasons) % 2 else "not even a dict"
+
+    result = await against_house(server, play_async(clumsy, "ox", url=server.url))
+    assert (result.phase, result.turns) == ("end", 10)
+    assert result.refusals == len(reasons) >= 10
+    assert {reason.code for reason in reasons} == {Code.INVALID_ACTION.wire}
+    assert {fault.field for fault in reasons[0].errors} & {"choice", "use_switch"}
+
+
+async def test_a_bot_that_never_learns_is_given_up(arena: Start) -> None:
+    server = arena(Ox())
+    with pytest.raises(BotFailed) as failed:
+        await against_house(server, play_async(dancer, "ox", url=server.url))
+    assert failed.value.refusal.code == Code.INVALID_ACTION.wire
+    assert len([one for one in server.sent("/actions") if b"dance" in one.body]) == 3
+
+
+async def test_a_bot_that_gives_no_dict_is_told_so_without_asking_the_server(arena: Start) -> None:
+    server = arena(Ox())
+    with pytest.raises(BotFailed, match="an action is a dict"):
+        await against_house(server, play_async(silent, "ox", url=server.url))
+
+
+async def test_already_submitted_and_lost_answers_are_no_errors(arena: Start) -> None:
+    server = arena(Ox())
+    already = problem_bytes(Code.ALREADY_SUBMITTED, "yours is in")
+    server.faults = [
+        Fault("/actions", "status", status=409, body=already),
+        Fault("/actions", "lost"),
+        Fault("/turn", "status"),
+        Fault("/turn", "lost"),
+        Fault("/join", "lost"),
+        Fault("/state", "status", status=503),
+    ]
+    results = await bots.run_house_bots(server.url, "ox", 5, seed="faults")
+    assert {result.phase for result in results} == {"end"}
+    assert server.faults == []
+    assert server.version(results[0].game_id) == 6 + 1 + 5 * (1 + 5 + 1 + 5 + 1) + 1
+
+
+async def test_a_refusal_that_is_not_the_bots_fault_is_raised(arena: Start) -> None:
+    server = arena(Ox())
+    server.faults = [Fault("/actions", "status", status=401, body=problem_bytes(Code.UNAUTHORIZED, "no such key"))]
+    with pytest.raises(Refused) as refused:
+        await bots.run_house_bots(server.url, "ox", 5)
+    assert refused.value.code == Code.UNAUTHORIZED.wire
+
+
+async def test_an_aborted_game_ends_the_loop_without_points(arena: Start) -> None:
+    server = arena(Ox())
+    async with AsyncClient(server.url, retry=QUICK) as client:
+        await client.register("me")
+        game_id = (await client.join("ox")).game_id
+        playing = asyncio.create_task(client.play(keeper, "ox", game_id=game_id))
+        await asyncio.sleep(0.1)
+        server.end(game_id)
+        result = await playing
+    assert (result.phase, result.points, result.turns) == ("aborted", 0, 0)
+
+
+async def test_a_game_that_stands_still_is_given_up(arena: Start) -> None:
+    server = arena(Ox())
+    async with AsyncClient(server.url, retry=QUICK) as client:
+        with pytest.raises(Stalled) as stalled:
+            await client.play(keeper, "ox", patience=0.5)
+    assert stalled.value.version == 2
+
+
+async def test_playing_on_with_a_key_takes_the_same_seat(arena: Start) -> None:
+    server = arena(Ox())
+    with Client(server.url, retry=QUICK) as client:
+        registered = client.register("me")
+        game_id = client.join("ox").game_id
+    result = await against_house(server, play_async(keeper, "ox", url=server.url, key=registered.api_key))
+    assert (result.game_id, result.agent_id) == (game_id, registered.id)
+    assert len(server.agents) == 5
+
+
+async def test_the_answer_to_the_agents_other_game_does_not_starve_this_one(arena: Start) -> None:
+    server = arena(Ox())
+    async with AsyncClient(server.url, retry=QUICK) as client:
+        await client.register("me")
+        game_id = (await client.join("ox")).game_id
+        own_turn = server._turn
+
+        async def other_game(seen: Any, agent: str) -> tuple[int, bytes]:
+            if agent == "agent-0000":
+                return 200, b'{"game_id":"trial-x","gameType":"trial","state":{"version":9},"actions":[]}'
+            return await own_turn(seen, agent)
+
+        server._turn = other_game  # type: ignore[method-assign]
+        result = await against_house(server, client.play(keeper, "ox", game_id=game_id))
+    assert (result.phase, result.turns) == ("end", 10)
+
+
+async def test_a_trial_is_played_to_its_verdict(arena: Start) -> None:
+    server = arena(Trial())
+    results = await bots.run_house_bots(server.url, "trial", 6, seed="trial")
+    state = results[0].state
+    assert state["verdict"] in ("GUILTY", "NOT_GUILTY")
+    assert sum(result.turns for result in results) == 6 + 18 + 2 + 3 + 1
+    assert [result.refusals for result in results] == [0] * 6
+    assert len({line["text"] for line in state["history"]}) > 12
