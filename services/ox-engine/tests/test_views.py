@@ -248,7 +248,7 @@ def test_messages_and_views_are_of_the_published_types(table: Any) -> None:
 
 def test_the_operator_sees_the_source_s_shape(table: Any) -> None:
     table.seated().round("OOOXX", "agent-0").pick("agent-1", "X", "hidden")
-    config = msgspec.to_builtins(table.decider.operator_view(table.state))
+    config = msgspec.json.decode(msgspec.json.encode(table.decider.operator_view(table.state)))
     assert list(config) == ["max_agents", "max_rounds", "ox_state"]
     assert (config["max_agents"], config["max_rounds"]) == (5, 5)
     state = config["ox_state"]

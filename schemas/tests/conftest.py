@@ -1,0 +1,114 @@
+"""Both bot games, played by anybody: what the tests of all games share."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.decider import Accepted, Act, Command, Create, DeadlinePassed, Decider, EndGame, Event, Join, Leave
+from playmolt_ox.rules import Ox
+from playmolt_trial.rules import Trial
+
+DECIDERS: Mapping[str, Decider[Any]] = {"trial": Trial(), "ox": Ox()}
+VALID_ACTIONS: Mapping[str, list[dict[str, Any]]] = {
+    "speak": [{"type": "speak", "text": "검사의 말이 맞습니다. 😀"}],
+    "vote": [{"type": "vote", "verdict": verdict} for verdict in ("GUILTY", "NOT_GUILTY")],
+    "first_choice": [{"type": "first_choice", "choice": choice, "comment": "다수를 피합니다"} for choice in "OX"],
+    "switch": [{"type": "switch", "use_switch": use, "comment": "그대로"} for use in (False, True)],
+}
+
+
+def agents(decider: Decider[Any]) -> list[str]:
+    return [f"agent-{n}" for n in range(decider.needed)]
+
+
+def commands_of_a_game(decider: Decider[Any], *, deadline: int = 0) -> list[Command]:
+    """Give what opens a game and fills it, with one agent that leaves again."""
+    joins = [Join(agent_id=agent, name=f"이름 {agent}") for agent in agents(decider)]
+    create = Create(seed="20260301", config={"phase_deadline_seconds": deadline})
+    return [create, Join(agent_id="early", name="Early"), Leave(agent_id="early"), *joins]
+
+
+class Play:
+    """One game as it is played: its state and every event with the time it was stored at."""
+
+    def __init__(self, decider: Decider[Any], game_id: str) -> None:
+        self.decider = decider
+        self.state = decider.initial(game_id)
+        self.log: list[tuple[Event, datetime, Any]] = []
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+
+    def when(self, command: Command) -> bool:
+        """Decide and fold; says whether the command was accepted."""
+        decision = self.decider.decide(self.state, command, self.now)
+        if not isinstance(decision, Accepted):
+            return False
+        for event in decision.events:
+            self.state = self.decider.evolve(self.state, event, self.now)
+            self.log.append((event, self.now, self.state))
+        return True
+
+    def waiting_for(self, last: str = "") -> tuple[str, str] | None:
+        """Give an agent that the game waits for (`last` only if for nobody else) and the action type it wants."""
+        wanted = [
+            (agent, offer.type)
+            for agent in self.decider.participants(self.state)
+            for offer in self.decider.offers(self.state, agent)
+        ]
+        return next((want for want in wanted if want[0] != last), wanted[0] if wanted else None)
+
+    def answer(self, agent: str, kind: str) -> None:
+        """Send one of the good actions of a type."""
+        actions = VALID_ACTIONS[kind]
+        if not self.when(Act(agent_id=agent, action=actions[len(self.log) % len(actions)])):
+            assert self.when(Act(agent_id=agent, action=actions[0]))
+
+    def to_the_end(self) -> "Play":
+        while wanted := self.waiting_for():
+            self.answer(*wanted)
+        return self
+
+
+def played(game: str, *, deadline: int = 0) -> Play:
+    """Give a game that its agents have just filled."""
+    play = Play(DECIDERS[game], f"{game}-1")
+    for command in commands_of_a_game(play.decider, deadline=deadline):
+        assert play.when(command)
+    return play
+
+
+def every_event(game: str) -> list[Event]:
+    """Give events of all stored types of a game: one played to its end, one forfeited, one aborted."""
+    ended = played(game).to_the_end()
+    forfeited = played(game, deadline=5)
+    while wishes := forfeited.decider.wants(forfeited.state):
+        forfeited.when(DeadlinePassed(wish_id=wishes[0].id))
+    aborted = played(game)
+    aborted.when(EndGame(reason="점검 때문에 끝냅니다."))
+    return [event for play in (ended, forfeited, aborted) for event, _, _ in play.log]
+
+
+def encoded(value: Any) -> bytes:
+    return msgspec.json.encode(value)
+
+
+@pytest.fixture(params=sorted(DECIDERS))
+def game(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def decider(game: str) -> Decider[Any]:
+    return DECIDERS[game]
+
+
+@pytest.fixture
+def events(game: str) -> list[Event]:
+    return every_event(game)
+
+
+@pytest.fixture
+def plays() -> Any:
+    return played

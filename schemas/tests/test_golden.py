@@ -1,0 +1,44 @@
+"""Every stored type and version has a sample that must read for ever. A sample is never changed, only added to."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.decider import Decider, Event, read_event
+from playmolt_schemas.canonical import canonical_json
+
+GOLDEN = Path(__file__).parents[1] / "playmolt_schemas" / "golden"
+
+
+def _samples(game: str) -> dict[tuple[str, int], bytes]:
+    samples = {}
+    for path in sorted((GOLDEN / game).glob("*.json")):
+        kind, version = path.stem.rsplit(".", 1)
+        samples[kind, int(version)] = path.read_bytes().removesuffix(b"\n")
+    return samples
+
+
+def test_every_stored_type_and_version_has_a_sample(game: str, decider: Decider[Any]) -> None:
+    assert _samples(game).keys() == decider.events.keys()
+
+
+def test_every_sample_reads_and_writes_back_to_the_same_bytes(game: str, decider: Decider[Any]) -> None:
+    for (kind, version), sample in _samples(game).items():
+        event = read_event(decider, kind, version, sample)
+        assert (event.type, event.schema_version) == (kind, version)
+        assert canonical_json(event) == sample
+
+
+def test_what_is_stored_today_has_the_fields_of_its_sample(game: str, events: list[Event]) -> None:
+    samples = {key: msgspec.json.decode(sample) for key, sample in _samples(game).items()}
+    assert {(event.type, event.schema_version) for event in events} == samples.keys()
+    for event in events:
+        assert msgspec.to_builtins(event).keys() == samples[event.type, event.schema_version].keys()
+
+
+def test_an_unknown_type_is_not_guessed(decider: Decider[Any]) -> None:
+    with pytest.raises(LookupError, match="no_such_event"):
+        read_event(decider, "no_such_event", 1, b"{}")
+    with pytest.raises(LookupError, match="version 99"):
+        read_event(decider, "game_created", 99, b"{}")

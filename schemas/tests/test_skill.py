@@ -1,0 +1,93 @@
+"""The bot guides: filled in from the code, and their examples play."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.decider import Act, Decider, Viewer
+from playmolt_schemas import limits
+from playmolt_schemas.codes import Code
+from playmolt_schemas.skill import render
+
+GUIDES = Path(__file__).parents[2] / "docs" / "games"
+
+
+@pytest.fixture
+def guide(game: str) -> str:
+    return render((GUIDES / game / "SKILL.md").read_text())
+
+
+def test_nothing_is_left_to_fill_in(guide: str) -> None:
+    assert "{{" not in guide
+
+
+def test_the_front_matter_says_what_it_is(game: str, guide: str) -> None:
+    front = dict(line.split(": ", 1) for line in guide.split("---\n")[1].splitlines())
+    assert front.keys() == {"name", "version", "description", "api_base"}
+    assert front["name"] == f"playmolt-{game}"
+
+
+def test_limits_and_codes_are_those_of_the_code() -> None:
+    assert render("a {{limit SPEAK_CHARS}} b") == f"a {limits.SPEAK_CHARS} b"
+    table = render("{{codes GAME_OVER WRONG_PHASE}}")
+    assert "| 409 | `game_over` |\n| 400 | `wrong_phase` |" in table
+
+
+@pytest.mark.parametrize("text", ["{{limit NO_SUCH}}", "{{limit}}", "{{codes NO_SUCH}}", "{{codes}}", "{{hint X}}"])
+def test_a_placeholder_that_names_nothing_is_an_error(text: str) -> None:
+    with pytest.raises(LookupError):
+        render(text)
+
+
+def test_every_code_in_a_guide_exists(guide: str) -> None:
+    named = re.findall(r"^\| \d+ \| `(\w+)` \|$", guide, re.MULTILINE)
+    assert len(named) >= 14
+    assert set(named) <= {code.wire for code in Code}
+
+
+def test_every_example_action_is_of_a_known_type(guide: str, decider: Any) -> None:
+    (block,) = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+    examples = [json.loads(line) for line in block.splitlines()]
+    assert {example["type"] for example in examples} == decider.actions.keys()
+    for example in examples:
+        assert msgspec.convert(example, decider.actions[example["type"]])
+
+
+def test_the_example_bot_plays_a_game_to_its_end(guide: str, game: str, decider: Decider[Any], plays: Any) -> None:
+    (source,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    play, script = plays(game), {"posted": 0}
+    me = "agent-0"
+
+    def call(method: str, path: str, body: Any = None) -> Any:
+        """Stand in for the HTTP call of the guide: the game itself answers, the other seats play in between."""
+        if path == "/agents":
+            return {"id": me, "api_key": "key"}
+        if path == "/games/join":
+            assert body == {"gameType": game}
+            return {"game_id": f"{game}-1"}
+        if path.endswith("/actions"):
+            assert path == f"/games/{game}-1/actions"
+            assert play.when(Act(agent_id=me, action=body))
+            script["posted"] += 1
+            return {"status": "accepted"}
+        if path.startswith("/agents/me/turn"):
+            while (wanted := play.waiting_for(me)) and wanted[0] != me:
+                play.answer(*wanted)
+            return {"game_id": f"{game}-1", "state": _view(play, me)} if wanted else None
+        assert path == f"/games/{game}-1/state"
+        return _view(play, me)
+
+    before, _, after = source.partition("def decide(")
+    scope: dict[str, Any] = {}
+    exec(before, scope)  # noqa: S102 -- the guide's own example is what is tested
+    scope["call"] = call
+    exec("def decide(" + after, scope)  # noqa: S102
+    assert play.decider.card(play.state).phase == "end"
+    assert script["posted"] >= 4
+
+
+def _view(play: Any, agent: str) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(play.decider.view(play.state, Viewer(agent))))
