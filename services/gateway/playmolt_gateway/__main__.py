@@ -72,7 +72,11 @@ async def serve(gateway: Gateway, settings: Settings, sock: socket.socket) -> No
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     _log.info("serving", address=str(sock.getsockname()))
-    await server.serve(sockets=[sock])
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
     _log.info("stopped")
 
 

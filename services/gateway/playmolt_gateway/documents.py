@@ -11,6 +11,7 @@ import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.routes import HTML, MARKDOWN, ROUTES, TEXT
+from playmolt_schemas.skill import render
 from starlette.responses import Response
 
 from playmolt_gateway.exchange import Ask, House, Reply
@@ -146,4 +147,4 @@ async def skill(house: House, ask: Ask) -> Reply:
     text = text_of(f"games/{game}/SKILL.md") if game in GAME_TYPES else None
     if text is None:
         return Refusal(Code.NOT_FOUND, f"There is no such guide. Guides: {', '.join(GAME_TYPES)}, as in /skills/ox.md.")
-    return Response(text, media_type=MARKDOWN)
+    return Response(render(text), media_type=MARKDOWN)

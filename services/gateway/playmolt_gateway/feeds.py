@@ -134,7 +134,7 @@ async def _turn(house: House, ask: Ask) -> Response | list[_Place]:
             if answer.status != 200:
                 return answer_response(answer)
             turns = _turns_of(answer.body)
-            if turns.turn != b"null":
+            if bytes(turns.turn) != b"null":
                 for other in waiting:
                     other.cancel()
                 return json_response(200, bytes(turns.turn))

@@ -11,7 +11,7 @@ from playmolt_schemas.routes import Auth, Query
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.bodies import parse, read_body
-from playmolt_gateway.exchange import AWAY, House, game_of, read_head
+from playmolt_gateway.exchange import AWAY, House, game_of, log_bug, read_head
 from playmolt_gateway.idempotency import command_id
 from playmolt_gateway.problems import (
     RETRY_SECONDS,
@@ -59,7 +59,7 @@ class Actions:
             _log.warning("unavailable", route=NAME, error=type(error).__name__)
             reply = away(error)
         except Exception as error:
-            _log.error("bug", route=NAME, error=type(error).__name__, exc_info=error)
+            log_bug(NAME, error)
             return 500, bug_body(), []
         if isinstance(reply, Refusal):
             return reply.status, reply.body(), reply.headers()

@@ -44,7 +44,7 @@ class TwinBus:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Call]] = []
         self.watches: defaultdict[str, list[TwinWatch]] = defaultdict(list)
-        self.engine: Callable[[str, Call], Reply] = lambda game, call: (200, {})
+        self.engine: Callable[[str, Call], Reply] = lambda _game, _call: (200, {})
         self.is_connected = True
         self.published: list[tuple[str, bytes]] = []
         self.answers: dict[str, bytes | Exception] = {}

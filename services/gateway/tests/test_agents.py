@@ -1,0 +1,204 @@
+"""Agents and their keys."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_gateway import agents
+from playmolt_gateway.auth import Keys, hash_of, new_key
+from playmolt_gateway.ports import PointsRow, StandingRow
+from playmolt_schemas import subjects
+
+
+async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(house: Any) -> None:
+    response = await house.send("POST", "/api/agents", json={"name": " Ada 👩🏽‍🚀 "})
+    assert response.status_code == 201
+    made = response.json()
+    assert made["name"] == " Ada 👩🏽‍🚀 ", "names are not trimmed"
+    assert made["id"].startswith("agent-")
+    assert made["api_key"].startswith("pm_")
+    assert house.store.keys == {hash_of(made["api_key"]): made["id"]}
+    me = await house.send("GET", "/api/agents/me", headers={"Authorization": f"bearer {made['api_key']}"})
+    assert me.json() == {
+        "id": made["id"], "name": made["name"], "points": 0,
+        "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("a" * 40, 201), ("한" * 40, 201), ("a" * 41, 400), ("", 400), ("a\u202eb", 400), ("a\tb", 400)],
+)
+async def test_names_have_1_to_40_characters_without_controls(house: Any, name: str, status: int) -> None:
+    response = await house.send("POST", "/api/agents", json={"name": name})
+    assert response.status_code == status
+    if status == 400:
+        assert response.json()["errors"][0]["field"] == "name"
+
+
+async def test_handing_out_keys_is_not_idempotent(house: Any) -> None:
+    same = {"Idempotency-Key": "once"}
+    first = await house.send("POST", "/api/agents", json={"name": "Ada"}, headers=same)
+    second = await house.send("POST", "/api/agents", json={"name": "Ada"}, headers=same)
+    assert first.json()["id"] != second.json()["id"]
+
+
+async def test_a_replaced_key_is_refused_at_once_by_every_gateway(make_house: Any, game: str) -> None:
+    path = f"/api/games/{game}/state"
+    here, there = make_house(), make_house()
+    there.store.rows, there.store.keys = here.store.rows, here.store.keys
+    here.bus.listeners = there.bus.listeners
+    for house in (here, there):
+        await house.gateway.listen()
+    _, key = here.agent()
+    for house in (here, there):
+        assert (await house.send("GET", path, headers=key)).status_code == 200
+    rotated = await here.send("POST", "/api/agents/me/keys", headers=key)
+    assert rotated.status_code == 201
+    fresh = {"Authorization": f"Bearer {rotated.json()['api_key']}"}
+    for house in (here, there):
+        assert (await house.send("GET", path, headers=key)).status_code == 401
+        assert (await house.send("GET", path, headers=fresh)).status_code == 200
+    assert here.bus.published[0][0] == subjects.KEYS_REVOKED
+    assert key["Authorization"].encode() not in here.bus.published[0][1]
+
+
+async def test_no_key_is_replaced_while_gateways_cannot_be_told(house: Any, problem: Any) -> None:
+    _, key = house.agent()
+    house.bus.is_connected = False
+    assert problem(await house.send("POST", "/api/agents/me/keys", headers=key)) == (503, "unavailable")
+    assert (await house.send("GET", "/api/agents/me", headers=key)).status_code == 200
+
+
+async def test_a_notice_that_fails_is_waited_out(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is replaced already: the caller has to get the new one, and no gateway may still know the old one."""
+    waited: list[float] = []
+
+    async def publish(subject: str, data: bytes = b"") -> None:
+        raise BusUnavailable("lost meanwhile")
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    _, key = house.agent()
+    monkeypatch.setattr(house.bus, "publish", publish)
+    monkeypatch.setattr(agents, "CACHED_SECONDS", 5.0)
+    monkeypatch.setattr(agents.asyncio, "sleep", sleep)
+    assert (await house.send("POST", "/api/agents/me/keys", headers=key)).status_code == 201
+    assert waited == [5.0]
+
+
+class TestKeyCache:
+    async def test_a_key_is_looked_up_once_in_five_seconds(self, house: Any) -> None:
+        now = [100.0]
+        keys = Keys(house.store, house.bus, clock=lambda: now[0])
+        agent_id, key = house.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        for _ in range(3):
+            found = await keys.agent(key_hash)
+            assert found
+            assert found.id == agent_id
+        assert house.store.lookups == 1
+        now[0] += 5
+        await keys.agent(key_hash)
+        assert house.store.lookups == 2
+
+    async def test_many_callers_share_one_lookup(self, house: Any) -> None:
+        keys = Keys(house.store, house.bus)
+        _, key = house.agent()
+        house.store.slow = asyncio.Event()
+        callers = [asyncio.create_task(keys.agent(hash_of(key["Authorization"][7:]))) for _ in range(50)]
+        await asyncio.sleep(0.01)
+        callers[0].cancel()
+        house.store.slow.set()
+        found = await asyncio.gather(*callers[1:])
+        assert all(found)
+        assert house.store.lookups == 1
+
+    async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, house: Any) -> None:
+        keys = Keys(house.store, house.bus)
+        _, key = house.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        house.store.slow = asyncio.Event()
+        caller = asyncio.create_task(keys.agent(key_hash))
+        await asyncio.sleep(0.01)
+        del house.store.keys[key_hash]
+        keys.drop(key_hash)
+        house.store.slow.set()
+        await caller
+        assert await keys.agent(key_hash) is None
+
+    async def test_nothing_is_remembered_while_nats_is_away(self, house: Any) -> None:
+        keys = Keys(house.store, house.bus)
+        _, key = house.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        await keys.agent(key_hash)
+        house.bus.is_connected = False
+        await keys.agent(key_hash)
+        await keys.agent(key_hash)
+        assert house.store.lookups == 3
+        assert len(keys) == 0
+
+    async def test_a_lost_connection_empties_the_cache(self, house: Any) -> None:
+        _, key = house.agent()
+        await house.send("GET", "/api/games", headers=key)
+        assert len(house.gateway.house.keys) == 1
+        for changed in house.bus.changes:
+            changed()
+        assert len(house.gateway.house.keys) == 0
+
+    async def test_the_cache_is_bounded(self, house: Any) -> None:
+        keys = Keys(house.store, house.bus, size=10)
+        for _ in range(20):
+            _, key = house.agent()
+            await keys.agent(hash_of(key["Authorization"][7:]))
+        assert len(keys) == 10
+
+    async def test_what_is_no_key_costs_no_lookup(self, house: Any) -> None:
+        for text in ("x", "pm_short", new_key() + "x"):
+            await house.send("GET", "/api/games", headers={"Authorization": f"Bearer {text}"})
+        assert house.store.lookups == 0
+
+
+async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(house: Any) -> None:
+    house.store.standings = [StandingRow(1, "agent-1", "Ada", 200, 1), StandingRow(1, "agent-2", "Bob", 200, 1)]
+    page = (await house.send("GET", "/api/leaderboard?limit=1")).json()
+    assert page["leaderboard"] == [{"rank": 1, "id": "agent-1", "name": "Ada", "points": 200, "games": 1}]
+    rest = (await house.send("GET", f"/api/leaderboard?limit=1&cursor={page['next_cursor']}")).json()
+    assert [line["name"] for line in rest["leaderboard"]] == ["Bob"]
+    assert rest["next_cursor"] is None
+
+
+async def test_me_counts_points_by_type(house: Any) -> None:
+    agent, key = house.agent()
+    house.bus.answers[subjects.PROJECTED] = b""
+    house.store.points[agent] = PointsRow(260, {"trial": 200, "ox": 60}, {"trial": 1, "ox": 2})
+    me = (await house.send("GET", "/api/agents/me", headers=key)).json()
+    assert (me["points"], me["points_by_type"]) == (260, {"trial": 200, "ox": 60})
+    assert me["games"] == {"trial": 1, "ox": 2}
+
+
+async def test_no_key_is_ever_written_to_the_log(
+    house: Any, game: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    made = (await house.send("POST", "/api/agents", json={"name": "Ada"})).json()
+    key = {"Authorization": f"Bearer {made['api_key']}"}
+    secret = "the hidden choice"
+
+    def broken(_game: str, _call: Any) -> Any:
+        raise LookupError(f"a bug beside {secret}")
+
+    house.bus.engine = broken
+    await house.send("POST", f"/api/games/{game}/actions", json={"comment": secret}, headers=key)
+    await house.send("GET", f"/api/games/{game}/state", headers=key)
+    house.bus.engine = lambda _game, _call: BusUnavailable("away")
+    await house.send("POST", f"/api/games/{game}/actions", json={"comment": secret}, headers=key)
+    written = caplog.text + "".join(capfd.readouterr())
+    assert "unavailable" in written
+    assert "LookupError" in written
+    assert "hot.py" in written, "a bug is told with its place"
+    for hidden in (made["api_key"], hash_of(made["api_key"]), secret):
+        assert hidden not in written

@@ -1,0 +1,301 @@
+"""What goes on to the engines, and what comes back: envelopes, idempotency, lists, states."""
+
+import asyncio
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_gateway.idempotency import fingerprint
+from playmolt_gateway.waiting import OPEN_WAITS
+
+
+def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
+    return {
+        "game_id": game_id, "gameType": game_id.partition("-")[0], "phase": "waiting",
+        "round": 0, "seated": 1, "needed": 5,
+        "created_at": created_at, "over": False, "updated_at": created_at, "version": 2,
+    } | more  # fmt: skip
+
+
+async def test_an_action_goes_to_its_engine_as_it_came(house: Any, game: str) -> None:
+    agent, key = house.agent("Ada")
+    answer = b'{"status":"accepted","version":7,"phase":"switch","hash":"ab"}'
+    house.bus.engine = lambda _game, _call: (200, answer)
+    trace = f"00-{'a' * 32}-{'b' * 16}-01"
+    body = b' {"type":"first_choice","choice":"O","comment":"\\ud800"} '
+    response = await house.send(
+        "POST", f"/api/games/{game}/actions", content=body, headers=key | {"traceparent": trace}
+    )
+    assert (response.status_code, response.content) == (200, answer)
+    assert response.headers["content-type"] == "application/json"
+    ((kind, call),) = house.bus.calls
+    assert (kind, call.op, call.target, call.body, call.agent, call.name) == ("ox", "act", game, body, agent, "Ada")
+    assert (call.trace, call.fingerprint, call.operator) == (trace, "", False)
+    assert len(bytes.fromhex(call.command_id)) == 16
+
+
+@pytest.mark.parametrize("body", [b"1", b"null", b'"x"', b"[]"])
+async def test_any_json_value_is_the_engines_to_refuse(house: Any, game: str, body: bytes) -> None:
+    _, key = house.agent()
+    assert (await house.send("POST", f"/api/games/{game}/actions", content=body, headers=key)).status_code == 200
+    assert house.last().body == body
+
+
+async def test_an_engines_refusal_passes_unchanged(house: Any, game: str) -> None:
+    _, key = house.agent()
+    refusal = b'{"type":"about:blank","status":409,"code":"game_over","detail":"over"}'
+    house.bus.engine = lambda _game, _call: (409, refusal)
+    for path in ("actions", "leave"):
+        response = await house.send("POST", f"/api/games/{game}/{path}", json={}, headers=key)
+        assert (response.status_code, response.content) == (409, refusal)
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+class TestIdempotency:
+    async def send(self, house: Any, path: str, body: Any, headers: dict[str, str]) -> tuple[str, str]:
+        await house.send("POST", path, content=json.dumps(body), headers=headers)
+        call = house.last()
+        return call.command_id, call.fingerprint
+
+    async def test_the_same_key_is_the_same_command(self, house: Any, game: str) -> None:
+        _, ada = house.agent()
+        _, bob = house.agent()
+        path, once = f"/api/games/{game}/actions", {"Idempotency-Key": "move-1"}
+        first = await self.send(house, path, {"a": 1, "b": [1.0]}, ada | once)
+        assert await self.send(house, path, {"b": [1], "a": 1.0}, ada | once) == first
+        other_body = await self.send(house, path, {"a": 2}, ada | once)
+        assert other_body[0] == first[0]
+        assert other_body[1] != first[1]
+        others = [
+            await self.send(house, path, {"a": 1}, bob | once),
+            await self.send(house, path, {"a": 1}, ada | {"Idempotency-Key": "move-2"}),
+            await self.send(house, f"/api/games/{game}/leave", {}, ada | once),
+        ]
+        assert len({first[0], *(command for command, _ in others)}) == 4
+
+    async def test_without_a_key_every_request_is_another_command(self, house: Any, game: str) -> None:
+        _, key = house.agent()
+        path = f"/api/games/{game}/actions"
+        first, second = await self.send(house, path, {}, key), await self.send(house, path, {}, key)
+        assert first[0] != second[0]
+        assert first[1] == second[1] == ""
+
+    @pytest.mark.parametrize("path", ["/api/games/join", "/api/games/{game}/leave", "/api/admin/games/{game}/end"])
+    async def test_every_other_post_takes_a_key(self, house: Any, game: str, path: str) -> None:
+        _, key = house.agent()
+        headers = (house.operator if "admin" in path else key) | {"Idempotency-Key": "k"}
+        body = {"gameType": "ox"} if "join" in path else {"reason": "r"} if "end" in path else {}
+        first = await self.send(house, path.format(game=game), body, headers)
+        assert first[1]
+        assert await self.send(house, path.format(game=game), body, headers) == first
+
+    @pytest.mark.parametrize("bad", ["", " ", "a b", "a" * 201, "é"])
+    async def test_a_malformed_key_is_refused(self, house: Any, problem: Any, game: str, bad: str) -> None:
+        _, key = house.agent()
+        for path in (f"/api/games/{game}/actions", f"/api/games/{game}/leave"):
+            headers = [*key.items(), ("Idempotency-Key", bad.encode())]
+            assert problem(await house.send("POST", path, json={}, headers=headers)) == (400, "invalid_request")
+
+    async def test_a_key_sent_twice_is_refused(self, house: Any, problem: Any, game: str) -> None:
+        _, key = house.agent()
+        headers = [*key.items(), ("Idempotency-Key", "a"), ("Idempotency-Key", "a")]
+        response = await house.send("POST", f"/api/games/{game}/actions", json={}, headers=headers)
+        assert problem(response) == (400, "invalid_request")
+
+    @given(
+        st.recursive(
+            st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+            | st.text(),
+            lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+            max_leaves=12,
+        )
+    )  # fmt: skip
+    def test_a_fingerprint_does_not_see_order_and_spacing(self, value: Any) -> None:
+        def turned(node: Any) -> Any:
+            if isinstance(node, dict):
+                return {key: turned(item) for key, item in reversed(node.items())}
+            return [turned(item) for item in node] if isinstance(node, list) else node
+
+        again = json.loads(json.dumps(turned(value), indent=3))
+        assert fingerprint(b"", value) == fingerprint(b"", again)
+        assert fingerprint(b"", [value]) != fingerprint(b"", value)
+
+
+async def test_join_names_agent_and_type(house: Any) -> None:
+    agent, key = house.agent("Ada")
+    house.bus.engine = lambda _game, _call: (200, {"game_id": "x"})
+    assert (await house.send("POST", "/api/games/join", json={"gameType": "trial"}, headers=key)).status_code == 200
+    ((kind, call),) = house.bus.calls
+    assert (kind, call.op, call.target, call.agent, call.name) == ("trial", "join", "", agent, "Ada")
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b" { } "])
+async def test_leave_takes_an_empty_body(house: Any, game: str, body: bytes) -> None:
+    agent, key = house.agent()
+    assert (await house.send("POST", f"/api/games/{game}/leave", content=body, headers=key)).status_code == 200
+    assert (house.last().op, house.last().target, house.last().agent) == ("leave", game, agent)
+
+
+class TestList:
+    def engines(self, house: Any, rows: list[dict[str, Any]]) -> None:
+        def engine(game: str, call: Any) -> Any:
+            ask = json.loads(call.body)
+            assert ask["limit"] <= 1000
+            found = [row for row in rows if row["gameType"] == game]
+            if "phase" in ask:
+                found = [row for row in found if row["phase"] == ask["phase"]]
+            found.sort(key=lambda row: (row["created_at"], row["game_id"]), reverse=True)
+            if "before" in ask:
+                found = [row for row in found if [row["created_at"], row["game_id"]] < ask["before"]]
+            return 200, {"games": found[: ask["limit"]]}
+
+        house.bus.engine = engine
+
+    async def test_types_are_merged_newest_first_over_pages(self, house: Any) -> None:
+        uuids = [f"0190c3f8-1111-7222-8333-{n:012d}" for n in range(12)]
+        rows = [
+            line(f"{'ox' if n % 3 else 'trial'}-{uuid}", f"2026-01-01T00:00:{n // 2:02d}.000000Z")
+            for n, uuid in enumerate(uuids)
+        ]
+        self.engines(house, rows)
+        seen: list[str] = []
+        path: str | None = "/api/games?limit=5"
+        pages = 0
+        while path:
+            page = (await house.send("GET", path)).json()
+            seen += [game["game_id"] for game in page["games"]]
+            assert set(page["games"][0]) == set(line("ox-1", "")) - {"over", "updated_at", "version"}
+            path = page["next_cursor"] and f"/api/games?limit=5&cursor={page['next_cursor']}"
+            pages += 1
+        expected = sorted(rows, key=lambda row: (row["created_at"], row["game_id"]), reverse=True)
+        assert seen == [row["game_id"] for row in expected]
+        assert pages == 3
+
+    async def test_filters_go_to_the_engines(self, house: Any) -> None:
+        self.engines(house, [line("ox-1", "2026"), line("trial-1", "2026", phase="opening")])
+        opening = (await house.send("GET", "/api/games?phase=opening")).json()
+        assert [game["game_id"] for game in opening["games"]] == ["trial-1"]
+        await house.send("GET", "/api/games?gameType=ox")
+        assert [game for game, _ in house.bus.calls[2:]] == ["ox"]
+
+    async def test_one_absent_engine_is_no_empty_list(self, house: Any, problem: Any) -> None:
+        house.bus.engine = lambda game, _: (200, {"games": []}) if game == "ox" else BusUnavailable("away")
+        assert problem(await house.send("GET", "/api/games")) == (503, "unavailable")
+        assert (await house.send("GET", "/api/games?gameType=ox")).json() == {"games": [], "next_cursor": None}
+
+
+class TestState:
+    async def test_who_looks_is_told_to_the_engine(self, house: Any, game: str) -> None:
+        agent, key = house.agent()
+        for headers, viewer in ((key, agent), ({}, ""), (house.operator, "")):
+            await house.send("GET", f"/api/games/{game}/state", headers=headers)
+            call = house.last()
+            assert (call.op, call.target, call.body, call.agent) == ("state", game, b"{}", viewer)
+            assert not call.operator
+
+    async def test_looking_back_is_anybodys(self, house: Any, game: str) -> None:
+        _, key = house.agent()
+        await house.send("GET", f"/api/games/{game}/state?at=3&seat=agent-1", headers=key)
+        assert json.loads(house.last().body) == {"at": 3, "seat": "agent-1"}
+        assert house.last().agent == ""
+        await house.send("GET", f"/api/games/{game}/state?at=-3", headers=key)
+        assert json.loads(house.last().body) == {"at": -3}
+
+    async def test_a_long_poll_answers_as_soon_as_the_version_is_newer(self, house: Any, game: str) -> None:
+        version = 4
+        house.bus.engine = lambda _game, _call: (200, {"version": version})
+        poll = asyncio.create_task(house.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
+        await asyncio.sleep(0.05)
+        house.bus.tell(game, {"version": 4})
+        await asyncio.sleep(0.05)
+        assert not poll.done()
+        version = 5
+        house.bus.tell(game, {"version": 5})
+        async with asyncio.timeout(1):
+            assert (await poll).json() == {"version": 5}
+        assert house.bus.watches[game] == []
+
+    async def test_a_long_poll_subscribes_before_it_reads(self, house: Any, game: str) -> None:
+        """What happens between the two must wake it: else it sleeps beside a state that is there."""
+        versions = iter((4, 5))
+
+        def engine(_game: str, _call: Any) -> Any:
+            assert house.bus.watches[game], "read before subscribed"
+            version = next(versions)
+            house.bus.tell(game, {"version": 5})
+            return 200, {"version": version}
+
+        house.bus.engine = engine
+        async with asyncio.timeout(1):
+            response = await house.send("GET", f"/api/games/{game}/state?after=4&wait=20")
+        assert response.json() == {"version": 5}
+
+    async def test_a_gap_makes_it_read_again(self, house: Any, game: str) -> None:
+        version = 4
+        house.bus.engine = lambda _game, _call: (200, {"version": version})
+        poll = asyncio.create_task(house.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
+        await asyncio.sleep(0.05)
+        version = 9
+        house.bus.tell(game, b"")
+        async with asyncio.timeout(1):
+            assert (await poll).json() == {"version": 9}
+
+    async def test_time_is_up(self, house: Any, game: str) -> None:
+        house.bus.engine = lambda _game, _call: (200, {"version": 4})
+        started = asyncio.get_running_loop().time()
+        response = await house.send("GET", f"/api/games/{game}/state?after=4&wait=0.3")
+        assert response.json() == {"version": 4}
+        assert 0.25 < asyncio.get_running_loop().time() - started < 2
+
+    async def test_a_wait_above_30_counts_as_30(self, house: Any, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("playmolt_gateway.games.WAIT_SECONDS", 0.1)
+        house.bus.engine = lambda _game, _call: (200, {"version": 4})
+        async with asyncio.timeout(2):
+            assert (await house.send("GET", f"/api/games/{game}/state?after=4&wait=99999999")).status_code == 200
+
+    async def test_an_unknown_game_is_told_at_once(self, house: Any, game: str) -> None:
+        house.bus.engine = lambda _game, _call: (404, {"code": "not_found"})
+        async with asyncio.timeout(1):
+            assert (await house.send("GET", f"/api/games/{game}/state?after=4&wait=20")).status_code == 404
+
+    async def test_waits_are_bounded_and_end_when_the_gateway_stops(self, house: Any, problem: Any, game: str) -> None:
+        house.bus.engine = lambda _game, _call: (200, {"version": 4, "turn": None, "games": []})
+        _, key = house.agent()
+        polls = [
+            asyncio.create_task(house.send("GET", path, headers=key))
+            for path in (f"/api/games/{game}/state?after=4&wait=20", "/api/agents/me/turn?wait=20")
+        ]
+        await asyncio.sleep(0.05)
+        closing = house.gateway.house.closing
+        assert len(closing) == 2
+        fillers: list[asyncio.Future[None]] = [
+            asyncio.get_running_loop().create_future() for _ in range(OPEN_WAITS - 2)
+        ]
+        for filler in fillers:
+            closing.add(filler)
+        for path in (f"/api/games/{game}/state?after=4&wait=1", f"/api/games/{game}/stream", "/api/agents/me/turn"):
+            assert problem(await house.send("GET", path, headers=key)) == (503, "unavailable")
+        house.gateway.close()
+        async with asyncio.timeout(1):
+            assert [(await poll).status_code for poll in polls] == [200, 204]
+
+
+async def test_events_are_passed_byte_for_byte(house: Any, game: str) -> None:
+    stored = b'{"events":[{"type":"speak","text":"\\u00e9 \xc3\xa9","at":"t"}],"next_after":3}'
+    house.bus.engine = lambda _game, _call: (200, stored)
+    _, key = house.agent()
+    response = await house.send("GET", f"/api/games/{game}/events?after=2&limit=7", headers=key)
+    assert response.content == stored
+    assert json.loads(house.last().body) == {"after": 2, "limit": 7}
+    assert house.last().agent == "", "public events are the same for everybody"
+
+
+async def test_a_long_number_stays_what_it_is(house: Any, game: str) -> None:
+    body = msgspec.json.encode({"after": 2**53, "limit": 100})
+    assert (await house.send("GET", f"/api/games/{game}/events?after={2**53}")).status_code == 200
+    assert house.last().body == body
+    assert (await house.send("GET", f"/api/games/{game}/events?after={2**53 + 1}")).status_code == 400

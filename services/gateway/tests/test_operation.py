@@ -1,0 +1,269 @@
+"""The operator's calls, health, metrics, documents, and the table of routes."""
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import jsonschema
+import pytest
+from fastapi.routing import APIRoute
+from playmolt_gateway import hot
+from playmolt_gateway.app import HANDLERS
+from playmolt_gateway.documents import openapi_bytes
+from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.routes import ROUTES, Auth
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+from starlette.routing import Route as Mounted
+
+
+class TestOperator:
+    async def test_stuck_games(self, house: Any) -> None:
+        house.bus.engine = lambda _game, _call: (200, {"games": []})
+        await house.send("GET", "/api/admin/games?stuck=true&limit=5", headers=house.operator)
+        for _, call in house.bus.calls:
+            assert (call.op, json.loads(call.body)) == ("games", {"open": True, "idle_seconds": 600, "limit": 6})
+
+    async def test_all_games_with_what_the_operator_needs(self, house: Any) -> None:
+        line = {
+            "game_id": "ox-1", "gameType": "ox", "phase": "end", "round": 5, "seated": 5, "needed": 5,
+            "created_at": "a", "over": True, "updated_at": "b", "version": 40,
+        }  # fmt: skip
+        house.bus.engine = lambda game, _call: (200, {"games": [line] if game == "ox" else []})
+        page = (await house.send("GET", "/api/admin/games", headers=house.operator)).json()
+        assert page == {"games": [line], "next_cursor": None}
+
+    async def test_a_game(self, house: Any, game: str) -> None:
+        house.bus.engine = lambda _game, _call: (200, {"config": {"seed": "1"}})
+        response = await house.send("GET", f"/api/admin/games/{game}", headers=house.operator)
+        assert response.json() == {"config": {"seed": "1"}}
+        assert (house.last().op, house.last().operator) == ("operator", True)
+
+    async def test_ending_a_game(self, house: Any, game: str) -> None:
+        path = f"/api/admin/games/{game}/end"
+        await house.send("POST", path, headers=house.operator, json={"reason": "  stuck  "})
+        call = house.last()
+        assert (call.op, call.target, call.body, call.operator) == ("end", game, b'{"reason":"stuck"}', True)
+
+    @pytest.mark.parametrize("reason", ["", "  ", "a" * 201, "a\x00", "\ud800"])
+    async def test_a_reason_is_needed(self, house: Any, problem: Any, game: str, reason: str) -> None:
+        body = json.dumps({"reason": reason}).encode()
+        response = await house.send("POST", f"/api/admin/games/{game}/end", headers=house.operator, content=body)
+        assert problem(response) == (400, "invalid_request")
+        assert response.json()["errors"][0]["field"] == "reason"
+
+    async def test_agents(self, house: Any) -> None:
+        ids = [house.agent(f"Agent {n}")[0] for n in range(3)]
+        page = (await house.send("GET", "/api/admin/agents?limit=2", headers=house.operator)).json()
+        assert page["agents"] == [{"id": ids[0], "name": "Agent 0"}, {"id": ids[1], "name": "Agent 1"}]
+        path = f"/api/admin/agents?cursor={page['next_cursor']}"
+        assert (await house.send("GET", path, headers=house.operator)).json()["agents"][0]["id"] == ids[2]
+
+    async def test_lag_is_the_relays_word(self, house: Any, problem: Any) -> None:
+        assert problem(await house.send("GET", "/api/admin/lag", headers=house.operator)) == (503, "unavailable")
+        house.bus.answers["relay.lag"] = b'{"log":7}'
+        assert (await house.send("GET", "/api/admin/lag", headers=house.operator)).json() == {"log": 7}
+
+    @pytest.mark.parametrize(("present", "asked"), [({"ox"}, "ox"), ({"trial", "ox"}, "trial"), (set(), "trial")])
+    async def test_the_whole_log_comes_from_any_engine(self, house: Any, present: set[str], asked: str) -> None:
+        house.bus.games = frozenset(present)
+        house.bus.engine = lambda _game, _call: (200, {"records": [], "next_after": 5})
+        response = await house.send("GET", "/api/admin/log?after=5&limit=10", headers=house.operator)
+        assert response.json() == {"records": [], "next_after": 5}
+        ((kind, call),) = house.bus.calls
+        assert (kind, call.op, json.loads(call.body), call.operator) == (
+            asked, "forward", {"after": 5, "limit": 10}, True,
+        )  # fmt: skip
+
+
+class TestHealth:
+    async def test_alive(self, house: Any) -> None:
+        house.bus.is_connected = False
+        house.store.away = True
+        assert (await house.send("GET", "/healthz")).status_code == 200
+
+    async def test_ready_while_everything_answers(self, house: Any) -> None:
+        response = await house.send("GET", "/readyz")
+        assert response.status_code == 200
+        assert set(response.json()["parts"]) == {
+            "nats", "postgres", "engine.trial", "engine.ox", "relay", "spectator", "accepting",
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("part", ["nats", "postgres", "engine.ox", "relay", "spectator", "accepting"])
+    async def test_each_missing_part_is_named(self, house: Any, problem: Any, part: str) -> None:
+        house.bus.is_connected = part != "nats"
+        house.store.away = part == "postgres"
+        house.bus.games -= {part.removeprefix("engine.")}
+        house.bus.names -= {part}
+        if part == "accepting":
+            house.gateway.close()
+        response = await house.send("GET", "/readyz")
+        assert problem(response) == (503, "unavailable")
+        assert [name for name, there in response.json()["parts"].items() if not there] == [part]
+        own = (await house.send("GET", "/readyz?self")).status_code
+        assert own == (503 if part in ("nats", "postgres", "accepting") else 200)
+
+    async def test_metrics_count_by_route_and_status(self, house: Any, game: str) -> None:
+        _, key = house.agent()
+        await house.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
+        await house.send("POST", f"/api/games/{game}/actions", json={})
+        await house.send("GET", "/api/games?limit=0")
+        await house.send("GET", "/nowhere")
+        text = (await house.send("GET", "/metrics")).text
+        for expected in (
+            '_requests_total{route="act",status="200"} 1',
+            '_requests_total{route="act",status="401"} 1',
+            '_requests_total{route="list_games",status="400"} 1',
+            '_requests_total{route="none",status="404"} 1',
+            '_request_seconds_count{route="act"} 2',
+            '_request_seconds_bucket{route="act",le="+Inf"} 2',
+            "_in_flight 1",
+        ):
+            assert f"playmolt_gateway{expected}\n" in text
+        assert game not in text
+
+
+class TestCors:
+    async def test_anybody_may_get(self, house: Any, game: str) -> None:
+        for path in ("/api/games?limit=0", "/healthz", "/nowhere"):
+            assert (await house.send("GET", path)).headers["access-control-allow-origin"] == "*"
+        ask = {"Origin": "https://x.example", "Access-Control-Request-Method": "GET"}
+        preflight = await house.send("OPTIONS", f"/api/games/{game}/state", headers=ask)
+        assert preflight.status_code == 204
+        assert preflight.headers["access-control-allow-methods"] == "GET"
+        assert "authorization" in preflight.headers["access-control-allow-headers"]
+
+    async def test_nobody_may_post_from_elsewhere(self, house: Any, game: str) -> None:
+        ask = {"Origin": "https://x.example", "Access-Control-Request-Method": "POST"}
+        for path in (f"/api/games/{game}/actions", "/api/agents"):
+            assert (await house.send("OPTIONS", path, headers=ask)).status_code == 405
+            assert "access-control-allow-origin" not in (await house.send("POST", path, json={})).headers
+
+
+class TestDocuments:
+    async def test_openapi_is_served_as_generated(self, house: Any) -> None:
+        assert (await house.send("GET", "/openapi.json")).content == openapi_bytes()
+        assert house.gateway.api.openapi() == json.loads(openapi_bytes())
+
+    async def test_the_page_of_the_api_needs_no_network(self, house: Any) -> None:
+        response = await house.send("GET", "/docs")
+        assert response.headers["content-type"].startswith("text/html")
+        assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
+        assert response.headers["x-content-type-options"] == "nosniff"
+        found = _Links()
+        found.feed(response.text)
+        assert not [link for link in found.outside if not link.startswith("/")]
+        assert found.inside <= found.ids, "every link within the page has its target"
+        for route in ROUTES:
+            assert f"{route.method} {route.path}" in response.text
+
+    async def test_llms_txt_names_the_calls_of_a_bot(self, house: Any) -> None:
+        text = (await house.send("GET", "/llms.txt")).text
+        paths = {route.path for route in ROUTES}
+        named = {path.rstrip(".") for path in re.findall(r"/api/[a-z/{}]+", text)}
+        assert named
+        assert named <= paths
+        for name in ("join_game", "wait_for_turn", "act", "register_agent"):
+            assert next(route.path for route in ROUTES if route.name == name) in named
+
+    @pytest.mark.parametrize("game_type", GAME_TYPES)
+    async def test_guides_are_served_filled_in(self, house: Any, game_type: str) -> None:
+        response = await house.send("GET", f"/skills/{game_type}.md")
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/markdown")
+        assert "{{" not in response.text
+        assert "/api/games/join" in response.text
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: list[str] = []
+        self.inside: set[str] = set()
+        self.ids: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("src", "href") and value:
+                if value.startswith("#"):
+                    self.inside.add(value[1:])
+                else:
+                    self.outside.append(value)
+            if name == "id" and value:
+                self.ids.add(value)
+
+
+class TestRoutes:
+    def test_every_declared_route_is_mounted_and_no_other(self, make_house: Any) -> None:
+        mounted = {
+            (method, route.path)
+            for route in make_house().gateway.api.router.routes
+            if isinstance(route, APIRoute | Mounted)
+            for method in route.methods or ()
+        }
+        assert mounted == {(route.method, route.path) for route in ROUTES}
+        assert {route.name for route in ROUTES} == {*HANDLERS, hot.NAME}
+
+    def test_names_are_unique_and_posts_declare_their_bodies(self) -> None:
+        assert len({route.name for route in ROUTES}) == len(ROUTES)
+        for route in ROUTES:
+            assert (route.request is not None) == (route.method == "POST")
+            assert route.idempotent == (route.method == "POST" and route.name not in ("register_agent", "rotate_key"))
+            assert route.path.startswith("/api/admin") == (route.auth is Auth.OPERATOR)
+
+    def test_the_document_is_valid_openapi(self) -> None:
+        """Structure by the rules of OpenAPI 3.1, every schema by its own meta-schema, every reference resolved."""
+        document = json.loads(openapi_bytes())
+        assert document["openapi"].startswith("3.1")
+        resource = Resource(contents=document, specification=DRAFT202012)
+        resolver = Registry().with_resource("", resource).resolver("")
+        for node in _nodes(document):
+            if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+                assert resolver.lookup(node["$ref"]).contents
+        schemas = list(document["components"]["schemas"].values())
+        for path, methods in document["paths"].items():
+            in_path = set(re.findall(r"{(\w+)}", path))
+            for operation in methods.values():
+                declared = [p for p in operation["parameters"] if p["in"] == "path"]
+                assert {p["name"] for p in declared} == in_path
+                assert all(p["required"] for p in declared)
+                assert len({(p["in"], p["name"]) for p in operation["parameters"]}) == len(operation["parameters"])
+                assert all(response["description"] for response in operation["responses"].values())
+                assert all(set(choice) <= {"agent", "operator"} for choice in operation["security"])
+                schemas += [p["schema"] for p in operation["parameters"]]
+        for schema in schemas:
+            jsonschema.Draft202012Validator.check_schema(schema)
+        ids = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+        assert sorted(ids) == sorted(route.name for route in ROUTES)
+
+    def test_every_refusal_is_in_the_document(self) -> None:
+        document = json.loads(openapi_bytes())
+        for route in ROUTES:
+            responses = document["paths"][route.path][route.method.lower()]["responses"]
+            for code in route.refusals():
+                schema = responses[str(code.status)]["content"]["application/problem+json"]["schema"]
+                assert code.wire in schema["allOf"][1]["properties"]["code"]["enum"]
+        used = {code for route in ROUTES for code in route.refusals()}
+        assert used == set(Code) - {Code.METHOD_NOT_ALLOWED}
+
+    async def test_answers_fit_the_document(self, house: Any) -> None:
+        document = json.loads(openapi_bytes())
+        document = json.loads(json.dumps(document).replace("#/components/schemas/", "#/$defs/"))
+        store = {"$defs": document["components"]["schemas"]}
+        refused = await house.send("GET", "/api/games?limit=0")
+        made = await house.send("POST", "/api/agents", json={"name": "Ada"})
+        for response, path, method in ((refused, "/api/games", "get"), (made, "/api/agents", "post")):
+            answer = document["paths"][path][method]["responses"][str(response.status_code)]
+            schema = answer["content"][response.headers["content-type"]]["schema"]
+            jsonschema.Draft202012Validator(schema | store).validate(response.json())
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator({"$ref": "#/$defs/Registered"} | store).validate({"id": 1})
+
+
+def _nodes(value: Any) -> Any:
+    yield value
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for child in children:
+        yield from _nodes(child)

@@ -1,0 +1,97 @@
+"""The gateway on a real socket: what only HTTP over TCP can show."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from playmolt_core.settings import Settings
+from playmolt_gateway.__main__ import listening, serve
+from playmolt_schemas.limits import BODY_BYTES
+
+
+class Server:
+    def __init__(self, task: "asyncio.Task[None]", port: int, house: Any) -> None:
+        self.task, self.port, self.house = task, port, house
+        self.client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=5)
+
+
+@pytest.fixture
+async def server(house: Any) -> AsyncIterator[Server]:
+    settings = Settings(port=0, deadline_seconds=2)
+    sock = listening(settings, None)
+    port = sock.getsockname()[1]
+    task = asyncio.create_task(serve(house.gateway, settings, sock))
+    running = Server(task, port, house)
+    async with running.client:
+        yield running
+    if not task.done():
+        os.kill(os.getpid(), signal.SIGTERM)
+    async with asyncio.timeout(5):
+        await task
+
+
+async def test_an_inherited_socket_is_served() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as parent:
+        child = listening(Settings(), os.dup(parent.fileno()))
+        assert child.getsockname() == parent.getsockname()
+        child.close()
+
+
+async def test_sigterm_ends_waits_at_once_and_the_server_after_them(server: Server, game: str) -> None:
+    _, key = server.house.agent()
+    server.house.bus.engine = lambda _game, call: (
+        (200, {"messages": [], "version": 4, "closed": False}) if call.op == "feed" else (200, {"version": 4})
+    )
+    poll = asyncio.create_task(server.client.get(f"/api/games/{game}/state?after=4&wait=30"))
+    stream = asyncio.create_task(server.client.get(f"/api/games/{game}/stream", headers=key))
+    while len(server.house.gateway.house.closing) < 2:
+        await asyncio.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGTERM)
+    async with asyncio.timeout(2):
+        assert (await poll).json() == {"version": 4}
+        assert (await stream).status_code == 200
+        await server.task
+
+
+@pytest.mark.parametrize("path", ["actions", "leave"])
+async def test_a_large_body_is_refused_cleanly(server: Server, problem: Any, game: str, path: str) -> None:
+    """The client reads its 413 though it was still sending, and goes on with the same connection."""
+    _, key = server.house.agent()
+    for _ in range(3):
+        content = b"x" * (8 * BODY_BYTES)
+        response = await server.client.post(f"/api/games/{game}/{path}", content=content, headers=key)
+        assert problem(response) == (413, "body_too_large")
+    assert (await server.client.get("/healthz")).status_code == 200
+
+
+async def test_an_endless_body_loses_its_connection(server: Server, game: str) -> None:
+    _, key = server.house.agent()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    head = f"POST /api/games/{game}/actions HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
+    writer.write(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
+    writer.write(b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
+    for _ in range(5):
+        writer.write(b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
+    async with asyncio.timeout(3):
+        answer = await reader.read()
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+async def test_a_client_that_goes_ends_its_wait(server: Server, game: str) -> None:
+    server.house.bus.engine = lambda _game, _call: (200, {"version": 4})
+    _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET /api/games/{game}/state?after=4&wait=30 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    closing = server.house.gateway.house.closing
+    while not len(closing):
+        await asyncio.sleep(0.01)
+    writer.close()
+    async with asyncio.timeout(2):
+        while len(closing):
+            await asyncio.sleep(0.01)
+    assert server.house.bus.watches[game] == []
