@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import msgspec
@@ -18,7 +18,6 @@ from playmolt.errors import PlayMoltError
 from playmolt.loop import GameResult
 from playmolt_core.log.verify import Verification
 from playmolt_schemas.api import GameType, Joined, Standing
-from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX
 from rich.console import Console
 
@@ -28,7 +27,7 @@ from playmolt_cli.log import verified
 from playmolt_cli.options import data_option
 from playmolt_cli.reading import with_log
 from playmolt_cli.stack import Stack
-from playmolt_cli.story import Story, standings
+from playmolt_cli.story import Story, printable, standings
 from playmolt_cli.watch import watch
 
 PLAY_SECONDS = 120.0
@@ -203,8 +202,8 @@ def _summarise(
         for line in standings(game.messages[-1]) if game.messages else []:
             console.print(f"  {line}")
     console.print("\nLeaderboard", style="bold")
-    for line in standing[:10]:
-        console.print(f"  {line.rank:>2}. {line.points:>4}  {line.name}")
+    for place in standing[:10]:
+        console.print(f"  {place.rank:>2}. {place.points:>4}  {printable(place.name)}")
     console.print("\nLog", style="bold")
     console.print(
         f"  {verification.events} events in {verification.streams} streams: {verification.exact} exact, "

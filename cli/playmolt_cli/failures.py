@@ -1,6 +1,8 @@
 """Failures that a person can do something about: one line and exit status 2, no traceback."""
 
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -27,12 +29,20 @@ class Commands(click.Group):
     Every failure is one line on standard error and exit status 2, a fault of the command line included.
     """
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run the command line."""
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+            return run()
         try:
-            status = super().main(*args, standalone_mode=False, **extra)
+            status = run()
         except click.exceptions.NoArgsIsHelpError as help_wanted:
             help_wanted.show()
             sys.exit(help_wanted.exit_code)

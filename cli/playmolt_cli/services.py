@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
@@ -77,56 +77,66 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the socket that all replicas of a service share, so that none refuses a caller while one restarts."""
+    """Open the socket that all gateways share, so that no caller is refused while one of them restarts."""
     shared = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=4096)
     shared.setblocking(False)
     return shared
 
 
-def address(shared: socket.socket) -> str:
-    """Give the URL at which a shared socket is reached from this machine."""
-    host, port = shared.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 -- compared
-    return f"http://{host}:{port}"
+def ports(host: str, first: int, count: int) -> list[int]:
+    """Give the ports of replicas that listen for themselves: `first` and those after it, free ones for 0.
+
+    Raises OSError when one is taken.
+    """
+    wanted = [first + number for number in range(count)] if first else [free_port() for _ in range(count)]
+    for port in wanted:
+        listen(host, port).close()
+    return wanted
 
 
-def programs(
-    common: Settings,
-    passwords: Mapping[str, str],
-    counts: Counts,
-    sockets: Mapping[str, socket.socket],
-    log_of: Callable[[str], Path],
-) -> list[Program]:
-    """Give the services in the order in which they are started. `sockets` holds those of gateway and spectator."""
-    numbers = {"relay": 1, **{f"{game}-engine": counts.engines for game in GAME_TYPES}}
-    numbers |= {"gateway": counts.gateways, "spectator": counts.spectators}
-    return [
-        _program(service, f"{service}-{number}", service_settings(service, common, passwords), sockets, log_of)
-        for service, count in numbers.items()
-        for number in range(1, count + 1)
-    ]
+def address(host: str, port: int) -> str:
+    """Give the URL at which what listens on `host` is reached from this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- compared, not bound
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _program(
-    service: str,
-    name: str,
-    settings: Settings,
-    sockets: Mapping[str, socket.socket],
-    log_of: Callable[[str], Path],
-) -> Program:
-    command = [sys.executable, "-m", _MODULES[service]]
-    shared = sockets.get(service)
-    if shared is not None:
-        command += ["--fd", str(shared.fileno())]
-        base = address(shared)
-    else:
-        settings = replace(settings, health_port=free_port())
-        base = f"http://127.0.0.1:{settings.health_port}"
-    fds = [shared.fileno()] if shared else []
-    log = log_of(name)
+class Fleet(msgspec.Struct, frozen=True):
+    """Everything that the services of one `up` share.
 
-    def start() -> Popen[bytes]:
-        return child.spawn(command, log=log, environment=environment(settings), fds=fds)
+    `gateway` is the gateways' listening socket; each spectator listens on a port of its own.
+    """
 
-    health = f"{base}/readyz"
-    return Program(name, _RANKS.get(service, _ENGINE_RANK), start, partial(probe.ready, health), log, health)
+    settings: Settings
+    passwords: Mapping[str, str]
+    counts: Counts
+    gateway: socket.socket
+    spectators: Sequence[int]
+    log_of: Callable[[str], Path]
+
+    def programs(self) -> list[Program]:
+        """Give the services in the order in which they are started."""
+        numbers = {"relay": 1, **{f"{game}-engine": self.counts.engines for game in GAME_TYPES}}
+        numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators}
+        return [self._program(service, number) for service, count in numbers.items() for number in range(count)]
+
+    def _program(self, service: str, number: int) -> Program:
+        settings = service_settings(service, self.settings, self.passwords)
+        command, fds = [sys.executable, "-m", _MODULES[service]], []
+        if service == "gateway":
+            fds = [self.gateway.fileno()]
+            command += ["--fd", str(fds[0])]
+            port = self.gateway.getsockname()[1]
+        elif service == "spectator":
+            port = self.spectators[number]
+            settings = replace(settings, spectator_port=port)
+        else:
+            port = free_port()
+            settings = replace(settings, health_port=port)
+        name = f"{service}-{number + 1}"
+        log, told = self.log_of(name), environment(settings)
+        health = f"{address(settings.host, port)}/readyz"
+
+        def start() -> Popen[bytes]:
+            return child.spawn(command, log=log, environment=told, fds=fds)
+
+        return Program(name, _RANKS.get(service, _ENGINE_RANK), start, partial(probe.ready, health), log, health)

@@ -14,7 +14,7 @@ from playmolt_cli.embedded import child
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.supervisor import READY_SECONDS, NotReadyError
 
-_STOP_SECONDS = 60.0
+_STOP_SECONDS = 90.0
 
 
 class Stack:

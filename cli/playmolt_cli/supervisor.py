@@ -16,11 +16,12 @@ from playmolt_cli.embedded.nats import USERS
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.logfile import LogFile
 from playmolt_cli.probe import Readiness
-from playmolt_cli.services import Counts, Program, address, listen, programs
+from playmolt_cli.services import Counts, Fleet, Program, address, listen, ports
 
 READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
-STOP_SECONDS = 10.0
+STOP_SECONDS = 15.0
+"""More than the gateway takes to let requests under way finish."""
 STEADY_SECONDS = 10.0
 """A child that lived this long has recovered: its next death is again its first."""
 BACKOFF_FIRST = 0.25
@@ -82,7 +83,8 @@ class Supervisor:
         self._counts = counts
         self._tell = tell
         self._kept: list[Kept] = []
-        self._sockets: dict[str, socket.socket] = {}
+        self._gateway: socket.socket | None = None
+        self._spectators: list[int] = []
         self._told: dict[tuple[str, str], float] = {}
         self._passwords: dict[str, str] = {}
         self._ready = False
@@ -95,24 +97,30 @@ class Supervisor:
         The folder has to be locked; `stop` gives it back, also after this has failed halfway. Raises ServerError,
         OSError for a port that is taken, and whatever `prepare` raises.
         """
-        self._sockets = {"gateway": self._listen(self._settings.port)}
-        self._sockets["spectator"] = self._listen(self._settings.spectator_port)
+        self._open_ports()
         settings = self._with_servers()
         prepare(settings.database_url)
         self._settings = settings
-        for program in programs(settings, self._passwords, self._counts, self._sockets, self._folder.log):
+        for program in self._fleet().programs():
             kept = Kept(program)
             kept.start()
             self._kept.append(kept)
         self._write_run()
 
-    def _listen(self, port: int) -> socket.socket:
+    def _open_ports(self) -> None:
+        wanted = self._settings
+        port = wanted.port
         try:
-            return listen(self._settings.host, port)
+            self._gateway = listen(wanted.host, port)
+            port = wanted.spectator_port
+            self._spectators = ports(wanted.host, port, self._counts.spectators)
         except OSError as error:
-            raise OSError(
-                f"cannot listen on {self._settings.host}:{port} ({error.strerror}): choose another port"
-            ) from error
+            raise OSError(f"cannot listen on {wanted.host}:{port} ({error.strerror}): choose another port") from error
+
+    def _fleet(self) -> Fleet:
+        if self._gateway is None:
+            raise RuntimeError("the ports are not open yet")
+        return Fleet(self._settings, self._passwords, self._counts, self._gateway, self._spectators, self._folder.log)
 
     def _with_servers(self) -> Settings:
         settings = self._settings
@@ -214,8 +222,8 @@ class Supervisor:
         self._folder.remove_run()
         for rank in sorted({kept.program.rank for kept in self._kept}):
             self._stop_all([kept for kept in self._kept if kept.program.rank == rank])
-        for shared in self._sockets.values():
-            shared.close()
+        if self._gateway is not None:
+            self._gateway.close()
         self._folder.unlock()
 
     def _stop_all(self, group: Sequence[Kept]) -> None:
@@ -236,8 +244,8 @@ class Supervisor:
         return Run(
             pid=os.getpid(),
             ready=self._ready,
-            gateway=address(self._sockets["gateway"]),
-            spectator=address(self._sockets["spectator"]),
+            gateway=address(settings.host, self._gateway.getsockname()[1] if self._gateway else 0),
+            spectator=address(settings.host, self._spectators[0]),
             database_url=settings.database_url,
             nats_url=settings.nats_url,
             nats_user="admin" if self._passwords else settings.nats_user,
