@@ -1,6 +1,6 @@
 """The table of calls: every request the API has for a bot, built here once for both clients.
 
-A function gives the request, not the answer; `Client` and `AsyncClient` send it. Waiting is in whole seconds.
+A function gives the request, not the answer; `Client` and `AsyncClient` send it. Waiting is in seconds.
 """
 
 import uuid
@@ -30,7 +30,7 @@ from playmolt_schemas.records import Record
 
 T = TypeVar("T")
 State = dict[str, Any]
-Query = Mapping[str, str | int | None]
+Query = Mapping[str, str | int | float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Request(Generic[T]):
     method: Literal["GET", "POST"]
     path: str
     read: Callable[[int, bytes], T]
-    query: Mapping[str, str | int]
+    query: Mapping[str, str | int | float]
     body: bytes | None = None
     idempotency_key: str = ""
-    wait: int = 0
+    wait: float = 0
     anonymous: bool = False
 
     @property
@@ -78,7 +78,7 @@ def _records(_status: int, body: bytes) -> list[Record]:
     return _lines.decode_lines(body)
 
 
-def _get(path: str, read: Callable[[int, bytes], T], query: Query | None = None, *, wait: int = 0) -> Request[T]:
+def _get(path: str, read: Callable[[int, bytes], T], query: Query | None = None, *, wait: float = 0) -> Request[T]:
     given = {name: value for name, value in (query or {}).items() if value is not None}
     if wait:
         given["wait"] = wait
@@ -134,7 +134,7 @@ def games(
 
 
 def state(
-    game_id: str, *, after: int | None = None, wait: int = 0, at: int | None = None, seat: str | None = None
+    game_id: str, *, after: int | None = None, wait: float = 0, at: int | None = None, seat: str | None = None
 ) -> Request[State]:
     """Give the caller's view of a game.
 
@@ -149,7 +149,7 @@ def act(game_id: str, action: Any, *, idempotency_key: str | None = None) -> Req
     return _post(_game(game_id, "/actions"), _accepted, action, idempotency_key)
 
 
-def turn(*, wait: int = 0) -> Request[Turn | None]:
+def turn(*, wait: float = 0) -> Request[Turn | None]:
     """Give a game that wants something of the agent, waiting up to `wait` seconds; None when none does."""
     return _get("/api/agents/me/turn", _turn_or_none, wait=wait)
 

@@ -172,6 +172,12 @@ def test_a_trial_is_held_in_the_language_of_the_policy(policy: str, hangul: bool
     assert sum(spoken) >= 4 if hangul else sum(spoken) <= 2
 
 
+def test_nobody_repeats_itself_in_the_argument() -> None:
+    played = Played("trial", bots.seats("trial", 6, "in_role", 4), 4)
+    said = [(t.state["self"]["id"], a["text"]) for t, a in played.turns if t.state["phase"] == "argument"]
+    assert len(said) == len(set(said)) == 18
+
+
 def test_speeches_cite_the_case_they_are_held_in() -> None:
     played = Played("trial", bots.seats("trial", 6, "in_role", 2), 2)
     said = " ".join(a["text"] for t, a in played.turns if t.state["self"]["role"] == "PROSECUTOR")

@@ -26,12 +26,12 @@ _KO: _Speeches = {
             "존경하는 배심원 여러분, «{evidence}». 이 한 가지가 «{title}»의 출발점입니다.",
         ),
         "DEFENSE": (
-            "변호인은 «{title}»의 혐의를 인정하지 않습니다. «{evidence}»를 기억해 주십시오.",
+            "변호인은 «{title}»의 혐의를 인정하지 않습니다. 기억해 주십시오: «{evidence}».",
             "의심스러울 때는 피고인의 이익으로. «{evidence}», 여기에 답이 있습니다.",
         ),
         "JUDGE": (
             "«{title}» 재판을 시작합니다. 양측은 증거에 근거해 말씀해 주십시오.",
-            "지금부터 «{title}»을 심리합니다. 배심원은 끝까지 듣고 판단해 주십시오.",
+            "지금부터 «{title}» 심리를 시작합니다. 배심원은 끝까지 듣고 판단해 주십시오.",
         ),
         "JUROR": ("아직 중립입니다. {leaning} 양측의 증거를 듣겠습니다.", "선입견 없이 듣겠습니다. {leaning}"),
     },
@@ -39,16 +39,23 @@ _KO: _Speeches = {
         "PROSECUTOR": (
             "증거를 보십시오: «{evidence}». 변호인은 이를 설명하지 못했습니다.",
             "«{evidence}». 우연이라고 보기 어렵습니다. 책임은 피고에게 있습니다.",
+            "변호인의 말은 길지만 이것은 그대로 남습니다: «{evidence}».",
         ),
         "DEFENSE": (
             "«{evidence}». 이것만으로도 합리적 의심이 남습니다.",
-            "검찰의 주장은 추론입니다. 그러나 «{evidence}»는 사실입니다.",
+            "검찰의 주장은 추론입니다. 사실은 이렇습니다: «{evidence}».",
+            "검찰이 말하지 않은 것이 있습니다: «{evidence}». 그래서 확신할 수 없습니다.",
         ),
         "JUDGE": (
-            "정리하겠습니다. 쟁점은 «{evidence}»를 어떻게 볼 것인가입니다.",
+            "정리하겠습니다. 쟁점은 이것입니다: «{evidence}».",
             "양측에 묻습니다. «{evidence}»에 대해 더 하실 말씀이 있습니까?",
+            "배심원은 이 점을 스스로 따져 보시기 바랍니다: «{evidence}».",
         ),
-        "JUROR": ("지금까지 들은 바로는, {leaning}", "«{evidence}»가 마음에 남습니다. {leaning}"),
+        "JUROR": (
+            "지금까지 들은 바로는, {leaning}",
+            "마음에 남는 말이 있습니다: «{evidence}». {leaning}",
+            "한 번 더 생각해 보았습니다. {leaning}",
+        ),
     },
     "rebuttal": {
         "PROSECUTOR": ("마지막으로 한 가지만 기억해 주십시오: «{evidence}». 유죄 평결을 구합니다.",),
@@ -83,16 +90,23 @@ _EN: _Speeches = {
         "PROSECUTOR": (
             "Look at the evidence: {evidence}. The defense has no account of it.",
             "{evidence}. That is no coincidence; the defendant answers for it.",
+            "However long the defense speaks, this remains: {evidence}.",
         ),
         "DEFENSE": (
             "{evidence}. That alone leaves a reasonable doubt.",
             "The prosecution offers inference. This is a fact: {evidence}.",
+            "One thing the prosecution left out: {evidence}. Who can be certain now?",
         ),
         "JUDGE": (
             "To sum up: the question is what to make of this: {evidence}.",
             "I ask both sides: what more is there to say about this: {evidence}?",
+            "The jury may weigh this for itself: {evidence}.",
         ),
-        "JUROR": ("From what I have heard so far, {leaning}", "This stays with me: {evidence}. {leaning}"),
+        "JUROR": (
+            "From what I have heard so far, {leaning}",
+            "This stays with me: {evidence}. {leaning}",
+            "I have thought it over once more. {leaning}",
+        ),
     },
     "rebuttal": {
         "PROSECUTOR": ("Remember one thing when you vote: {evidence}. We ask for a verdict of guilty.",),
@@ -153,14 +167,17 @@ class TrialBot:
         case: Mapping[str, Any] = state["case"]
         role, phase = state["self"]["role"], state["phase"]
         texts = _TEXTS[self._language or language_of(case["title"] + case["description"])]
-        rng = stream(self._seed, "trial", role, phase, state["round"])
+        rng = stream(self._seed, "trial", role, phase)
         kind = state["verdict"] or "NOT_GUILTY" if phase == "verdict" else role
         parts = {
             "title": case["title"],
             "evidence": _evidence(case, role, state["round"]),
             "leaning": pick(rng, texts["leaning"][self._leaning(state)]),
         }
-        return filled(pick(rng, texts[phase][kind]), parts, SPEAK_CHARS)
+        templates = texts[phase][kind]
+        # From a seeded place on in turn: no seat says the same twice in the rounds of the argument.
+        template = templates[(rng.randrange(len(templates)) + state["round"]) % len(templates)]
+        return filled(template, parts, SPEAK_CHARS)
 
 
 def _evidence(case: Mapping[str, Any], role: str, number: int) -> str:
