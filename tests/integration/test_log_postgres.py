@@ -3,13 +3,13 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log.columns import columns
+from playmolt_core.log.batch import documents
 from playmolt_core.log.port import EventLog, LogUnavailable
 from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log_contract import Game, LogContract, outcome, unit
 
-APPEND = "SELECT log.append({})".format(", ".join(f"${number}" for number in range(1, 26)))
+APPEND = "SELECT log.append($1, $2)"
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ async def test_a_transaction_rolled_back_leaves_no_gap(pool: Pool) -> None:
                 async with pool.connection() as connection:
                     doomed = connection.transaction()
                     await doomed.start()
-                    assert await connection.fetchval(APPEND, *columns([unit(lost.adds(2))])) == []
+                    assert await connection.fetchval(APPEND, *documents([unit(lost.adds(2))])) == []
                     await asyncio.sleep(0.002)
                     await doomed.rollback()
             assert await log.append([unit(game.adds(1), outcomes=[outcome(game.stream, turn)])]) == ["appended"]
@@ -71,7 +71,7 @@ async def test_a_commit_that_hangs_holds_back_later_positions(pool: Pool) -> Non
     async with pool.connection() as slow:
         transaction = slow.transaction()
         await transaction.start()
-        await slow.fetchval(APPEND, *columns([unit(Game("ox-1").adds(1))]))
+        await slow.fetchval(APPEND, *documents([unit(Game("ox-1").adds(1))]))
         later = asyncio.create_task(log.append([unit(Game("ox-2").adds(1))]))
         await asyncio.sleep(0.2)
         assert await log.forward(0, 10) == []
@@ -127,8 +127,7 @@ async def test_the_function_refuses_what_a_client_could_make_up(pool: Pool) -> N
     await log.append([unit(game.adds(1))])
     forged = Game("ox-1")
     forged.version, forged.hash = 1, "ee" * 32
-    arguments = columns([unit(forged.adds(1))])
-    assert await pool.value(APPEND, *arguments) == [0]
+    assert await pool.value(APPEND, *documents([unit(forged.adds(1))])) == [0]
 
 
 async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:

@@ -11,7 +11,7 @@ from playmolt_schemas.records import Record
 
 from playmolt_core.db.pool import Connection, Pool, unavailable
 from playmolt_core.db.queries import queries
-from playmolt_core.log.columns import columns
+from playmolt_core.log.batch import documents
 from playmolt_core.log.port import AppendStatus, GameCard, Head, Outcome, PublicRecord, StoredStream, Unit
 from playmolt_core.log.units import check
 
@@ -32,12 +32,12 @@ class PostgresLog:
         check(units)
         if not any(unit.streams for unit in units):
             return ["appended"] * len(units)
-        arguments = columns(units)
+        links, answers = documents(units)
         async with self._appending:
             if self._writer is None or self._writer.is_closed():
                 self._writer = await self._pool.reserve()
             with unavailable():
-                refused = frozenset(await self._writer.fetchval(_SQL["append"], *arguments))
+                refused = frozenset(await self._writer.fetchval(_SQL["append"], links, answers))
         if not refused:
             return ["appended"] * len(units)
         return ["conflict" if number in refused else "appended" for number in range(len(units))]

@@ -10,7 +10,7 @@ CREATE TABLE log.head (
 INSERT INTO log.head DEFAULT VALUES;
 
 CREATE TABLE log.stream (
-  stream     text COLLATE "C" PRIMARY KEY CHECK (stream ~ '^[a-z][a-z0-9]{0,15}-[a-z0-9-]{1,64}$'),
+  stream     text COLLATE "C" PRIMARY KEY,
   game       text COLLATE "C" NOT NULL GENERATED ALWAYS AS (split_part(stream, '-', 1)) STORED,
   version    integer          NOT NULL CHECK (version >= 0),
   hash       bytea            NOT NULL CHECK (octet_length(hash) = 32),
@@ -22,8 +22,8 @@ CREATE TABLE log.stream (
   due        timestamptz,
   created_at timestamptz      NOT NULL,
   updated_at timestamptz      NOT NULL,
-  CHECK (num_nulls(phase, round, seated, needed, over) IN (0, 5))
-) WITH (fillfactor = 70);
+  CHECK ((phase IS NULL) = (over IS NULL))
+) WITH (fillfactor = 45);
 CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
 CREATE INDEX stream_phase ON log.stream (game, phase, created_at DESC, stream DESC);
@@ -65,20 +65,21 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.outcome FOR EACH ROW E
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.event   FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.outcome FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 
--- Appends units, each whole or not at all, and gives the numbers of those in conflict.
---
--- Row i of the first arrays is a link of unit p_unit[i] to its stream: a record that follows (p_version[i] - 1,
--- p_prev_hash[i]), or, where p_type[i] is null, the bare statement that the stream stands at (p_version[i],
--- p_prev_hash[i]). The card (p_phase to p_over) and p_due count on a unit's last record of a stream.
+-- A record that follows (version - 1, prev_hash) of its stream; or, where type is null, the bare statement that the
+-- stream stands at (version, prev_hash). Card and due count on a unit's last record of a stream.
+CREATE TYPE log.link AS (
+  unit integer, stream text, version integer, type text, schema_version smallint, data text, metadata text,
+  at timestamptz, salt bytea, prev_hash bytea, hash bytea, public text, lobby text, closes boolean,
+  phase text, round integer, seated integer, needed integer, over boolean, due timestamptz
+);
+CREATE TYPE log.answer AS (unit integer, stream text, command_id text, fingerprint text, body text);
+
+-- Appends units, each whole or not at all, and gives the numbers of those in conflict. `p_links` and `p_answers` are
+-- arrays of objects with the fields of log.link and log.answer; texts that were hashed travel as JSON strings, so that
+-- they arrive byte for byte.
 --
 -- The settings: a generic plan made while the tables are empty would scan them for ever after.
-CREATE FUNCTION log.append(
-  p_unit integer[], p_stream text[], p_version integer[], p_type text[], p_schema_version smallint[],
-  p_data json[], p_metadata json[], p_at timestamptz[], p_salt bytea[], p_prev_hash bytea[], p_hash bytea[],
-  p_public bytea[], p_lobby bytea[], p_closes boolean[],
-  p_phase text[], p_round integer[], p_seated integer[], p_needed integer[], p_over boolean[], p_due timestamptz[],
-  p_outcome_unit integer[], p_outcome_stream text[], p_command_id text[], p_fingerprint text[], p_body bytea[]
-) RETURNS integer[]
+CREATE FUNCTION log.append(p_links json, p_answers json) RETURNS integer[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
@@ -87,19 +88,26 @@ SET jit = off
 AS $$
 DECLARE
   zero     CONSTANT bytea := decode(repeat('00', 32), 'hex');
-  fresh    CONSTANT boolean := 1 = ANY (p_version) OR 0 = ANY (p_version);
+  links    log.link[];
+  answers  log.answer[];
+  names    text[];
+  fresh    boolean;
+  records  bigint;
   streams  text[];
   versions integer[];
   hashes   bytea[];
   refused  integer[];
-  records  bigint;
   base     bigint;
 BEGIN
+  SELECT array_agg(l), array_agg(l.stream), bool_or(l.version < 2), count(l.type)
+  INTO links, names, fresh, records FROM json_populate_recordset(NULL::log.link, p_links) AS l;
+  SELECT array_agg(a) INTO answers FROM json_populate_recordset(NULL::log.answer, p_answers) AS a;
+
   IF fresh THEN
     -- A row to lock, so that of two that make the same stream one waits for the other.
     INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
     SELECT DISTINCT ON (l.stream) l.stream, 0, zero, coalesce(l.at, 'epoch'), coalesce(l.at, 'epoch')
-    FROM unnest(p_stream, p_version, p_type, p_at) AS l (stream, version, type, at)
+    FROM unnest(links) AS l
     WHERE l.version = CASE WHEN l.type IS NULL THEN 0 ELSE 1 END
     ORDER BY l.stream, l.at NULLS LAST
     ON CONFLICT DO NOTHING;
@@ -109,12 +117,14 @@ BEGIN
   SELECT array_agg(s.stream), array_agg(s.version), array_agg(s.hash) INTO streams, versions, hashes
   FROM (
     SELECT k.stream, k.version, k.hash FROM log.stream AS k
-    WHERE k.stream = ANY (p_stream) ORDER BY k.stream FOR NO KEY UPDATE
+    WHERE k.stream = ANY (names) ORDER BY k.stream FOR NO KEY UPDATE
   ) AS s;
 
   WITH RECURSIVE link AS MATERIALIZED (
-    SELECT * FROM unnest(p_unit, p_stream, p_version, p_type, p_prev_hash, p_hash)
-      WITH ORDINALITY AS l (unit, stream, version, type, prev_hash, hash, nth)
+    SELECT l.unit, l.stream, l.version, l.type, l.prev_hash, l.hash, l.nth FROM unnest(links) WITH ORDINALITY AS l (
+      unit, stream, version, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes,
+      phase, round, seated, needed, over, due, nth
+    )
   ), judged AS (
     SELECT
       l.unit,
@@ -124,10 +134,12 @@ BEGIN
     FROM link AS l LEFT JOIN unnest(streams, versions, hashes) AS s (stream, version, hash) USING (stream)
     WINDOW w AS (PARTITION BY l.stream ORDER BY l.nth)
   ), remembered AS (
-    SELECT o.unit, k.there IS NOT NULL OR row_number() OVER (PARTITION BY o.stream, o.command_id ORDER BY o.nth) > 1 AS twice
-    FROM unnest(p_outcome_unit, p_outcome_stream, p_command_id) WITH ORDINALITY AS o (unit, stream, command_id, nth)
+    SELECT
+      a.unit,
+      k.there IS NOT NULL OR row_number() OVER (PARTITION BY a.stream, a.command_id ORDER BY a.unit) > 1 AS twice
+    FROM unnest(answers) AS a
     LEFT JOIN LATERAL (
-      SELECT true AS there FROM log.outcome AS x WHERE x.stream = o.stream AND x.command_id = o.command_id LIMIT 1
+      SELECT true AS there FROM log.outcome AS o WHERE o.stream = a.stream AND o.command_id = a.command_id LIMIT 1
     ) AS k ON true
   ), bad (unit) AS (
     (SELECT j.unit FROM judged AS j WHERE j.broken UNION SELECT r.unit FROM remembered AS r WHERE r.twice)
@@ -139,46 +151,36 @@ BEGIN
   )
   SELECT coalesce(array_agg(b.unit ORDER BY b.unit), '{}') INTO refused FROM bad AS b;
 
+  IF refused <> '{}' THEN
+    SELECT array_agg(l) FILTER (WHERE l.unit <> ALL (refused)), count(l.type) FILTER (WHERE l.unit <> ALL (refused))
+    INTO links, records FROM unnest(links) AS l;
+    SELECT array_agg(a) INTO answers FROM unnest(answers) AS a WHERE a.unit <> ALL (refused);
+  END IF;
+
   UPDATE log.stream AS s
   SET version = u.version, hash = u.hash, updated_at = u.at, phase = u.phase, round = u.round, seated = u.seated,
       needed = u.needed, over = u.over, due = u.due
   FROM (
-    SELECT DISTINCT ON (l.stream) l.*
-    FROM unnest(p_unit, p_stream, p_version, p_type, p_at, p_hash, p_phase, p_round, p_seated, p_needed, p_over, p_due)
-      WITH ORDINALITY AS l (unit, stream, version, type, at, hash, phase, round, seated, needed, over, due, nth)
-    WHERE l.type IS NOT NULL AND l.unit <> ALL (refused)
-    ORDER BY l.stream, l.nth DESC
+    SELECT DISTINCT ON (l.stream) l.* FROM unnest(links) AS l WHERE l.type IS NOT NULL ORDER BY l.stream, l.version DESC
   ) AS u
-  WHERE s.stream = u.stream AND s.stream = ANY (p_stream);
+  WHERE s.stream = u.stream AND s.stream = ANY (names);
 
   INSERT INTO log.outcome (stream, command_id, fingerprint, body)
-  SELECT o.stream, o.command_id, o.fingerprint, o.body
-  FROM unnest(p_outcome_unit, p_outcome_stream, p_command_id, p_fingerprint, p_body)
-    AS o (unit, stream, command_id, fingerprint, body)
-  WHERE o.unit <> ALL (refused);
+  SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8') FROM unnest(answers) AS a;
 
   IF fresh THEN
-    DELETE FROM log.stream AS s WHERE s.stream = ANY (p_stream) AND s.version = 0;
+    DELETE FROM log.stream AS s WHERE s.stream = ANY (names) AND s.version = 0;
   END IF;
 
-  SELECT count(*) INTO records FROM unnest(p_unit, p_type) AS l (unit, type)
-  WHERE l.type IS NOT NULL AND l.unit <> ALL (refused);
   IF records > 0 THEN
     UPDATE log.head AS h SET position = h.position + records RETURNING h.position - records INTO STRICT base;
     INSERT INTO log.event (
-      stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
+      position, stream, version, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
     )
     SELECT
-      l.stream, l.version, base + row_number() OVER (ORDER BY l.nth), l.type, l.schema_version, l.data, l.metadata, l.at,
-      l.salt, l.prev_hash, l.hash, l.public, l.lobby, l.closes
-    FROM unnest(
-      p_unit, p_stream, p_version, p_type, p_schema_version, p_data, p_metadata, p_at, p_salt, p_prev_hash, p_hash,
-      p_public, p_lobby, p_closes
-    ) WITH ORDINALITY AS l (
-      unit, stream, version, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes, nth
-    )
-    WHERE l.type IS NOT NULL AND l.unit <> ALL (refused)
-    ORDER BY l.nth;
+      base + row_number() OVER (), l.stream, l.version, l.type, l.schema_version, l.data::json, l.metadata::json, l.at,
+      l.salt, l.prev_hash, l.hash, convert_to(l.public, 'UTF8'), convert_to(l.lobby, 'UTF8'), l.closes
+    FROM unnest(links) AS l WHERE l.type IS NOT NULL;
   END IF;
   RETURN refused;
 END $$;
