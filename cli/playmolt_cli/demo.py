@@ -127,7 +127,8 @@ def _await_interrupt() -> None:
 
 async def _play_all(console: Console, gateway: str, spectator: str, seed: str) -> list[Played]:
     games = [
-        _play(console, style, gateway, spectator, game, seed) for game, style in zip(GAME_TYPES, _STYLES, strict=False)
+        _play(console, style, gateway, spectator, game, seed)
+        for game, style in zip(get_args(GameType), _STYLES, strict=False)
     ]
     try:
         async with asyncio.timeout(PLAY_SECONDS):

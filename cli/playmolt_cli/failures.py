@@ -42,7 +42,7 @@ class Commands(click.Group):
         if not standalone_mode:
             return run()
         try:
-            status = run()
+            status: object = run()
         except click.exceptions.NoArgsIsHelpError as help_wanted:
             help_wanted.show()
             sys.exit(help_wanted.exit_code)

@@ -11,6 +11,7 @@ import click
 import msgspec
 from playmolt_core.decider import PUBLIC, Decider, read_event
 from playmolt_core.fold import step, time_of
+from playmolt_core.host.messages import message
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import Record
 from rich.console import Console
@@ -41,9 +42,8 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
     for record in records:
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
-        told = decider.public(state, event, PUBLIC)
-        message = msgspec.to_builtins(told) if told is not None else {"type": "progress"}
-        yield Moment(record.version, time_of(record), message, state)
+        told = message(decider, game_id, record.version, time_of(record), state, event, PUBLIC)
+        yield Moment(record.version, time_of(record), msgspec.json.decode(told), state)
 
 
 @click.command()
@@ -82,7 +82,7 @@ def replay(game_id: str, at: int | None, speed: float, stepping: bool, data: Pat
 def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment]) -> None:
     last = shown[-1]
     view = msgspec.to_builtins(decider.view(last.state, PUBLIC))
-    events = [{"version": moment.version, **moment.message} for moment in shown]
+    events = [moment.message for moment in shown]
     click.echo(json.dumps({"game_id": game_id, "version": last.version, "events": events, "state": view}))
 
 

@@ -1,0 +1,87 @@
+"""Whether the present rules still read every stored game as it was played."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from playmolt_core.decider import PUBLIC, Decider, read_event
+from playmolt_core.fold import state_hash, time_of
+from playmolt_core.host.messages import message
+from playmolt_core.log.port import EventLog, PublicRecord
+from playmolt_schemas.records import Metadata
+
+CHUNK = 2_000
+_read_metadata = msgspec.json.Decoder(Metadata).decode
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first event of a stream that the present rules take otherwise than the rules it was played with."""
+
+    stream: str
+    version: int
+    problem: str
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """How much was folded, and each stream that differs."""
+
+    streams: int
+    events: int
+    differences: list[Difference]
+
+
+class Folds:
+    """The states of the streams that are not over yet; a stream that has differed once is not looked at again."""
+
+    def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
+        self._deciders = deciders
+        self._states: dict[str, Any] = {}
+        self._seen: set[str] = set()
+        self.differences: dict[str, Difference] = {}
+
+    @property
+    def streams(self) -> int:
+        """How many streams there were so far."""
+        return len(self._seen)
+
+    def take(self, stored: PublicRecord) -> None:
+        """Fold the next record of its stream and compare."""
+        record = stored.record
+        self._seen.add(record.stream)
+        if record.stream in self.differences:
+            return
+        try:
+            problem = self._folded(stored)
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            problem = f"the rules cannot read it: {type(error).__name__}: {error}"
+        if problem:
+            self.differences[record.stream] = Difference(record.stream, record.version, problem)
+        if problem or stored.closes:
+            self._states.pop(record.stream, None)
+
+    def _folded(self, stored: PublicRecord) -> str:
+        record = stored.record
+        decider = self._deciders[record.stream.split("-", 1)[0]]
+        before = self._states[record.stream] if record.version > 1 else decider.initial(record.stream)
+        event = read_event(decider, record.type, record.schema_version, record.data)
+        at = time_of(record)
+        state = self._states[record.stream] = decider.evolve(before, event, at)
+        expected = _read_metadata(record.metadata).state_hash
+        if expected and state_hash(state) != expected:
+            return "the state differs from the one it was played with"
+        if stored.public is not None:
+            told = message(decider, record.stream, record.version, at, state, event, PUBLIC)
+            if told != stored.public:
+                return "spectators would be told something else"
+        return ""
+
+
+async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Checked:
+    """Fold the whole log; `progress` is told the position after each chunk. Memory holds only unfinished games."""
+    folds, position = Folds(deciders), 0
+    while chunk := await log.forward(position, CHUNK):
+        for stored in chunk:
+            folds.take(stored)
+        position = chunk[-1].record.position
+        progress(position)
+    return Checked(folds.streams, position, list(folds.differences.values()))

@@ -1,0 +1,84 @@
+"""A log in memory that holds O/X games, sealed as an engine seals them."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playmolt_core.decider import PUBLIC, Accepted, Act, Command, Create, EndGame, Join
+from playmolt_core.fold import carries_state_hash, state_hash
+from playmolt_core.host.messages import message
+from playmolt_core.log.chain import seal
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.log.port import NewRecord, StreamAppend, Unit
+from playmolt_ox.rules import Ox
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.records import ZERO_HASH, Metadata
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+Spoil = Callable[[int, bytes], bytes]
+Store = Callable[..., Awaitable[None]]
+
+
+class Writer:
+    """Decides commands of one game and appends what they lead to."""
+
+    def __init__(self, log: MemoryLog, stream: str, spoil: Spoil) -> None:
+        self._log, self._stream, self._spoil = log, stream, spoil
+        self._rules = Ox()
+        self._state: Any = self._rules.initial(stream)
+        self._version, self._hash, self._at = 0, ZERO_HASH, BEGAN
+
+    async def send(self, command: Command) -> None:
+        self._at += timedelta(seconds=1)
+        decision = self._rules.decide(self._state, command, self._at)
+        assert isinstance(decision, Accepted), decision
+        expected, before = self._version, self._hash
+        records = [self._sealed(event) for event in decision.events]
+        append = StreamAppend(stream=self._stream, expected=expected, prev_hash=before, records=records)
+        assert await self._log.append([Unit(streams=[append])]) == ["appended"]
+
+    def _sealed(self, event: Any) -> NewRecord:
+        self._version += 1
+        self._state = self._rules.evolve(self._state, event, self._at)
+        carries = carries_state_hash("ox", self._version, closes=event.closes)
+        record = seal(
+            self._stream,
+            self._version,
+            self._hash,
+            self._at,
+            event.type,
+            event.schema_version,
+            canonical_json(event),
+            Metadata(command_id="0" * 32, state_hash=state_hash(self._state) if carries else ""),
+            self._spoil(
+                self._version, message(self._rules, self._stream, self._version, self._at, self._state, event, PUBLIC)
+            ),
+            None,
+            event.closes,
+        )
+        self._hash = record.hash
+        return record
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    return MemoryLog()
+
+
+@pytest.fixture
+def store(log: MemoryLog) -> Store:
+    """Stores a game of two choices; `ended` by the operator. `spoil` changes a stored public message."""
+
+    async def play(stream: str, *, ended: bool, spoil: Spoil = lambda _, told: told) -> None:
+        writer = Writer(log, stream, spoil)
+        await writer.send(Create(seed="7", config={}))
+        for number in range(5):
+            await writer.send(Join(agent_id=f"agent-{number}", name=f"Agent {number}"))
+        for number in range(2):
+            action = {"type": "first_choice", "choice": "O", "comment": "because"}
+            await writer.send(Act(agent_id=f"agent-{number}", action=action))
+        if ended:
+            await writer.send(EndGame(reason="enough"))
+
+    return play
