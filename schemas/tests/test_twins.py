@@ -12,10 +12,10 @@ import pytest
 from msgspec.structs import replace
 from playmolt_core.decider import PUBLIC, Decider, Event, Viewer
 
-Change = Callable[[Event], Event]
+Change = Callable[[Any], Event]
 
 
-def _seen(decider: Decider[Any], log: list[tuple[Event, Any]], viewer: Viewer) -> list[bytes]:
+def _seen(decider: Decider[Any], log: list[tuple[Any, Any]], viewer: Viewer) -> list[bytes]:
     """Give what a viewer gets while a log unfolds: the message, the view, the offers and the card of each event."""
     state, seen = decider.initial(f"{decider.game}-1"), []
     for event, at in log:
@@ -29,9 +29,9 @@ def _seen(decider: Decider[Any], log: list[tuple[Event, Any]], viewer: Viewer) -
     return seen
 
 
-def _until(play: Any, kind: str) -> list[tuple[Event, Any]]:
+def _until(play: Any, kind: str) -> list[tuple[Any, Any]]:
     """Give the log of a game up to, but without, the first event of a type."""
-    log = []
+    log: list[tuple[Any, Any]] = []
     for event, at, _ in play.log:
         if event.type == kind:
             return log
@@ -39,7 +39,7 @@ def _until(play: Any, kind: str) -> list[tuple[Event, Any]]:
     raise AssertionError(f"there was no {kind}")
 
 
-def _twin(log: list[tuple[Event, Any]], change: Change) -> list[tuple[Event, Any]]:
+def _twin(log: list[tuple[Any, Any]], change: Change) -> list[tuple[Any, Any]]:
     twin = [(change(event), at) for event, at in log]
     assert twin != log
     return twin
@@ -50,17 +50,17 @@ def _viewers(play: Any, *but: str) -> list[Viewer]:
     return [PUBLIC, Viewer("stranger"), *(Viewer(seat) for seat in seats if seat not in but)]
 
 
-def _other_seed(event: Event) -> Event:
+def _other_seed(event: Any) -> Any:
     return replace(event, seed="1" + event.seed) if event.type == "game_created" else event
 
 
-def _other_draws(event: Event) -> Event:
+def _other_draws(event: Any) -> Any:
     if event.type != "game_started":
         return event
     return replace(event, offset=event.offset + 1, lots=event.lots[::-1])
 
 
-def _later_questions(event: Event) -> Event:
+def _later_questions(event: Any) -> Any:
     if event.type != "game_started":
         return event
     return replace(event, questions=(event.questions[0], *event.questions[:0:-1]))
@@ -71,7 +71,7 @@ def test_a_first_choice_is_its_owners_until_the_reveal(plays: Any, field: str) -
     play = plays("ox").to_the_end()
     owner = "agent-1"
 
-    def change(event: Event) -> Event:
+    def change(event: Any) -> Any:
         if event.type != "first_choice_submitted" or event.agent_id != owner:
             return event
         return replace(event, **{field: "O" if getattr(event, field) == "X" else "X"})
@@ -88,7 +88,7 @@ def test_a_vote_is_its_jurors_until_the_tally(plays: Any) -> None:
     log = _until(play, "jury_tally")
     juror = next(event.agent_id for event, _ in log if event.type == "vote_submitted")
 
-    def change(event: Event) -> Event:
+    def change(event: Any) -> Any:
         if event.type != "vote_submitted" or event.agent_id != juror:
             return event
         return replace(event, verdict="NOT_GUILTY" if event.verdict == "GUILTY" else "GUILTY")
@@ -128,7 +128,7 @@ def test_a_twin_that_leaks_is_found(plays: Any) -> None:
     play = plays("ox").to_the_end()
     log = [(event, at) for event, at, _ in play.log]
 
-    def change(event: Event) -> Event:
+    def change(event: Any) -> Any:
         return replace(event, comment="seen") if event.type == "switch_submitted" else event
 
     assert _seen(play.decider, log, PUBLIC) != _seen(play.decider, _twin(log, change), PUBLIC)

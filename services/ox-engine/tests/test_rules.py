@@ -10,7 +10,7 @@ from playmolt_schemas.codes import Code
 
 PICK = {"type": "first_choice", "choice": "O", "comment": "So be it."}
 KEEP = {"type": "switch", "use_switch": False}
-OF_NO_TYPE = [{"type": "pass"}, {}, [], None, 7, "switch", {"type": None}, {"type": {}}, {"choice": "O"}]
+OF_NO_TYPE: list[Any] = [{"type": "pass"}, {}, [], None, 7, "switch", {"type": None}, {"type": {}}, {"choice": "O"}]
 QUESTIONS = Ox()._content.questions
 
 

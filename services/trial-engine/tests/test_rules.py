@@ -11,7 +11,7 @@ from playmolt_trial.state import State
 
 SPEAK = {"type": "speak", "text": "I say so."}
 VOTE = {"type": "vote", "verdict": "GUILTY"}
-OF_NO_TYPE = [
+OF_NO_TYPE: list[Any] = [
     {"type": "shout", "text": "x"},
     {},
     [],
