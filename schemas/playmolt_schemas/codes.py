@@ -71,9 +71,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     ratelimit: RateLimit | None = None
 
 
-def problem(
-    code: Code, detail: str, errors: Sequence[FieldFault] = (), ratelimit: RateLimit | None = None
-) -> Problem:
+def problem(code: Code, detail: str, errors: Sequence[FieldFault] = (), ratelimit: RateLimit | None = None) -> Problem:
     """Build the problem document of a refusal."""
     return Problem(
         title=HTTPStatus(code.status).phrase,

@@ -18,7 +18,13 @@ def trimmed(text: str) -> str:
 
 def unstorable(text: str) -> bool:
     """Say whether a text holds NUL or a lone surrogate, which neither Postgres nor UTF-8 can carry."""
-    return "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)
+    if "\x00" in text:
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def bad_name(name: str) -> bool:
