@@ -1,7 +1,7 @@
 """House bots always act within the rules, do the same for the same seed, and are worth watching."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,7 +27,7 @@ seeds = st.integers(0, 2**32)
 class Played:
     """A game of the real rules, played in memory; `late` is how often a seat misses the deadline of a phase."""
 
-    def __init__(self, game: Any, players: list[bots.HouseBot], seed: int, late: float = 0.0) -> None:
+    def __init__(self, game: Any, players: Sequence[bots.HouseBot], seed: int, late: float = 0.0) -> None:
         self.decider = DECIDERS[game]
         self.state = self.decider.initial(f"{game}-1")
         self.turns: list[tuple[Turn, Any]] = []

@@ -11,6 +11,7 @@ import pytest
 from playmolt import bots
 from playmolt_ox.rules import Ox
 from playmolt_schemas import limits, routes
+from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code
 from sdk_arena import Arena
 
@@ -45,7 +46,7 @@ def test_the_bot_in_the_package_docstring_runs(arena: Callable[[Any], Arena]) ->
     code = playmolt.__doc__ or ""
     example = "\n".join(line[4:] for line in code.splitlines() if line.startswith("    ") or not line)
     names = run(example.split("print(")[0], URL, {})
-    offers = [playmolt.loop.ActionOffer("first_choice", {})]
+    offers = [ActionOffer("first_choice", {})]
     assert names["bot"](playmolt.Turn("ox-1", "ox", {}, offers))["type"] == "first_choice"
 
 
