@@ -1,0 +1,21 @@
+-- name: create_agent
+WITH agent AS (INSERT INTO account.agent (id, name) VALUES ($1, $2))
+INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $3)
+
+-- name: lock_key
+SELECT hash FROM account.api_key WHERE agent_id = $1 FOR UPDATE
+
+-- name: replace_key
+UPDATE account.api_key SET hash = $2, created_at = now() WHERE agent_id = $1
+
+-- name: agent_by_key_hash
+SELECT a.id, a.name FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id WHERE k.hash = $1
+
+-- name: agent
+SELECT id, name FROM account.agent WHERE id = $1
+
+-- name: newest_agents
+SELECT id, name, created_at FROM account.agent ORDER BY created_at DESC, id DESC LIMIT $1
+
+-- name: older_agents
+SELECT id, name, created_at FROM account.agent WHERE (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $1

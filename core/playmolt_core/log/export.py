@@ -1,0 +1,65 @@
+"""The log for other tools: JSON lines, or Parquet with the extra `playmolt-core[parquet]`. One record a line or row."""
+
+from collections.abc import AsyncIterator, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from playmolt_schemas.records import Record
+
+from playmolt_core.log.port import EventLog
+from playmolt_core.log.reading import chunks
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def exported(log: EventLog, *, running: bool = False) -> AsyncIterator[list[Record]]:
+    """Give the records in position order, in chunks; streams that have not ended only if `running` is asked for.
+
+    What runs holds secrets, and a lobby never ends.
+    """
+    finished = None if running else await _finished(log)
+    async for entries in chunks(log):
+        records = [entry.record for entry in entries]
+        yield records if finished is None else [record for record in records if record.stream in finished]
+
+
+async def _finished(log: EventLog) -> set[str]:
+    return {entry.record.stream async for entries in chunks(log) for entry in entries if entry.closes}
+
+
+async def json_lines(log: EventLog, *, running: bool = False) -> AsyncIterator[bytes]:
+    """Give the export as JSON lines, whole lines in each piece; fields in the order of `Record`."""
+    async for records in exported(log, running=running):
+        yield b"".join(_encode(record) + b"\n" for record in records)
+
+
+async def parquet(log: EventLog, out: Path, *, running: bool = False) -> int:
+    """Write the export to a Parquet file (data and metadata as JSON text) and give the number of records.
+
+    Raises ImportError without the extra.
+    """
+    pyarrow = import_module("pyarrow")  # only who exports Parquet needs it
+    writer_of = import_module("pyarrow.parquet").ParquetWriter
+    schema = pyarrow.schema([(name, _arrow_type(pyarrow, name)) for name in Record.__struct_fields__])
+    written = 0
+    with writer_of(out, schema) as writer:
+        async for records in exported(log, running=running):
+            if records:
+                writer.write_table(pyarrow.Table.from_pylist(list(_rows(records)), schema=schema))
+                written += len(records)
+    return written
+
+
+def _arrow_type(pyarrow: Any, name: str) -> Any:
+    return {"version": pyarrow.int32(), "position": pyarrow.int64(), "schema_version": pyarrow.int16()}.get(
+        name, pyarrow.string()
+    )
+
+
+def _rows(records: Iterable[Record]) -> Iterable[dict[str, Any]]:
+    for record in records:
+        row = msgspec.structs.asdict(record)
+        row["data"], row["metadata"] = bytes(record.data).decode(), bytes(record.metadata).decode()
+        yield row

@@ -1,0 +1,47 @@
+"""How much the log holds, and of what."""
+
+from collections import defaultdict
+
+import msgspec
+
+from playmolt_core.log.port import EventLog
+from playmolt_core.log.reading import chunks
+
+
+class Amount(msgspec.Struct):
+    """A number of events and their size: data and metadata in bytes."""
+
+    events: int = 0
+    bytes: int = 0
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """Streams and events in all, streams by game type, and amounts by game type and event type."""
+
+    streams: int
+    events: int
+    bytes: int
+    streams_by_game: dict[str, int]
+    by_game: dict[str, dict[str, Amount]]
+
+
+async def stats(log: EventLog) -> Stats:
+    """Count everything committed until now; raises LogUnavailable."""
+    streams: defaultdict[str, int] = defaultdict(int)
+    amounts: defaultdict[str, defaultdict[str, Amount]] = defaultdict(lambda: defaultdict(Amount))
+    async for entries in chunks(log):
+        for entry in entries:
+            record = entry.record
+            game = record.stream.partition("-")[0]
+            streams[game] += record.version == 1
+            amount = amounts[game][record.type]
+            amount.events += 1
+            amount.bytes += len(record.data) + len(record.metadata)
+    every = [amount for types in amounts.values() for amount in types.values()]
+    return Stats(
+        streams=sum(streams.values()),
+        events=sum(amount.events for amount in every),
+        bytes=sum(amount.bytes for amount in every),
+        streams_by_game=dict(streams),
+        by_game={game: dict(types) for game, types in amounts.items()},
+    )
