@@ -8,9 +8,9 @@ from playmolt_core.decider import PUBLIC, Decider, read_event
 from playmolt_core.fold import state_hash, time_of
 from playmolt_core.host.messages import message
 from playmolt_core.log.port import EventLog, PublicRecord
+from playmolt_core.log.reading import chunks
 from playmolt_schemas.records import Metadata
 
-CHUNK = 2_000
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
 
@@ -79,7 +79,7 @@ class Folds:
 async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Checked:
     """Fold the whole log; `progress` is told the position after each chunk. Memory holds only unfinished games."""
     folds, position = Folds(deciders), 0
-    while chunk := await log.forward(position, CHUNK):
+    async for chunk in chunks(log):
         for stored in chunk:
             folds.take(stored)
         position = chunk[-1].record.position

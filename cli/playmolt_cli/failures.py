@@ -1,5 +1,6 @@
 """Failures that a person can do something about: one line and exit status 2, no traceback."""
 
+import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -52,6 +53,10 @@ class Commands(click.Group):
         except click.Abort:
             click.echo("stopped", err=True)
             sys.exit(130)
+        except BrokenPipeError:
+            # Whoever read our output has gone (`| head`); the interpreter shall not complain about it at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:

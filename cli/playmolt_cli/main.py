@@ -5,8 +5,10 @@ import sys
 import click
 
 from playmolt_cli.bots import bots
+from playmolt_cli.demo import demo
 from playmolt_cli.doctor import doctor
 from playmolt_cli.failures import Commands
+from playmolt_cli.log import log
 from playmolt_cli.migrate import migrate
 from playmolt_cli.replay import replay
 from playmolt_cli.up import up
@@ -21,7 +23,7 @@ def cli() -> None:
     """
 
 
-for _command in (up, bots, replay, migrate, doctor):
+for _command in (up, demo, bots, replay, log, migrate, doctor):
     cli.add_command(_command)
 
 
