@@ -148,11 +148,11 @@ async def verify(
     `progress` is told the position after each chunk. Raises LogUnavailable.
     """
     verifier = Verifier(deciders)
-    position = await log.position()
+    end = await log.position()
     async for entries in chunks(log, size=chunk):
         for entry in entries:
             verifier.take(entry)
-        position = max(position, entries[-1].record.position)
+        end = max(end, entries[-1].record.position)
         if progress:
-            progress(position)
-    return verifier.finish(position)
+            progress(entries[-1].record.position)
+    return verifier.finish(end)

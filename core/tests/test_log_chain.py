@@ -1,0 +1,246 @@
+"""Sealing, verifying, exporting and counting, on a game small enough to see through."""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import msgspec
+import pytest
+from playmolt_core.decider import Decider, Event
+from playmolt_core.fold import state_hash
+from playmolt_core.log.chain import recomputed, seal
+from playmolt_core.log.export import json_lines, parquet
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.log.port import NewRecord, PublicRecord, StreamAppend, Unit
+from playmolt_core.log.stats import stats
+from playmolt_core.log.verify import Break, Verification, verify
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.records import ZERO_HASH, Metadata
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+class Added(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "added"
+    amount: int
+
+
+class Sum(msgspec.Struct, frozen=True):
+    total: int = 0
+
+
+class Adder:
+    """The part of a decider that a fold needs."""
+
+    game = "sum"
+    events: Mapping[tuple[str, int], type[Event]] = {("added", 1): Added}
+
+    def initial(self, game_id: str) -> Sum:
+        return Sum()
+
+    def evolve(self, state: Sum, event: Added, at: datetime) -> Sum:
+        return Sum(state.total + event.amount)
+
+
+RULES = {"sum": cast("Decider[Any]", Adder())}
+
+
+def game(stream: str, amounts: list[int], *, hashed: bool = True, over: bool = True, lie: int = 0) -> Unit:
+    """A stream that adds amounts; `lie` falsifies the state hash of that version."""
+    records: list[NewRecord] = []
+    total, prev_hash = 0, ZERO_HASH
+    for version, amount in enumerate(amounts, 1):
+        total += amount
+        state = Sum(total if version != lie else total + 1)
+        record = seal(
+            stream=stream,
+            version=version,
+            prev_hash=prev_hash,
+            at=NOON,
+            event_type="added",
+            schema_version=1,
+            data=canonical_json({"amount": amount}),
+            metadata=Metadata(command_id=f"{version:032x}", state_hash=state_hash(state) if hashed else ""),
+            public=None,
+            lobby=None,
+            closes=over and version == len(amounts),
+        )
+        prev_hash = record.hash
+        records.append(record)
+    return Unit(streams=[StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=records)])
+
+
+async def written(*units: Unit) -> MemoryLog:
+    log = MemoryLog()
+    assert set(await log.append(units)) == {"appended"}
+    return log
+
+
+class Forged(MemoryLog):
+    """A log whose stored records somebody has edited behind its back."""
+
+    def __init__(self, source: MemoryLog, edits: dict[int, PublicRecord | None]) -> None:
+        super().__init__()
+        self._source, self._edits = source, edits
+
+    async def forward(self, after: int, limit: int) -> list[PublicRecord]:
+        entries = await self._source.forward(after, limit)
+        kept = (self._edits.get(entry.record.position, entry) for entry in entries)
+        return [entry for entry in kept if entry is not None]
+
+    async def position(self) -> int:
+        return await self._source.position()
+
+
+async def forged(log: MemoryLog, position: int, **changes: Any) -> Forged:
+    [entry] = await log.forward(position - 1, 1)
+    record = msgspec.structs.replace(entry.record, **changes)
+    return Forged(log, {position: msgspec.structs.replace(entry, record=record)})
+
+
+def counts(result: Verification) -> tuple[int, int, int, int, int]:
+    return (result.streams, result.events, result.exact, result.unverified, result.diverged)
+
+
+def test_a_record_is_sealed_with_the_hash_of_its_own_fields() -> None:
+    one, two = game("sum-1", [1, 2]).streams[0].records
+    assert one.prev_hash == ZERO_HASH
+    assert two.prev_hash == one.hash
+    assert len(bytes.fromhex(one.salt)) == 16
+    assert one.salt != two.salt
+
+
+def test_the_same_event_sealed_twice_has_two_hashes() -> None:
+    """Else a receipt would let anybody guess the hidden event before it."""
+    hashes = {game("sum-1", [1]).streams[0].records[0].hash for _ in range(20)}
+    assert len(hashes) == 20
+
+
+def test_sealing_is_cheap() -> None:
+    metadata, data = Metadata(command_id="0" * 32), canonical_json({"amount": 1})
+    best = float("inf")
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(100):
+            seal("sum-1", 1, ZERO_HASH, NOON, "added", 1, data, metadata, None, None, False)
+        best = min(best, (time.perf_counter() - start) / 100)
+    assert best < 100e-6
+
+
+async def test_a_whole_log_is_exact() -> None:
+    log = await written(game("sum-1", [1, 2, 3]), game("sum-2", [4, 5], over=False))
+    told: list[int] = []
+    result = await verify(log, RULES, chunk=2, progress=told.append)
+    assert counts(result) == (2, 5, 2, 0, 0)
+    assert result.breaks == []
+    assert told == [2, 4, 5]
+
+
+async def test_an_empty_log_is_whole() -> None:
+    assert counts(await verify(MemoryLog(), RULES)) == (0, 0, 0, 0, 0)
+
+
+async def test_a_stream_without_state_hashes_or_rules_is_unverified() -> None:
+    log = await written(game("sum-1", [1], hashed=False), game("other-1", [1]))
+    assert counts(await verify(log, RULES)) == (2, 2, 0, 2, 0)
+
+
+async def test_a_state_that_differs_is_named_at_its_first_version() -> None:
+    log = await written(game("sum-1", [1, 2, 3], lie=2), game("sum-2", [1]))
+    result = await verify(log, RULES)
+    assert counts(result) == (2, 4, 1, 0, 1)
+    assert result.breaks == [Break("sum-1", 2, "the state differs from the one it was played with")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"data": msgspec.Raw(b'{"amount":9}')}, "the hash does not fit"),
+        ({"at": "2026-01-02T12:00:00.000001Z"}, "the hash does not fit"),
+        ({"salt": "00" * 16}, "the hash does not fit"),
+        ({"type": "took"}, "the hash does not fit"),
+        ({"metadata": msgspec.Raw(b'{"command_id":"x"}')}, "the hash does not fit"),
+        ({"prev_hash": "00" * 32}, "prev_hash"),
+        ({"version": 4}, "version 4 follows 1"),
+    ],
+)
+async def test_an_edited_record_breaks_its_stream(changes: dict[str, Any], problem: str) -> None:
+    log = await written(game("sum-1", [1, 2, 3]), game("sum-2", [1]))
+    result = await verify(await forged(log, 2, **changes), RULES)
+    assert (result.exact, result.diverged) == (1, 1)
+    [fault] = result.breaks
+    assert fault.stream == "sum-1"
+    assert problem in fault.problem
+
+
+async def test_a_record_edited_together_with_its_hash_breaks_the_next() -> None:
+    log = await written(game("sum-1", [1, 2, 3]))
+    [entry] = await log.forward(1, 1)
+    record = msgspec.structs.replace(
+        entry.record, data=msgspec.Raw(b'{"amount":9}'), metadata=msgspec.Raw(b'{"command_id":"x"}')
+    )
+    edited = msgspec.structs.replace(record, hash=recomputed(record))
+    result = await verify(Forged(log, {2: msgspec.structs.replace(entry, record=edited)}), RULES)
+    assert [(fault.version, fault.problem) for fault in result.breaks] == [
+        (3, "prev_hash is not the hash of the record before")
+    ]
+
+
+async def test_a_missing_record_is_a_gap_in_the_positions() -> None:
+    log = await written(game("sum-1", [1, 2, 3]), game("sum-2", [1]))
+    middle = await verify(Forged(log, {2: None}), RULES)
+    assert Break("", 0, "position 3 follows 1") in middle.breaks
+    assert Break("sum-1", 3, "version 3 follows 1") in middle.breaks
+    end = await verify(Forged(log, {4: None}), RULES)
+    assert end.breaks == [Break("", 0, "the log ends at position 3 and says 4")]
+
+
+async def test_an_event_that_the_rules_do_not_read_is_a_break() -> None:
+    log = await written(game("sum-1", [1]))
+    strange = {"sum": cast("Decider[Any]", Adder())}
+    strange["sum"].events = {}
+    result = await verify(log, strange)
+    assert result.diverged == 1
+    assert "no reader for stored event 'added' version 1" in result.breaks[0].problem
+
+
+async def test_the_export_has_finished_streams_only_unless_asked() -> None:
+    log = await written(game("sum-1", [1, 2]), game("sum-2", [3], over=False), game("sum-3", [4]))
+    lines = b"".join([piece async for piece in json_lines(log)]).splitlines()
+    assert [msgspec.json.decode(line)["stream"] for line in lines] == ["sum-1", "sum-1", "sum-3"]
+    everything = b"".join([piece async for piece in json_lines(log, running=True)]).splitlines()
+    assert [msgspec.json.decode(line)["position"] for line in everything] == [1, 2, 3, 4]
+
+
+async def test_a_line_has_the_fields_of_a_record_in_their_order_and_checks() -> None:
+    log = await written(game("sum-1", [7]))
+    [line] = b"".join([piece async for piece in json_lines(log)]).splitlines()
+    fields = msgspec.json.decode(line)
+    assert list(fields) == [
+        "stream", "version", "position", "type", "schema_version", "data", "metadata", "at", "salt", "prev_hash",
+        "hash",
+    ]  # fmt: skip
+    assert b'"data":{"amount":7}' in line
+
+
+async def test_parquet_holds_the_same_records(tmp_path: Path) -> None:
+    read_table = import_module("pyarrow.parquet").read_table
+    log = await written(game("sum-1", [1, 2]), game("sum-2", [3], over=False))
+    assert await parquet(log, tmp_path / "log.parquet") == 2
+    rows = read_table(tmp_path / "log.parquet").to_pylist()
+    stored = [entry.record for entry in await log.forward(0, 2)]
+    assert [row["hash"] for row in rows] == [record.hash for record in stored]
+    assert [row["data"] for row in rows] == ['{"amount":1}', '{"amount":2}']
+    assert rows[0] | {"data": "", "metadata": ""} == msgspec.structs.asdict(stored[0]) | {"data": "", "metadata": ""}
+
+
+async def test_statistics_count_streams_events_and_bytes() -> None:
+    log = await written(game("sum-1", [1, 2]), game("sum-2", [3]), game("other-1", [1], hashed=False))
+    found = await stats(log)
+    size = sum(len(entry.record.data) + len(entry.record.metadata) for entry in await log.forward(0, 9))
+    assert (found.streams, found.events, found.bytes) == (3, 4, size)
+    assert found.streams_by_game == {"sum": 2, "other": 1}
+    assert found.by_game["sum"]["added"].events == 3
