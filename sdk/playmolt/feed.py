@@ -1,7 +1,7 @@
 """A game's server-sent events as one unbroken sequence, whatever happens to the connection."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -77,10 +77,13 @@ class Feed:
             headers["Last-Event-ID"] = str(self.version)
         return stream(self.game_id, after=self.version), headers
 
-    def take(self, chunk: bytes) -> list[Message]:
-        """Give the new events in a chunk; raises ConnectionError at a hole."""
+    def take(self, chunk: bytes) -> Iterator[Message]:
+        """Give the new events in a chunk, up to a hole, where it raises ConnectionError."""
         self._heard = True
-        return [event for data in self._reader.feed(chunk) if (event := self._new(data)) is not None]
+        for data in self._reader.feed(chunk):
+            event = self._new(data)
+            if event is not None:
+                yield event
 
     def _new(self, data: bytes) -> Message | None:
         try:

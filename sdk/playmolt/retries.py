@@ -23,8 +23,8 @@ _jitter = random.SystemRandom()
 class Retry(msgspec.Struct, frozen=True):
     """How long to try: `attempts` sendings within `seconds`, pauses doubling from `base` up to `cap` seconds."""
 
-    attempts: int = 6
-    seconds: float = 40.0
+    attempts: int = 10
+    seconds: float = 60.0
     base: float = 0.2
     cap: float = 5.0
 

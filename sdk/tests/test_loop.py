@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from playmolt import AsyncClient, BotFailed, Client, Refused, Retry, Stalled, Turn, bots, play, play_async
+from playmolt.calls import Request
+from playmolt.loop import Ask, Seat
 from playmolt_ox.rules import Ox
+from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_trial.rules import Trial
@@ -187,3 +190,36 @@ async def test_a_trial_is_played_to_its_verdict(arena: Start) -> None:
     assert sum(result.turns for result in results) == 6 + 18 + 2 + 3 + 1
     assert [result.refusals for result in results] == [0] * 6
     assert len({line["text"] for line in state["history"]}) > 12
+
+
+def the_turn(version: int) -> api.Turn:
+    return api.Turn("ox-1", "ox", {"version": version, "phase": "switch"}, [ActionOffer("switch", {})])
+
+
+def test_an_older_replicas_answer_is_no_turn() -> None:
+    """The bot is not asked again about what it has answered; the loop waits until the state has caught up."""
+    steps = Seat("ox-1", 60.0, 3, lambda: 0.0).play()
+    assert str(next(steps)).endswith("/turn")
+    asked = steps.send(the_turn(5))
+    assert isinstance(asked, Ask)
+    assert str(steps.send({"type": "switch"})).endswith("/actions")
+    assert str(steps.send(api.ActionAccepted("accepted", 7, "switch", "receipt"))).endswith("/turn")
+    assert str(steps.send(the_turn(5))).endswith("/state")
+    caught_up = steps.send({"version": 5, "phase": "switch", "allowed_actions": ["switch"]})
+    assert isinstance(caught_up, Request)
+    assert caught_up.query["after"] == 5
+    assert caught_up.wait > 0
+    assert str(steps.send({"version": 8, "phase": "switch"})).endswith("/turn")
+    assert isinstance(steps.send(the_turn(8)), Ask)
+
+
+def test_waits_for_a_turn_grow_while_nothing_happens_and_start_anew_when_something_does() -> None:
+    steps = Seat("ox-1", 1e9, 3, lambda: 0.0).play()
+    holds: list[float] = []
+    asked = next(steps)
+    for version in (1, 1, 1, 1, 1, 1, 2, 2):
+        assert isinstance(asked, Request)
+        holds.append(asked.wait)
+        steps.send(None)
+        asked = steps.send({"version": version, "phase": "first_choice"})
+    assert holds == [1, 1, 2, 4, 8, 8, 8, 1]

@@ -131,7 +131,7 @@ def test_a_quiet_game_may_lose_its_connection_for_ever() -> None:
     feed = Feed("ox-1", 0, QUICK, clock)
     for _ in range(100):
         feed.request()
-        feed.take(b": heartbeat\n\n")
+        assert list(feed.take(b": heartbeat\n\n")) == []
         clock.now += 60
         assert feed.lost(None) <= QUICK.cap
 
@@ -157,11 +157,21 @@ def test_a_message_without_an_end_does_not_fill_memory() -> None:
 
 def test_a_message_that_is_no_event_is_named() -> None:
     with pytest.raises(UnexpectedAnswer):
-        Feed("ox-1", 0, QUICK).take(b"data: [1]\n\n")
+        list(Feed("ox-1", 0, QUICK).take(b"data: [1]\n\n"))
+
+
+def test_what_came_before_a_hole_is_given_and_what_came_behind_it_is_asked_for_again() -> None:
+    feed = Feed("ox-1", 0, QUICK)
+    events = feed.take(b'data: {"version":1}\n\ndata: {"version":3}\n\n')
+    assert next(events) == {"version": 1}
+    with pytest.raises(ConnectionError, match="event 2 is missing"):
+        next(events)
+    request, headers = feed.request()
+    assert (request.query["after"], headers["Last-Event-ID"]) == (1, "1")
 
 
 @given(
-    messages=st.lists(st.text(st.characters(exclude_characters="\r\n"), min_size=1), max_size=5),
+    messages=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1), max_size=5),
     cuts=st.lists(st.integers(0, 300), max_size=8),
     ending=st.sampled_from([b"\n", b"\r\n"]),
 )
