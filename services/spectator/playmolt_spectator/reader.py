@@ -42,15 +42,38 @@ def chunked(dialect: Dialect, messages: Iterable[Message]) -> Iterable[tuple[byt
 class Reader(asyncio.Protocol):
     """Takes over a connection once its request is answered. `left` is called once, when it takes nothing any more."""
 
+    # A fan-out touches every reader: small ones stay in the processor's cache.
+    __slots__ = (
+        "_close_when_flushed",
+        "_ending",
+        "_flushed",
+        "_linger",
+        "_loop",
+        "_metrics",
+        "_pace",
+        "_queue",
+        "_stall",
+        "_task",
+        "_transport",
+        "_waiting_bytes",
+        "_waiting_messages",
+        "dialect",
+        "gone",
+        "left",
+        "paused",
+        "write",
+    )
+
     def __init__(self, transport: asyncio.Transport, dialect: Dialect, pace: Pace, metrics: Metrics) -> None:
         self.dialect = dialect
         self.left: Callable[[], None] = lambda: None
         self.gone: Callable[[], None] = lambda: None
         self._transport = transport
+        self.write = transport.write
         self._pace = pace
         self._metrics = metrics
         self._loop = asyncio.get_running_loop()
-        self._paused = False
+        self.paused = False
         self._ending = False
         self._close_when_flushed = False
         self._queue: deque[tuple[bytes, int]] = deque()
@@ -73,8 +96,8 @@ class Reader(asyncio.Protocol):
 
     def push(self, chunk: bytes, messages: int) -> None:
         """Send now, or let it wait; a reader with too much waiting is dropped."""
-        if not self._paused:
-            self._transport.write(chunk)
+        if not self.paused:
+            self.write(chunk)
         elif not self._ending:
             self._queue.append((chunk, messages))
             self._waiting_messages += messages
@@ -87,17 +110,17 @@ class Reader(asyncio.Protocol):
 
     def beat(self, chunk: bytes) -> None:
         """Send a heartbeat, unless the reader has enough to read as it is."""
-        if not self._paused:
-            self._transport.write(chunk)
+        if not self.paused:
+            self.write(chunk)
 
     async def deliver(self, messages: Iterable[Message]) -> None:
         """Send messages as fast as the reader takes them; only a stall drops it here."""
         for chunk, count in chunked(self.dialect, messages):
-            if self._paused:
+            if self.paused:
                 self._flushed = self._loop.create_future()
                 await self._flushed
             self._metrics.sent(count, len(chunk))
-            self._transport.write(chunk)
+            self.write(chunk)
 
     def drop(self) -> None:
         """End a reader that is too slow; it can resume. What waits for it is thrown away."""
@@ -128,19 +151,19 @@ class Reader(asyncio.Protocol):
 
     def _last(self, chunk: bytes) -> None:
         """Send after all that waits."""
-        if self._paused:
+        if self.paused:
             self._queue.append((chunk, 0))
         else:
-            self._transport.write(chunk)
+            self.write(chunk)
 
     def _close(self) -> None:
         self._close_when_flushed = True
-        if not self._paused:
+        if not self.paused:
             self._transport.close()
 
     def pause_writing(self) -> None:
         """Note that the kernel took no more."""
-        self._paused = True
+        self.paused = True
         self._watch_stall(self._transport.get_write_buffer_size(), self._loop.time())
 
     def _watch_stall(self, size: int, since: float) -> None:
@@ -154,12 +177,12 @@ class Reader(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """Write what waited, in pieces, until the kernel takes no more."""
-        self._paused = False
+        self.paused = False
         if self._stall:
             self._stall.cancel()
-        while self._queue and not self._paused:
-            self._transport.write(self._next_piece())
-        if self._paused:
+        while self._queue and not self.paused:
+            self.write(self._next_piece())
+        if self.paused:
             return
         if self._close_when_flushed:
             self._transport.close()
@@ -194,6 +217,8 @@ class Reader(asyncio.Protocol):
 class EventReader(Reader):
     """Reads server-sent events. What it sends is ignored."""
 
+    __slots__ = ()
+
     def _farewell(self, code: int, reason: str) -> None:  # noqa: ARG002 -- SSE has no words for it
         if code == SLOW:
             self._transport.abort()
@@ -203,6 +228,8 @@ class EventReader(Reader):
 
 class SocketReader(Reader):
     """Reads WebSocket frames. Its texts are ignored; pings and close are answered."""
+
+    __slots__ = ("_protocol",)
 
     def __init__(self, transport: asyncio.Transport, pace: Pace, metrics: Metrics, protocol: ServerProtocol) -> None:
         super().__init__(transport, WEBSOCKET, pace, metrics)

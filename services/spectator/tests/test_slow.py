@@ -106,7 +106,7 @@ async def test_a_reader_that_catches_up_slowly_is_not_dropped(bus: FakeBus) -> N
         assert time.monotonic() - begun > 1
         assert seen == bus.games[GAME]
         assert not spectator.metrics.counts["readers_dropped_total"]
-        await slow.close()
+        slow.transport.abort()
 
 
 async def test_a_slow_reader_of_events_loses_its_connection(bus: FakeBus, spectator: Spectator) -> None:
