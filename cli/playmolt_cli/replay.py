@@ -1,6 +1,5 @@
 """`playmolt replay`: a game out of the log, told in the terminal."""
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -81,13 +80,13 @@ def replay(game_id: str, at: int | None, speed: float, stepping: bool, data: Pat
 
 def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment]) -> None:
     last = shown[-1]
-    view = msgspec.to_builtins(decider.view(last.state, PUBLIC))
     events = [moment.message for moment in shown]
-    click.echo(json.dumps({"game_id": game_id, "version": last.version, "events": events, "state": view}))
+    told = {"game_id": game_id, "version": last.version, "events": events, "state": decider.view(last.state, PUBLIC)}
+    click.echo(msgspec.json.encode(told))
 
 
 def _tell(decider: Decider[Any], shown: Iterator[Moment], speed: float, stepping: bool, *, show_state: bool) -> None:
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     story = Story()
     before: Moment | None = None
     for moment in shown:
