@@ -1,0 +1,230 @@
+"""JetStream as the relay needs it: streams whose sequences are given, fenced batches, and a few plain subjects."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+import nats.errors
+import nats.js.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js.api import DiscardPolicy, StorageType, StreamConfig
+
+from playmolt_core.bus.connection import open_connection
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.bus.service import Announced, announce
+from playmolt_core.settings import Settings
+from playmolt_core.telemetry import log
+
+_log = log("jetstream")
+_SECONDS = 5.0
+_WRONG_LAST_SEQUENCE = 10071
+_NAME_IN_USE = 10058
+_MESSAGE_NOT_FOUND = 10037
+_QUESTIONS = 256
+_EXPECTED = "Nats-Expected-Last-Sequence"
+_BATCH_ID = "Nats-Batch-Id"
+_BATCH_SEQUENCE = "Nats-Batch-Sequence"
+_BATCH_COMMIT = "Nats-Batch-Commit"
+
+Respond = Callable[[], Awaitable[bytes | None]]
+"""Gives the answer to a question, or None when there is none to give."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A message of a stream, with the headers that are its own."""
+
+    subject: str
+    body: bytes
+    headers: dict[str, str] = {}
+
+
+class StreamState(msgspec.Struct, frozen=True):
+    """What a stream holds: the sequences from `first` to `last`, nothing when `last` is below `first`."""
+
+    first: int
+    last: int
+
+
+class Fenced(Exception):
+    """The stream does not end where the publisher thought; nothing of the batch is stored."""
+
+
+class _Refusal(msgspec.Struct):
+    err_code: int = 0
+    description: str = ""
+
+
+class _Ack(msgspec.Struct):
+    seq: int = 0
+    error: _Refusal | None = None
+
+
+_read_ack = msgspec.json.Decoder(_Ack).decode
+
+
+@contextmanager
+def _unavailable(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (nats.errors.Error, OSError) as error:
+        raise BusUnavailable(f"{what}: {error!r}") from error
+
+
+class JetStream:
+    """A connection to NATS. Every method raises BusUnavailable when NATS or the stream does not answer in 5 s."""
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self._calls = connection.jetstream(timeout=_SECONDS)
+        self._answering: set[asyncio.Task[None]] = set()
+        self._announced: Announced | None = None
+
+    def connected(self) -> bool:
+        """Say whether NATS answers now."""
+        return bool(self._connection.is_connected)
+
+    async def state(self, stream: str) -> StreamState | None:
+        """Give what a stream holds; None when there is no such stream."""
+        with _unavailable(f"stream {stream}"):
+            try:
+                state = (await self._calls.stream_info(stream)).state
+            except nats.js.errors.NotFoundError:
+                return None
+        return StreamState(state.first_seq, state.last_seq)
+
+    async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None:
+        """Make a stream that starts at sequence `first`, or bring the one there is to keep the newest `limit` messages.
+
+        It lies on disk, on up to three servers, and takes neither deletes nor purges.
+        """
+        wanted = {"max_msgs": limit, "allow_atomic": True, "allow_direct": True}
+        config = StreamConfig(
+            name=stream,
+            subjects=list(subjects),
+            first_seq=first,
+            storage=StorageType.FILE,
+            num_replicas=3 if len(self._connection.servers) >= 3 else 1,
+            discard=DiscardPolicy.OLD,
+            deny_delete=True,
+            deny_purge=True,
+        ).evolve(**wanted)
+        with _unavailable(f"stream {stream}"):
+            try:
+                present = (await self._calls.stream_info(stream)).config
+            except nats.js.errors.NotFoundError:
+                await self._create(config)
+                return
+            if any(getattr(present, name) != value for name, value in wanted.items()):
+                await self._calls.update_stream(present.evolve(**wanted))
+
+    async def _create(self, config: StreamConfig) -> None:
+        try:
+            await self._calls.add_stream(config)
+        except nats.js.errors.BadRequestError as error:
+            if error.err_code != _NAME_IN_USE:  # another relay has just made it
+                raise
+
+    async def message(self, stream: str, sequence: int) -> Message | None:
+        """Give a stored message, asked of the stream's leader; None when it is not there."""
+        with _unavailable(f"stream {stream}"):
+            try:
+                found = await self._calls.get_msg(stream, seq=sequence)
+            except nats.js.errors.NotFoundError as error:
+                if error.err_code not in (None, _MESSAGE_NOT_FOUND):
+                    raise
+                return None
+        own = {name: value for name, value in (found.headers or {}).items() if not name.startswith("Nats-")}
+        return Message(found.subject or "", found.data or b"", own)
+
+    async def publish(self, messages: Sequence[Message], *, after: int) -> None:
+        """Store messages behind sequence `after`: all of them, or Fenced. BusUnavailable: perhaps stored.
+
+        At most 1,000 messages, all for one stream.
+        """
+        if not self.connected():  # else they would wait in the client's buffer and come at some other time
+            raise BusUnavailable("NATS is away")
+        batch = uuid.uuid4().hex if len(messages) > 1 else ""
+        *earlier, last = messages
+        with _unavailable("publish"):
+            for number, message in enumerate(earlier, 1):
+                headers = _headers(message, batch, number, after)
+                await self._connection.publish(message.subject, message.body, headers=headers)
+            headers = _headers(last, batch, len(messages), after)
+            if batch:
+                headers[_BATCH_COMMIT] = "1"
+            reply = await self._connection.request(last.subject, last.body, timeout=_SECONDS, headers=headers)
+        self._check(_read_ack(reply.data), after + len(messages))
+
+    def _check(self, ack: _Ack, expected: int) -> None:
+        if ack.error is not None:
+            if ack.error.err_code == _WRONG_LAST_SEQUENCE:
+                raise Fenced(ack.error.description)
+            raise BusUnavailable(f"publish refused: {ack.error.err_code} {ack.error.description}")
+        if ack.seq != expected:
+            raise BusUnavailable(f"publish ended at sequence {ack.seq} instead of {expected}")
+
+    async def tell(self, subject: str, body: bytes) -> None:
+        """Publish on a plain subject; it may be lost."""
+        with _unavailable(subject):
+            await self._connection.publish(subject, body)
+
+    async def listen(self, subject: str, callback: Callable[[], None]) -> None:
+        """Call back whenever something comes on a subject."""
+
+        async def receive(_: Msg) -> None:
+            callback()
+
+        with _unavailable(subject):
+            await self._connection.subscribe(subject, cb=receive)
+
+    async def answer(self, subject: str, respond: Respond, group: str) -> None:
+        """Answer questions on a subject, one of a group each; beyond 256 at once they stay without an answer."""
+
+        async def reply(question: Msg) -> None:
+            with suppress(nats.errors.Error, OSError):
+                answer = await respond()
+                if answer is not None and question.reply:
+                    await self._connection.publish(question.reply, answer)
+
+        async def receive(question: Msg) -> None:
+            if len(self._answering) < _QUESTIONS:
+                task = asyncio.create_task(reply(question))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+
+        with _unavailable(subject):
+            await self._connection.subscribe(subject, queue=group, cb=receive)
+
+    async def announce(self, service: str) -> None:
+        """Show up in every roster under a name."""
+        with _unavailable(service):
+            self._announced = await announce(self._connection, service)
+
+    async def close(self) -> None:
+        """Leave the rosters and close; bounded."""
+        if self._announced:
+            await self._announced.withdraw()
+        for task in self._answering:
+            task.cancel()
+        with suppress(nats.errors.Error, TimeoutError, OSError):
+            async with asyncio.timeout(3):
+                await self._connection.close()
+
+
+def _headers(message: Message, batch: str, number: int, after: int) -> dict[str, Any]:
+    headers = dict(message.headers)
+    if number == 1:
+        headers[_EXPECTED] = str(after)
+    if batch:
+        headers[_BATCH_ID] = batch
+        headers[_BATCH_SEQUENCE] = str(number)
+    return headers
+
+
+async def open_jetstream(settings: Settings, name: str, on_change: Callable[[], None] = lambda: None) -> JetStream:
+    """Connect, waiting at most 30 seconds for a server; raises BusUnavailable."""
+    return JetStream(await open_connection(settings, name, on_change))

@@ -1,0 +1,147 @@
+"""The relay service: copies the log to NATS, keeps the projections, answers how far behind both are."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+import msgspec
+import uvloop
+from playmolt_schemas import subjects
+
+from playmolt_core import health
+from playmolt_core.bus.jetstream import JetStream, open_jetstream
+from playmolt_core.db.limits import PgLimits
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.projections import PgProjections
+from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.relay.projector import Projector
+from playmolt_core.relay.relay import Relay
+from playmolt_core.settings import InvalidSettings, Settings, from_environment
+from playmolt_core.telemetry import configure, log
+
+SERVICE = "relay"
+LAG = "relay.lag"
+SYNC_SECONDS = 2.0
+SWEEP_SECONDS = 60.0
+_log = log(SERVICE)
+
+
+class Service:
+    """The parts of the relay's process, wired."""
+
+    def __init__(self, settings: Settings, pool: Pool, bus: JetStream) -> None:
+        self._pool = pool
+        self._bus = bus
+        self._log: EventLog = PostgresLog(pool)
+        self._relay = Relay(self._log, bus, settings.stream_events)
+        self._projector = Projector(self._log, PgProjections(pool))
+        self._limits = PgLimits(pool)
+
+    async def listen(self) -> None:
+        """Take hints and questions, and show up in the rosters."""
+        await self._bus.listen(subjects.COMMITTED, self._wake)
+        await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
+        await self._bus.answer(LAG, self._lag, SERVICE)
+        await self._bus.announce(SERVICE)
+
+    def _wake(self) -> None:
+        self._relay.wake()
+        self._projector.wake()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._relay.run())
+            tasks.create_task(self._projector.run())
+            tasks.create_task(self._sweep())
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            try:
+                await self._limits.sweep()
+            except LogUnavailable as error:
+                _log.warning("sweep_waits", detail=str(error)[:300])
+
+    async def _synced(self) -> bytes | None:
+        if not await self._projector.sync(SYNC_SECONDS):
+            return None
+        return msgspec.json.encode({"position": self._projector.position})
+
+    async def _lag(self) -> bytes:
+        return msgspec.json.encode(await self.positions())
+
+    async def positions(self) -> dict[str, int]:
+        """Give the position of the log and how far its copies are; a stream that is not known yet is at 0."""
+        tails = self._relay.tails()
+        return {
+            "log": await self._log.position(),
+            "events": tails.get(subjects.EVENTS_STREAM, 0),
+            "spectate": tails.get(subjects.SPECTATE_STREAM, 0),
+            "projections": self._projector.position,
+        }
+
+    async def ready(self) -> Mapping[str, bool]:
+        """Say which parts work."""
+        return {
+            "postgres": await self._pool.answers(),
+            "nats": self._bus.connected(),
+            "relay": self._relay.ready,
+            "projections": self._projector.ready,
+        }
+
+    def metrics(self) -> str:
+        """Render how far the copies are, as Prometheus reads it."""
+        tails = self._relay.tails()
+        values = {
+            "relay_events_sequence": tails.get(subjects.EVENTS_STREAM, 0),
+            "relay_spectate_sequence": tails.get(subjects.SPECTATE_STREAM, 0),
+            "relay_projections_position": self._projector.position,
+            "relay_ready": int(self._relay.ready),
+        }
+        return "".join(f"# TYPE playmolt_{name} gauge\nplaymolt_{name} {value}\n" for name, value in values.items())
+
+
+async def run(settings: Settings) -> None:
+    """Run until SIGTERM or SIGINT; a batch under way is finished or fenced by the next relay."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        pool = await open_pool(settings.database_url, role=settings.database_role)
+        stack.push_async_callback(pool.close)
+        bus = await open_jetstream(settings, SERVICE)
+        stack.push_async_callback(bus.close)
+        service = Service(settings, pool, bus)
+        await service.listen()
+        server = await health.serve(settings.health_port, service.ready, service.metrics, settings.host)
+        stack.push_async_callback(server.close)
+        _log.info("relay_up", health_port=server.port)
+        work = asyncio.create_task(service.run())
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait((work, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            work.result()
+        work.cancel()
+        await asyncio.wait((work,), timeout=5)
+
+
+def main() -> None:
+    """Run from the command line; exit code 2 for bad settings, 1 when NATS cannot be reached."""
+    try:
+        settings = from_environment()
+    except InvalidSettings as error:
+        sys.exit(f"settings: {error}")
+    configure(SERVICE, settings.log_level)
+    try:
+        uvloop.run(run(settings))
+    except (ConnectionError, TimeoutError) as error:
+        _log.error("cannot_start", error=str(error)[:500])
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

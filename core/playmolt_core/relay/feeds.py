@@ -1,0 +1,54 @@
+"""The two streams that the log is copied to, and what a record becomes in each."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+from playmolt_schemas import subjects
+
+from playmolt_core.bus.jetstream import Message, StreamState
+from playmolt_core.log.port import PublicRecord
+
+_encode = msgspec.json.Encoder().encode
+_CLOSES = {subjects.CLOSES_HEADER: "1"}
+
+
+class Streams(Protocol):
+    """What the relay needs of JetStream (`bus.jetstream` says what each call promises)."""
+
+    async def state(self, stream: str) -> StreamState | None: ...  # noqa: D102
+    async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None: ...  # noqa: D102
+    async def message(self, stream: str, sequence: int) -> Message | None: ...  # noqa: D102
+    async def publish(self, messages: Sequence[Message], *, after: int) -> None: ...  # noqa: D102
+    async def tell(self, subject: str, body: bytes) -> None: ...  # noqa: D102
+
+
+class Feed(msgspec.Struct, frozen=True):
+    """A stream: its name, its subjects, and the message at sequence k made of the record at position k."""
+
+    stream: str
+    subjects: tuple[str, ...]
+    message: Callable[[PublicRecord], Message]
+
+
+def game_of(stream: str) -> str:
+    """Give the type that a stream belongs to: what stands before the first dash."""
+    return stream.partition("-")[0]
+
+
+def event_message(entry: PublicRecord) -> Message:
+    """Give the full record, for services."""
+    record = entry.record
+    return Message(subjects.event(game_of(record.stream), record.stream, record.type), _encode(record))
+
+
+def public_message(entry: PublicRecord) -> Message:
+    """Give the stored public bytes, for anybody; an empty body on a sealed subject where there are none."""
+    stream = entry.record.stream
+    if entry.public is None:
+        return Message(subjects.sealed(game_of(stream), stream), b"")
+    return Message(subjects.spectate(game_of(stream), stream), entry.public, _CLOSES if entry.closes else {})
+
+
+EVENTS = Feed(subjects.EVENTS_STREAM, ("events.>",), event_message)
+SPECTATE = Feed(subjects.SPECTATE_STREAM, ("spectate.>", "sealed.>"), public_message)

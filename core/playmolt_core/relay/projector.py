@@ -1,0 +1,148 @@
+"""Moves the projections along the log: each finished game counts once, whatever is killed when."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from playmolt_core.db.pool import Pool
+from playmolt_core.db.projections import PgProjections, Score, add_scores, clear, move
+from playmolt_core.log.port import EventLog, LogUnavailable, PublicRecord
+from playmolt_core.log.reading import CHUNK, chunks
+from playmolt_core.relay.feeds import game_of
+from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
+from playmolt_core.telemetry import log as logger
+
+GAME_END: Final = "game_end"
+_KEEP_EVERY: Final = 1_000
+"""Events without a result after which the position is stored: a commit for each would cost more than reading them
+again."""
+
+_log = logger("projector")
+
+
+class _Result(msgspec.Struct):
+    agent_id: str
+    points: int
+
+
+class _Ended(msgspec.Struct):
+    results: list[_Result]
+
+
+_read_end = msgspec.json.Decoder(_Ended).decode
+
+
+def scores_of(entries: Iterable[PublicRecord]) -> list[Score]:
+    """Give what the finished games among the records add; a game_end without readable results is told and skipped."""
+    scores: list[Score] = []
+    for entry in entries:
+        record = entry.record
+        if record.type != GAME_END:
+            continue
+        try:
+            ended = _read_end(record.data)
+        except msgspec.MsgspecError as error:
+            _log.error("unreadable_results", stream=record.stream, version=record.version, detail=str(error))
+            continue
+        scores += [Score(result.agent_id, game_of(record.stream), result.points, 1) for result in ended.results]
+    return scores
+
+
+class Projector:
+    """Applies the log to the projections. Any number may run: a chunk counts only for the one that stores it first."""
+
+    def __init__(self, log: EventLog, projections: PgProjections) -> None:
+        self._log = log
+        self._projections = projections
+        self._stored: int | None = None
+        self._awake = asyncio.Event()
+        self._moved = asyncio.Condition()
+        self.position = 0
+        """The projections hold everything up to here."""
+        self.ready = False
+        """Whether the last step succeeded."""
+
+    def wake(self) -> None:
+        """Look at once whether there is something to apply."""
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Apply until cancelled; what fails is tried again after a pause that grows to a bound."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                moved = await self.step()
+            except LogUnavailable as error:
+                self.ready, self._stored = False, None
+                _log.warning("projector_waits", detail=str(error)[:300])
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+                continue
+            self.ready, pause = True, FIRST_PAUSE
+            if not moved:
+                await self._sleep()
+
+    async def _sleep(self) -> None:
+        try:
+            async with asyncio.timeout(POLL_SECONDS):
+                await self._awake.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._awake.clear()
+
+    async def step(self) -> bool:
+        """Apply the next chunk; False when there was none. Raises LogUnavailable."""
+        if self._stored is None:
+            self._stored = await self._projections.position()
+            await self._reach(self._stored)
+        entries = await self._log.forward(self.position, CHUNK)
+        if not entries:
+            return False
+        position = entries[-1].record.position
+        scores = scores_of(entries)
+        if scores or position - self._stored >= _KEEP_EVERY:
+            if not await self._projections.advance(scores, self._stored, position):
+                self._stored = None  # another projector moved it
+                return True
+            self._stored = position
+        await self._reach(position)
+        return True
+
+    async def _reach(self, position: int) -> None:
+        async with self._moved:
+            self.position = position
+            self._moved.notify_all()
+
+    async def sync(self, seconds: float) -> bool:
+        """Wait until everything committed before this call is applied; False when it is not after `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                wanted = await self._log.position()
+                self.wake()
+                async with self._moved:
+                    await self._moved.wait_for(lambda: self.position >= wanted)
+        except TimeoutError:
+            return False
+        return True
+
+
+async def rebuild(pool: Pool, log: EventLog) -> int:
+    """Make the projections anew from the log and give the position they hold; readers see the old ones until then.
+
+    Needs two connections of the pool.
+    """
+    position = 0
+    async with pool.transaction() as connection:
+        await clear(connection)
+        async for entries in chunks(log):
+            await add_scores(connection, scores_of(entries))
+            position = _last(entries)
+        await move(connection, position)
+    return position
+
+
+def _last(entries: Sequence[PublicRecord]) -> int:
+    return entries[-1].record.position

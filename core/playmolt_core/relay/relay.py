@@ -1,0 +1,173 @@
+"""Copies the log to JetStream: sequence k is position k, in order, each once, whatever is killed when.
+
+The stream's own end is the cursor, and a batch is stored only right behind it. So a second relay cannot interleave, a
+lost answer cannot duplicate, and a stream that lost its tail, or all of it, is filled again from the log.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from playmolt_schemas import subjects
+
+from playmolt_core.bus.jetstream import Fenced, Message
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.log.port import EventLog, LogUnavailable, PublicRecord
+from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of
+from playmolt_core.telemetry import log as logger
+
+BATCH_MESSAGES: Final = 500
+BATCH_BYTES: Final = 2 * 1024 * 1024
+POLL_SECONDS: Final = 0.25
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 5.0
+LONGEST_PAUSE_BROKEN: Final = 30.0
+_FEEDS: Final = (EVENTS, SPECTATE)
+
+_log = logger("relay")
+
+
+class FeedBroken(Exception):
+    """A stream and the log disagree about the past: a human must look before anything is published."""
+
+
+class Relay:
+    """Copies a log to the two streams. `limit` is how many of the newest messages they keep."""
+
+    def __init__(self, log: EventLog, streams: Streams, limit: int) -> None:
+        self._log = log
+        self._streams = streams
+        self._limit = limit
+        self._tails: dict[str, int] = {}
+        self._unsaid: list[PublicRecord] = []
+        self._awake = asyncio.Event()
+        self.ready = False
+        """Whether the last step succeeded."""
+
+    def wake(self) -> None:
+        """Look at once whether there is something to copy."""
+        self._awake.set()
+
+    def tails(self) -> dict[str, int]:
+        """Give the end of each stream as it was last seen."""
+        return dict(self._tails)
+
+    async def run(self) -> None:
+        """Copy until cancelled; what fails is tried again after a pause that grows to a bound."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                moved = await self.step()
+            except (FeedBroken, BusUnavailable, LogUnavailable) as error:
+                self._failed(error)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_BROKEN if isinstance(error, FeedBroken) else LONGEST_PAUSE)
+                continue
+            self.ready, pause = True, FIRST_PAUSE
+            if not moved:
+                await self._sleep()
+
+    def _failed(self, error: Exception) -> None:
+        self.ready = False
+        self._tails.clear()
+        self._unsaid.clear()
+        if isinstance(error, FeedBroken):
+            _log.error("feed_broken", detail=str(error))
+        else:
+            _log.warning("relay_waits", detail=str(error)[:300])
+
+    async def _sleep(self) -> None:
+        try:
+            async with asyncio.timeout(POLL_SECONDS):
+                await self._awake.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._awake.clear()
+
+    async def step(self) -> bool:
+        """Copy the next batch; False when there was nothing to copy.
+
+        Raises FeedBroken, and BusUnavailable or LogUnavailable when it is not known what came of the batch.
+        """
+        for feed in _FEEDS:
+            if feed.stream not in self._tails:
+                self._tails[feed.stream] = await self._opened(feed)
+        after = min(self._tails.values())
+        entries = await self._log.forward(after, BATCH_MESSAGES)
+        if not entries:
+            await self._check_end()
+            return False
+        for position, entry in enumerate(entries, after + 1):
+            if entry.record.position != position:
+                raise FeedBroken(f"position {position} is missing from the log")
+        copied = await asyncio.gather(*(self._copy(feed, entries) for feed in _FEEDS), return_exceptions=True)
+        for failure in copied:
+            if failure is not None:
+                raise failure
+        await self._tell_lobby()
+        return True
+
+    async def _check_end(self) -> None:
+        position, furthest = await self._log.position(), max(self._tails.values())
+        if furthest > position:
+            raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
+
+    async def _copy(self, feed: Feed, entries: Sequence[PublicRecord]) -> None:
+        tail = self._tails[feed.stream]
+        waiting = [entry for entry in entries if entry.record.position > tail]
+        for batch, messages in _batches(feed, waiting):
+            try:
+                await self._streams.publish(messages, after=tail)
+            except Fenced:  # another relay was faster, or an answer was lost
+                self._tails[feed.stream] = await self._opened(feed)
+                return
+            tail = self._tails[feed.stream] = batch[-1].record.position
+            if feed is SPECTATE:
+                self._unsaid += [entry for entry in batch if entry.lobby is not None]
+
+    async def _tell_lobby(self) -> None:
+        """Say what the lobby shows now, once it is in both streams. Of two relays the one that stored it says it."""
+        stored = min(self._tails.values())
+        while self._unsaid and self._unsaid[0].record.position <= stored:
+            entry = self._unsaid.pop(0)
+            await self._streams.tell(subjects.lobby(game_of(entry.record.stream)), entry.lobby or b"")
+
+    async def _opened(self, feed: Feed) -> int:
+        """Give the end of a stream, made where it is missing and compared with the log where it is not."""
+        position = await self._log.position()
+        oldest_kept = max(1, position - self._limit + 1)
+        await self._streams.ensure(feed.stream, feed.subjects, first=oldest_kept, limit=self._limit)
+        state = await self._streams.state(feed.stream)
+        if state is None:
+            raise BusUnavailable(f"stream {feed.stream} was there a moment ago and is not")
+        if state.last > max(position, await self._log.position()):
+            raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
+        if state.last >= state.first > 0:
+            await self._compare(feed, state.last)
+        return state.last
+
+    async def _compare(self, feed: Feed, sequence: int) -> None:
+        entries = await self._log.forward(sequence - 1, 1)
+        held = await self._streams.message(feed.stream, sequence)
+        if held is None:  # pushed out by a newer one, or the stream is gone again
+            raise BusUnavailable(f"{feed.stream} no longer holds {sequence}")
+        if not entries or feed.message(entries[0]) != held:
+            raise FeedBroken(f"{feed.stream} holds something else at {sequence} than the log")
+
+
+def _batches(feed: Feed, entries: Sequence[PublicRecord]) -> Iterator[tuple[list[PublicRecord], list[Message]]]:
+    """Cut entries into batches that the server takes at once."""
+    batch: list[PublicRecord] = []
+    messages: list[Message] = []
+    size = 0
+    for entry in entries:
+        message = feed.message(entry)
+        if batch and size + len(message.body) > BATCH_BYTES:
+            yield batch, messages
+            batch, messages, size = [], [], 0
+        batch.append(entry)
+        messages.append(message)
+        size += len(message.body)
+    if batch:
+        yield batch, messages
