@@ -22,6 +22,7 @@ from playmolt_schemas.limits import PAGE_MAX
 from rich.console import Console
 
 from playmolt_cli.failures import Failure
+from playmolt_cli.folder import Run
 from playmolt_cli.games import deciders
 from playmolt_cli.log import verified
 from playmolt_cli.options import data_option
@@ -79,7 +80,8 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
             raise Failure(f"{error}; logs: {folder / 'logs'}") from error
         verification = with_log(folder, verified)
         faults = [*_faults(played, standing, verification)]
-        _summarise(console, played, standing, verification, folder)
+        _summarise(console, played, standing, verification)
+        _where_to_look(console, run, played[0].game_id, folder, kept=data is not None or not once)
         console.print(f"\nTook {time.monotonic() - began:.1f} s.")
         for fault in faults:
             console.print(f"FAULT  {fault}", style="bold red")
@@ -196,7 +198,7 @@ def _faults(played: Sequence[Played], standing: Sequence[Standing], verification
 
 
 def _summarise(
-    console: Console, played: Sequence[Played], standing: Sequence[Standing], verification: Verification, folder: Path
+    console: Console, played: Sequence[Played], standing: Sequence[Standing], verification: Verification
 ) -> None:
     for game in played:
         console.print(f"\n{game.game_id}", style="bold")
@@ -210,7 +212,13 @@ def _summarise(
         f"  {verification.events} events in {verification.streams} streams: {verification.exact} exact, "
         f"{verification.unverified} unverified, {verification.diverged} diverged, {len(verification.breaks)} breaks"
     )
+
+
+def _where_to_look(console: Console, run: Run, game_id: str, folder: Path, kept: bool) -> None:
     console.print("\nWhere to look", style="bold")
-    console.print(f"  playmolt replay {played[0].game_id} --data {folder}")
-    console.print(f"  playmolt log verify --data {folder}")
-    console.print(f"  playmolt doctor --data {folder}")
+    if not kept:
+        console.print("  This folder is thrown away now. To keep the log: playmolt demo --data playmolt-data")
+        return
+    console.print(f"  {run.gateway}")
+    for command in (f"replay {game_id}", "log verify", "log stats", "doctor"):
+        console.print(f"  playmolt {command} --data {folder}")
