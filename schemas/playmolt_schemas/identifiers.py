@@ -42,4 +42,4 @@ def is_lobby(stream: str) -> bool:
 
 def rfc3339(at: datetime) -> str:
     """RFC 3339 in UTC with exactly six decimals: how every time of the platform is written."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Joined, Left
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import problem_bytes
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 from playmolt_schemas.records import Metadata
@@ -123,7 +124,7 @@ class Commands:
         if isinstance(decision, Refused):
             return _refusal(change, decision)
         self._append(change, decision.events, at, work)
-        phase = self._decider.card(change.head.state).phase
+        phase = change.head.card.phase
         body: msgspec.Struct
         if work.call.op == "end":
             body = Ended(entry.stream, phase, change.head.version)
@@ -170,9 +171,9 @@ class Commands:
             entry = self._hot(seated)
             if entry is None:
                 return Need(seated)
-            if not self._decider.card(entry.head.state).over:
+            if not entry.head.card.over:
                 remember = self._lobby if work.call.fingerprint else ""
-                return Plan((Change(lobby), Change(entry)), 200, self._joined(entry.stream, entry.head.state), remember)
+                return Plan((Change(lobby), Change(entry)), 200, self._joined(entry.stream, entry.head.card), remember)
         return self._seat(work, lobby)
 
     def _seat(self, work: Work, lobby: Entry) -> Planned:
@@ -184,7 +185,7 @@ class Commands:
             entry = self._hot(game_id)
             if entry is None:
                 return Need(game_id)
-            if self._decider.card(entry.head.state).phase == "waiting":
+            if entry.head.card.phase == "waiting":
                 chosen = entry
                 break
             happened.append(GameClosed(game_id=game_id))
@@ -197,11 +198,11 @@ class Commands:
         if refused:
             return _refusal(change, refused)
         happened.append(SeatTaken(agent_id=work.call.agent, game_id=chosen.stream))
-        if self._decider.card(change.head.state).phase != "waiting":
+        if change.head.card.phase != "waiting":
             happened.append(GameClosed(game_id=chosen.stream))
         seat = Change(lobby)
         self._append(seat, happened, at, work)
-        return Plan((seat, change), 200, self._joined(chosen.stream, change.head.state), self._lobby)
+        return Plan((seat, change), 200, self._joined(chosen.stream, change.head.card), self._lobby)
 
     def _seat_in(self, change: Change, work: Work, at: datetime) -> Refused | None:
         commands: list[Command] = [Join(agent_id=work.call.agent, name=work.call.name)]
@@ -214,8 +215,7 @@ class Commands:
             self._append(change, decision.events, at, work)
         return None
 
-    def _joined(self, stream: str, state: Any) -> bytes:
-        card = self._decider.card(state)
+    def _joined(self, stream: str, card: Card) -> bytes:
         return _encode(Joined(stream, self._decider.game, card.phase, card.seated, card.needed))
 
     def _time(self, entry: Entry) -> datetime:
@@ -226,14 +226,12 @@ class Commands:
         """Evolve a change's head by events and seal them as records."""
         decider, stream = change.entry.decider, change.entry.stream
         game = decider.game != "lobby"
-        before = decider.card(change.head.state) if game and change.head.version else None
+        before = change.head.card if change.head.version else None
         last = len(events) - 1
         for index, event in enumerate(events):
             version = change.head.version + 1
             state = decider.evolve(change.head.state, event, at)
-            lobby = None
-            if game and index == last:
-                lobby = lobby_message(decider.game, stream, before, decider.card(state), at)
+            card = decider.card(state) if index == last else change.head.card
             carries = carries_state_hash(decider.game, version, closes=event.closes)
             record = seal(
                 stream=stream,
@@ -245,11 +243,11 @@ class Commands:
                 data=canonical_json(event),
                 metadata=_metadata(work, state_hash(state) if carries else ""),
                 public=message(decider, stream, version, at, state, event, PUBLIC) if game else None,
-                lobby=lobby,
+                lobby=lobby_message(decider.game, stream, before, card, at) if game and index == last else None,
                 closes=event.closes,
             )
             change.records.append(record)
-            change.head = Snapshot(state, version, record.hash, at)
+            change.head = Snapshot(state, version, record.hash, at, card)
 
 
 def _metadata(work: Work, hashed: str) -> Metadata:

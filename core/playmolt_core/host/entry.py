@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from playmolt_schemas.cards import Card
 from playmolt_schemas.records import ZERO_HASH
 
 from playmolt_core.decider import Decider
@@ -14,12 +15,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A stream as of one version."""
+    """A stream as of one version; `card` is the game at a glance."""
 
     state: Any
     version: int
     hash: str
     at: datetime
+    card: Card
 
 
 class Entry:
@@ -45,7 +47,8 @@ def number_of(command_id: str) -> int:
 
 def fresh_entry(decider: Decider[Any], stream: str) -> Entry:
     """Give the entry of a stream that nothing is stored of."""
-    return Entry(decider, stream, Snapshot(decider.initial(stream), 0, ZERO_HASH, EPOCH), set())
+    state = decider.initial(stream)
+    return Entry(decider, stream, Snapshot(state, 0, ZERO_HASH, EPOCH, decider.card(state)), set())
 
 
 def read_entry(decider: Decider[Any], stream: str, stored: StoredStream) -> Entry:
@@ -53,4 +56,4 @@ def read_entry(decider: Decider[Any], stream: str, stored: StoredStream) -> Entr
     state = fold(decider, stream, stored.records)
     head = stored.head
     seen = {number_of(command_id) for command_id in stored.command_ids}
-    return Entry(decider, stream, Snapshot(state, head.version, head.hash, head.at), seen)
+    return Entry(decider, stream, Snapshot(state, head.version, head.hash, head.at, decider.card(state)), seen)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from playmolt_schemas.identifiers import is_lobby
+
 from playmolt_core.host.commands import Change, Plan
 from playmolt_core.host.entry import Entry, Snapshot
 from playmolt_core.host.work import Work
@@ -25,15 +27,13 @@ class _Tail:
         self.after = change.head
 
     def to_append(self) -> StreamAppend:
-        decider, state = self.entry.decider, self.after.state
-        game = decider.game != "lobby"
-        wishes = decider.wants(state)
+        wishes = self.entry.decider.wants(self.after.state)
         return StreamAppend(
             stream=self.entry.stream,
             expected=self.expected,
             prev_hash=self.prev_hash,
             records=self.records,
-            card=decider.card(state) if game else None,
+            card=None if is_lobby(self.entry.stream) else self.after.card,
             due=min((wish.due for wish in wishes), default=None),
         )
 

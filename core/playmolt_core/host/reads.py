@@ -126,7 +126,7 @@ class Reads:
         if ask.at is not None or ask.seat is not None:
             viewer = PUBLIC
         if ask.seat is not None:
-            if not self._decider.card(state).over:
+            if not snapshot.card.over:
                 return _refusal(Code.NOT_FINISHED, "A seat's view can be read when the game is over.")
             if ask.seat not in self._decider.participants(state):
                 return _refusal(Code.NOT_FOUND, "Nobody with this id sits in the game; `participants` lists who does.")
@@ -163,7 +163,7 @@ class Reads:
                 message(self._decider, stream, version, moment.at, moment.state, moment.event, viewer)
                 for version, moment in enumerate(moments[ask.after : last], ask.after + 1)
             )
-        over = b"true" if self._decider.card(snapshot.state).over else b"false"
+        over = b"true" if snapshot.card.over else b"false"
         body = b'{"messages":[%b],"version":%d,"closed":%b}' % (b",".join(messages), snapshot.version, over)
         return 200, body
 
@@ -172,7 +172,7 @@ class Reads:
         lobby = await self._fresh.snapshot(lobby_of(self._decider.game))
         stream = lobby.state.seat_of(agent) if lobby else None
         snapshot = await self._fresh.snapshot(stream) if stream else None
-        if stream is None or snapshot is None or self._decider.card(snapshot.state).over:
+        if stream is None or snapshot is None or snapshot.card.over:
             return None
         return stream, snapshot
 
@@ -227,7 +227,7 @@ class Reads:
         snapshot = await self._fresh.snapshot(work.call.target)
         if snapshot is None:
             return _refusal(Code.NOT_FOUND, _NO_GAME)
-        if not (work.call.operator or self._decider.card(snapshot.state).over):
+        if not (work.call.operator or snapshot.card.over):
             return _refusal(Code.LOG_NOT_FINISHED, "The log opens when the game is over; /events is open all the time.")
         stored = await self._log.load(work.call.target, after=ask.after, commands=False)
         records = [] if stored is None else stored.records[: min(ask.limit, PAGE_MAX)]
@@ -251,7 +251,7 @@ class Reads:
         snapshot = await self._fresh.snapshot(stream)
         if snapshot is None:
             return _refusal(Code.NOT_FOUND, _NO_GAME)
-        card = self._decider.card(snapshot.state)
+        card = snapshot.card
         first = (await self._histories.of(stream, 1))[0]
         people = self._decider.participants(snapshot.state)
         body = {
