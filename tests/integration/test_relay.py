@@ -1,0 +1,451 @@
+"""The relay on real servers: whatever is killed when, stream sequence k holds position k, byte for byte."""
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+import sys
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import nats
+import pytest
+from nats.aio.client import Client
+from playmolt_cli.embedded import Nats
+from playmolt_core.bus.jetstream import Fenced, JetStream, Message, open_jetstream
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.projections import PgProjections
+from playmolt_core.log.batch import documents
+from playmolt_core.log.port import PublicRecord, Unit
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.relay.feeds import event_message, public_message
+from playmolt_core.relay.projector import Projector, rebuild
+from playmolt_core.relay.relay import FeedBroken, Relay
+from playmolt_core.settings import Settings
+from playmolt_schemas import subjects
+from playmolt_schemas.canonical import canonical_json
+
+from core.tests.log_contract import Game, unit
+
+LIMIT = 1_000_000
+APPEND = "SELECT log.append($1, $2)"
+STREAMS = {subjects.EVENTS_STREAM: event_message, subjects.SPECTATE_STREAM: public_message}
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(database_url, size=8)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+async def log(pool: Pool) -> PostgresLog:
+    return PostgresLog(pool)
+
+
+@asynccontextmanager
+async def jetstream(url: str) -> AsyncIterator[JetStream]:
+    bus = await open_jetstream(Settings(nats_url=url), "relay")
+    try:
+        yield bus
+    finally:
+        await bus.close()
+
+
+@pytest.fixture
+async def bus(nats_url: str) -> AsyncIterator[JetStream]:
+    async with jetstream(nats_url) as bus:
+        yield bus
+
+
+@asynccontextmanager
+async def running(*work: Awaitable[None]) -> AsyncIterator[None]:
+    tasks = [asyncio.ensure_future(each) for each in work]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -> None:
+    async with asyncio.timeout(seconds):
+        while not await condition():
+            await asyncio.sleep(0.02)
+
+
+async def everything(log: PostgresLog) -> list[PublicRecord]:
+    entries: list[PublicRecord] = []
+    while chunk := await log.forward(len(entries), 1_000):
+        entries += chunk
+    return entries
+
+
+async def held(bus: JetStream, stream: str, sequences: Sequence[int]) -> list[Message | None]:
+    return [await bus.message(stream, sequence) for sequence in sequences]
+
+
+async def assert_same(log: PostgresLog, bus: JetStream, first: int = 1) -> None:
+    """Both streams hold the positions from `first` on, each at its own sequence, subject and bytes compared."""
+    entries = (await everything(log))[first - 1 :]
+    for stream, message_of in STREAMS.items():
+        state = await bus.state(stream)
+        assert state is not None
+        assert (state.first, state.last) == (first, first - 1 + len(entries))
+        for entry in entries:
+            found = await bus.message(stream, entry.record.position)
+            assert found == message_of(entry)
+
+
+def caught_up(log: PostgresLog, bus: JetStream) -> Callable[[], Awaitable[bool]]:
+    async def compare() -> bool:
+        with suppress(BusUnavailable):
+            position = await log.position()
+            states = [await bus.state(stream) for stream in STREAMS]
+            return all(state is not None and state.last == position for state in states)
+        return False
+
+    return compare
+
+
+async def test_both_streams_hold_the_log_position_for_position(log: PostgresLog, bus: JetStream) -> None:
+    game, lobby = Game("ox-1"), Game("lobby-ox")
+    await log.append([
+        unit(game.adds(2), lobby.adds(1, card=None, public=None, kind="seat_taken")),
+        unit(game.adds(1, kind="game_end", closes=True, public='{"type":"game_end","말":"끝"}'.encode())),
+    ])  # fmt: skip
+    await Relay(log, bus, LIMIT).step()
+    events = await held(bus, subjects.EVENTS_STREAM, [1, 3, 4])
+    assert [message.subject for message in events if message] == [
+        "events.ox.ox-1.moved", "events.lobby.lobby-ox.seat_taken", "events.ox.ox-1.game_end",
+    ]  # fmt: skip
+    shown = await held(bus, subjects.SPECTATE_STREAM, [1, 3, 4])
+    assert shown[1] == Message("sealed.lobby.lobby-ox", b"")
+    assert shown[2] == Message(
+        "spectate.ox.ox-1", '{"type":"game_end","말":"끝"}'.encode(), {subjects.CLOSES_HEADER: "1"}
+    )
+    await assert_same(log, bus)
+
+
+async def test_a_long_log_goes_over_in_batches(log: PostgresLog, bus: JetStream) -> None:
+    big = b'"' + b"x" * 400_000 + b'"'
+    await log.append([unit(Game("ox-1").adds(1_203))])
+    await log.append([unit(Game("ox-2").adds(12, data=big, public=big))])
+    relay, steps = Relay(log, bus, LIMIT), 0
+    while await relay.step():
+        steps += 1
+    assert steps == 3
+    await assert_same(log, bus)
+
+
+async def test_the_lobby_hears_of_what_is_stored_once(log: PostgresLog, bus: JetStream, nats_url: str) -> None:
+    listener = await nats.connect(nats_url)
+    heard = await listener.subscribe("lobby.*")
+    await listener.flush()
+    relays = [Relay(log, bus, LIMIT) for _ in range(2)]
+    games = [Game(f"ox-{number}") for number in range(20)]
+    async with running(*(relay.run() for relay in relays)):
+        for number, game in enumerate(games):
+            await log.append([unit(game.adds(1, lobby=b"%d" % number))])
+        messages = [await heard.next_msg(timeout=10) for _ in games]
+        with pytest.raises(nats.errors.TimeoutError):
+            await heard.next_msg(timeout=0.3)
+    assert sorted(int(message.data) for message in messages) == list(range(20))
+    assert {message.subject for message in messages} == {"lobby.ox"}
+    await listener.close()
+
+
+async def test_rival_relays_writers_that_roll_back_and_a_server_killed_again_and_again(
+    pool: Pool, log: PostgresLog, nats_server: Nats
+) -> None:
+    chance = random.Random(7)
+    async with jetstream(nats_server.url) as one, jetstream(nats_server.url) as two:
+        relays = [Relay(log, one, LIMIT), Relay(PostgresLog(pool), two, LIMIT)]
+
+        async def write(number: int) -> None:
+            mine, game = PostgresLog(pool), Game(f"ox-{number}")
+            for turn in range(25):
+                if chance.random() < 0.2:
+                    async with pool.connection() as connection:
+                        lost = connection.transaction()
+                        await lost.start()
+                        await connection.fetchval(APPEND, *documents([unit(game.twin().adds(2))]))
+                        await lost.rollback()
+                sealed = {"public": None} if turn % 5 == 0 else {}
+                assert await mine.append([unit(game.adds(1 + turn % 3, **sealed))]) == ["appended"]
+                await asyncio.sleep(0.01)
+
+        async def kill() -> None:
+            for _ in range(5):
+                await asyncio.sleep(0.4)
+                nats_server.kill()
+                nats_server.start()
+
+        async with running(*(relay.run() for relay in relays)):
+            await asyncio.gather(kill(), *(write(number) for number in range(20)))
+            await until(caught_up(log, one))
+        await assert_same(log, one)
+
+
+async def test_a_store_that_is_lost_whole_is_filled_again(log: PostgresLog, nats_server: Nats) -> None:
+    game = Game("ox-1")
+    await log.append([unit(game.adds(30))])
+    async with jetstream(nats_server.url) as bus:
+        async with running(Relay(log, bus, LIMIT).run()):
+            await until(caught_up(log, bus))
+            nats_server.stop()
+            shutil.rmtree(nats_server.folder / "jetstream")
+            nats_server.start()
+            await log.append([unit(game.adds(5))])
+            await until(caught_up(log, bus))
+        await assert_same(log, bus)
+
+
+async def test_a_store_that_lost_its_tail_is_filled_up(log: PostgresLog, nats_server: Nats, folder: Path) -> None:
+    game = Game("ox-1")
+    await log.append([unit(game.adds(10))])
+    async with jetstream(nats_server.url) as bus:
+        async with running(Relay(log, bus, LIMIT).run()):
+            await until(caught_up(log, bus))
+            nats_server.stop()
+            shutil.copytree(nats_server.folder / "jetstream", folder / "older")
+            nats_server.start()
+            await log.append([unit(game.adds(10))])
+            await until(caught_up(log, bus))
+            nats_server.stop()
+            shutil.rmtree(nats_server.folder / "jetstream")
+            shutil.copytree(folder / "older", nats_server.folder / "jetstream")
+            nats_server.start()
+            await until(caught_up(log, bus))
+        await assert_same(log, bus)
+
+
+async def test_a_new_stream_starts_with_the_newest_that_are_kept(log: PostgresLog, bus: JetStream) -> None:
+    game = Game("ox-1")
+    await log.append([unit(game.adds(100))])
+    relay = Relay(log, bus, 30)
+    while await relay.step():
+        pass
+    await assert_same(log, bus, first=71)
+    await log.append([unit(game.adds(10))])
+    await relay.step()
+    await assert_same(log, bus, first=81)
+
+
+async def test_another_number_of_kept_messages_changes_the_stream_there_is(log: PostgresLog, bus: JetStream) -> None:
+    await log.append([unit(Game("ox-1").adds(50))])
+    await Relay(log, bus, LIMIT).step()
+    await Relay(log, bus, 20).step()
+    await assert_same(log, bus, first=31)
+
+
+async def test_streams_take_neither_deletes_nor_purges(log: PostgresLog, bus: JetStream, nats_url: str) -> None:
+    await log.append([unit(Game("ox-1").adds(3))])
+    await Relay(log, bus, LIMIT).step()
+    connection = await nats.connect(nats_url)
+    calls = connection.jetstream()
+    for attempt in (calls.purge_stream(subjects.EVENTS_STREAM), calls.delete_msg(subjects.EVENTS_STREAM, 1)):
+        with pytest.raises(nats.js.errors.APIError):
+            await attempt
+    await connection.close()
+    await assert_same(log, bus)
+
+
+async def test_a_batch_is_stored_whole_behind_the_expected_end_or_not_at_all(bus: JetStream) -> None:
+    await bus.ensure("EVENTS", ["events.>"], first=1, limit=10)
+    messages = [Message("events.a", b"%d" % number) for number in range(3)]
+    for wrong in (1, 7):
+        for batch in (messages, messages[:1]):
+            with pytest.raises(Fenced):
+                await bus.publish(batch, after=wrong)
+    await bus.publish(messages, after=0)
+    with pytest.raises(Fenced):
+        await bus.publish(messages, after=0)
+    state = await bus.state("EVENTS")
+    assert state is not None
+    assert state.last == 3
+
+
+async def test_a_database_set_back_is_refused(log: PostgresLog, bus: JetStream, pool: Pool) -> None:
+    await log.append([unit(Game("ox-1").adds(3))])
+    relay = Relay(log, bus, LIMIT)
+    await relay.step()
+    await _set_back(pool, 2)
+    with pytest.raises(FeedBroken, match="set back"):
+        await relay.step()
+    with pytest.raises(FeedBroken, match="set back"):
+        await Relay(log, bus, LIMIT).step()
+
+
+async def _set_back(pool: Pool, position: int) -> None:
+    async with pool.transaction() as connection:
+        await connection.execute("ALTER TABLE log.event DISABLE TRIGGER append_only")
+        await connection.execute("DELETE FROM log.event WHERE position > $1", position)
+        await connection.execute("UPDATE log.head SET position = $1", position)
+
+
+async def test_a_foreign_message_in_a_stream_is_refused_and_not_built_upon(
+    log: PostgresLog, bus: JetStream, nats_url: str
+) -> None:
+    game = Game("ox-1")
+    await log.append([unit(game.adds(3))])
+    relay = Relay(log, bus, LIMIT)
+    await relay.step()
+    stranger = await nats.connect(nats_url)
+    await stranger.jetstream().publish("spectate.ox.ox-1", b"{}")
+    await stranger.close()
+    await log.append([unit(game.adds(3))])
+    with pytest.raises(FeedBroken, match="holds something else at 4"):
+        await relay.step()
+    with pytest.raises(FeedBroken, match="holds something else at 4"):
+        await Relay(log, bus, LIMIT).step()
+    state = await bus.state(subjects.SPECTATE_STREAM)
+    assert state is not None
+    assert state.last == 4
+
+
+async def test_a_broken_feed_is_not_ready_and_goes_on_once_repaired(log: PostgresLog, nats_server: Nats) -> None:
+    game = Game("ox-1")
+    await log.append([unit(game.adds(3))])
+    async with jetstream(nats_server.url) as bus:
+        relay = Relay(log, bus, LIMIT)
+        await relay.step()
+        stranger = await nats.connect(nats_server.url)
+        await stranger.jetstream().publish("events.ox.ox-1.moved", b"{}")
+
+        async def ready() -> bool:
+            return relay.ready
+
+        async def broken() -> bool:
+            return not relay.ready
+
+        async with running(relay.run()):
+            await log.append([unit(game.adds(1))])
+            await until(broken)
+            await stranger.jetstream().delete_stream(subjects.EVENTS_STREAM)
+            await until(ready)
+            await until(caught_up(log, bus))
+        await stranger.close()
+        await assert_same(log, bus)
+
+
+def ended(game: Game, points: dict[str, int]) -> list[Unit]:
+    results = [{"agent_id": agent, "points": count} for agent, count in points.items()]
+    return [unit(game.adds(1, kind="game_end", closes=True, data=canonical_json({"results": results})))]
+
+
+async def scores(pool: Pool) -> list[tuple[object, ...]]:
+    rows = await pool.fetch("SELECT agent_id, game_type, points, games FROM projection.score ORDER BY 1, 2")
+    return [tuple(row) for row in rows]
+
+
+async def test_two_projectors_count_each_game_once(log: PostgresLog, pool: Pool) -> None:
+    projectors = [Projector(PostgresLog(pool), PgProjections(pool)) for _ in range(2)]
+    async with running(*(projector.run() for projector in projectors)):
+        for number in range(30):
+            game = Game(f"{'ox' if number % 2 else 'trial'}-{number}")
+            await log.append([unit(game.adds(3))])
+            await log.append(ended(game, {"agent-a": 2, "agent-b": -1}))
+        for projector in projectors:
+            assert await projector.sync(10)
+    assert await scores(pool) == [
+        ("agent-a", "", 60, 30), ("agent-a", "ox", 30, 15), ("agent-a", "trial", 30, 15),
+        ("agent-b", "", -30, 30), ("agent-b", "ox", -15, 15), ("agent-b", "trial", -15, 15),
+    ]  # fmt: skip
+
+
+async def test_a_rebuild_gives_what_the_projector_had(log: PostgresLog, pool: Pool) -> None:
+    projector = Projector(log, PgProjections(pool))
+    for number in range(5):
+        await log.append(ended(Game(f"ox-{number}"), {f"agent-{number % 2}": number}))
+    while await projector.step():
+        pass
+    before = await scores(pool)
+    await pool.value("UPDATE projection.score SET points = 77")
+    assert await rebuild(pool, log) == 5
+    assert await scores(pool) == before
+    await log.append(ended(Game("ox-9"), {"agent-0": 100}))
+    while await projector.step():
+        pass
+    assert (await PgProjections(pool).points_of("agent-0")).points == 106
+
+
+async def test_results_that_cannot_be_read_are_skipped(log: PostgresLog, pool: Pool) -> None:
+    strange = canonical_json({"results": [{"agent_id": "agent-a", "points": "many"}]})
+    await log.append([unit(Game("ox-1").adds(1, kind="game_end", data=strange))])
+    await log.append([unit(Game("ox-2").adds(1, kind="game_end", data=b"{}"))])
+    await log.append(ended(Game("ox-3"), {"agent-a": 1}))
+    projector = Projector(log, PgProjections(pool))
+    assert await projector.step()
+    assert await scores(pool) == [("agent-a", "", 1, 1), ("agent-a", "ox", 1, 1)]
+
+
+async def test_a_sync_that_cannot_be_reached_is_bounded(log: PostgresLog, pool: Pool) -> None:
+    await log.append([unit(Game("ox-1").adds(1))])
+    assert not await Projector(log, PgProjections(pool)).sync(0.1)
+
+
+@asynccontextmanager
+async def relay_process(database_url: str, nats_url: str, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PLAYMOLT_", "DATABASE_", "NATS_"))
+    } | {
+        "DATABASE_URL": database_url,
+        "NATS_URL": nats_url,
+        "PLAYMOLT_DATABASE_ROLE": "playmolt_relay",
+        "PLAYMOLT_HEALTH_PORT": str(port),
+    }
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "playmolt_core.relay", env=environment)
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def ask(connection: Client, subject: str) -> dict[str, int]:
+    answer = await connection.request(subject, b"", timeout=5)
+    return msgspec.json.decode(answer.data, type=dict[str, int])
+
+
+async def test_the_service_relays_answers_and_stops_when_told(
+    database_url: str, nats_url: str, log: PostgresLog, pool: Pool
+) -> None:
+    from playmolt_cli.embedded import free_port
+
+    port = free_port()
+
+    def ready() -> bool:
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
+            return bool(answer.status == 200)
+        return False
+
+    async def is_ready() -> bool:
+        return await asyncio.to_thread(ready)
+
+    connection = await nats.connect(nats_url)
+    async with relay_process(database_url, nats_url, port) as process:
+        await until(is_ready)
+        await log.append([unit(Game("ox-1").adds(4))])
+        await log.append(ended(Game("ox-2"), {"agent-a": 3}))
+        await connection.publish(subjects.COMMITTED)
+        assert await ask(connection, subjects.PROJECTED) == {"position": 5}
+        assert (await PgProjections(pool).points_of("agent-a")).points == 3
+
+        async def level() -> bool:
+            return await ask(connection, "relay.lag") == {"log": 5, "events": 5, "spectate": 5, "projections": 5}
+
+        await until(level)
+        found = msgspec.json.decode((await connection.request("$SRV.PING.relay", b"", timeout=5)).data)
+        assert found["name"] == "relay"
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 10) == 0
+    await connection.close()
