@@ -4,15 +4,10 @@
 """
 
 import argparse
-import asyncio
-import signal
-import socket
 import sys
-from collections.abc import Generator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from typing import Final
 
-import uvicorn
 import uvloop
 from playmolt_core.bus.client import connect
 from playmolt_core.db.accounts import PgAccounts
@@ -21,63 +16,12 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 from playmolt_core.telemetry import configure, log
-from playmolt_schemas.limits import READER_STALL_SECONDS
 
-from playmolt_gateway.app import Gateway, build
+from playmolt_gateway.app import build
+from playmolt_gateway.serving import allow_many_connections, listening, serve
 
 _log = log("gateway")
-BACKLOG: Final = 4096
-KEEP_ALIVE_SECONDS: Final = 75
 POOL_SIZE: Final = 8
-DRAIN_SECONDS: Final = 3
-"""Beyond the deadline of calls to engines: what a stop grants to requests under way."""
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handling, which would end the process before the connections are closed."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Leave signals to the main program."""
-        yield
-
-
-def listening(settings: Settings, fd: int | None) -> socket.socket:
-    """Give the listening socket: the inherited one, or a new one on the configured address."""
-    if fd is None:
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        sock = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
-    else:
-        sock = socket.socket(fileno=fd)
-    sock.setblocking(False)
-    # Connections inherit it: a client that stops reading cannot hold a broken stream's buffers for hours.
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 3 * READER_STALL_SECONDS * 1000)
-    return sock
-
-
-async def serve(gateway: Gateway, settings: Settings, sock: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT; then let waiting requests answer, streams end, and the rest finish."""
-    config = uvicorn.Config(
-        gateway, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=int(settings.deadline_seconds) + DRAIN_SECONDS,
-    )  # fmt: skip
-    server = _Server(config)
-
-    def stop() -> None:
-        gateway.close()
-        server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    _log.info("serving", address=str(sock.getsockname()))
-    try:
-        await server.serve(sockets=[sock])
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-    _log.info("stopped")
 
 
 async def run(settings: Settings, fd: int | None) -> None:
@@ -93,22 +37,25 @@ async def run(settings: Settings, fd: int | None) -> None:
         await serve(gateway, settings, sock)
 
 
-def main() -> None:
-    """Run from the command line; exit code 2 for bad settings, 1 when NATS or Postgres cannot be reached."""
+def main() -> int:
+    """Give the exit status: 2 for bad settings, 1 when NATS cannot be reached."""
     parser = argparse.ArgumentParser(prog="playmolt-gateway", description=__doc__)
     parser.add_argument("--fd", type=int, default=None, help="inherited listening socket")
     arguments = parser.parse_args()
     try:
         settings = from_environment()
     except InvalidSettings as error:
-        sys.exit(f"settings: {error}")
+        sys.stderr.write(f"{error}\n")
+        return 2
     configure("gateway", settings.log_level)
+    allow_many_connections()
     try:
         uvloop.run(run(settings, arguments.fd))
     except (ConnectionError, TimeoutError) as error:
-        _log.error("cannot_start", error=str(error)[:500])
-        sys.exit(1)
+        _log.error("cannot_start", detail=str(error)[:500])
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from playmolt_core.db.accounts import Agent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import Auth
 
-from playmolt_gateway.ports import Accounts, AgentRow, GatewayBus
+from playmolt_gateway.ports import Accounts, GatewayBus
 from playmolt_gateway.problems import Refusal
 
 CACHED_KEYS: Final = 50_000
@@ -39,7 +40,7 @@ _OPERATOR_ONLY: Final = Refusal(Code.OPERATOR_ONLY, "This call is the operator's
 class Caller(msgspec.Struct, frozen=True):
     """Who calls: an agent (`agent.id` not ""), the operator, or anybody."""
 
-    agent: AgentRow = AgentRow("", "")
+    agent: Agent = Agent("", "")
     operator: bool = False
     key_hash: str = ""
 
@@ -87,10 +88,10 @@ class Keys:
         self._size = size
         self._seconds = seconds
         self._clock = clock
-        self._known: OrderedDict[str, tuple[AgentRow, float]] = OrderedDict()
-        self._lookups: dict[str, Task[AgentRow | None]] = {}
+        self._known: OrderedDict[str, tuple[Agent, float]] = OrderedDict()
+        self._lookups: dict[str, Task[Agent | None]] = {}
 
-    async def agent(self, key_hash: str) -> AgentRow | None:
+    async def agent(self, key_hash: str) -> Agent | None:
         """Give the key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
         if not self._bus.connected():
             self.clear()
@@ -105,7 +106,7 @@ class Keys:
         # Shielded: a client that goes away must not cancel the look-up for the others that wait for it.
         return await asyncio.shield(lookup)
 
-    async def _look_up(self, key_hash: str) -> AgentRow | None:
+    async def _look_up(self, key_hash: str) -> Agent | None:
         this = asyncio.current_task()
         asked = self._clock()
         try:
@@ -119,7 +120,7 @@ class Keys:
             if self._lookups.get(key_hash) is this:
                 del self._lookups[key_hash]
 
-    def _remember(self, key_hash: str, agent: AgentRow, until: float) -> None:
+    def _remember(self, key_hash: str, agent: Agent, until: float) -> None:
         self._known[key_hash] = agent, until
         if len(self._known) > self._size:
             self._known.popitem(last=False)

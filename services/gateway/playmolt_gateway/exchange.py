@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any, Final
 
 import msgspec
+from playmolt_core.db.cursors import BadCursor
 from playmolt_core.settings import Settings
 from playmolt_core.telemetry import log
 from playmolt_schemas.envelopes import Answer
@@ -19,7 +20,7 @@ from playmolt_gateway.auth import Caller, Door, Keys
 from playmolt_gateway.bodies import convert, parse, read_body
 from playmolt_gateway.idempotency import CommandId, command_id
 from playmolt_gateway.metrics import Metrics
-from playmolt_gateway.ports import Accounts, BadCursor, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
 from playmolt_gateway.problems import (
     RETRY_SECONDS,
     Headers,
@@ -189,8 +190,8 @@ async def reply_to(house: House, route: Route, handler: Any, request: Request) -
         ask = await ask_of(house, route, request)
         reply = ask if isinstance(ask, Refusal) else await handler(house, ask)
         response = refusal_response(reply) if isinstance(reply, Refusal) else reply
-    except BadCursor:
-        response = refusal_response(bad_request("cursor: is none that this server gave out. Start without one."))
+    except BadCursor as error:
+        response = refusal_response(bad_request(f"cursor: {error}."))
     except AWAY as error:
         _log.warning("unavailable", route=route.name, error=type(error).__name__)
         response = refusal_response(away(error))

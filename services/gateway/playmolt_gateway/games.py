@@ -1,12 +1,12 @@
 """Games: join, leave, the list, states and events. What a game is, only its engine knows."""
 
 import asyncio
-import base64
-import binascii
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer, Op
@@ -15,12 +15,16 @@ from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes import AdminGameLine, StateQuery
 
 from playmolt_gateway.exchange import Ask, House, Reply, answer_response, game_of
-from playmolt_gateway.ports import BadCursor
 from playmolt_gateway.problems import Refusal, bad_request, json_response
 from playmolt_gateway.waiting import Patience, news, version_of
 
-_Before = tuple[str, str]
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _encode = msgspec.json.encode
+
+
+class _Place(msgspec.Struct):
+    created_at: str
+    game_id: str
 
 
 class _Rows(msgspec.Struct):
@@ -28,7 +32,6 @@ class _Rows(msgspec.Struct):
 
 
 _rows_of = msgspec.json.Decoder(_Rows).decode
-_before_of = msgspec.json.Decoder(_Before).decode
 
 
 def ask_engine(house: House, ask: Ask, op: Op, body: Any, *, agent: str | None = None) -> "asyncio.Future[Answer]":
@@ -56,20 +59,11 @@ async def leave_game(house: House, ask: Ask) -> Reply:
     return answer_response(answer)
 
 
-def _read_cursor(cursor: str | None) -> _Before | None:
-    if cursor is None:
-        return None
-    try:
-        before: _Before = _before_of(base64.b64decode(cursor + "==", altchars=b"-_", validate=True))
-    except (msgspec.DecodeError, binascii.Error, ValueError) as error:
-        raise BadCursor(cursor[:64]) from error
-    if game_of(before[1]) is None or len(before[0]) > 40:
-        raise BadCursor(cursor[:64])
-    return before
-
-
-def _cursor_of(row: AdminGameLine) -> str:
-    return base64.urlsafe_b64encode(_encode((row.created_at, row.game_id))).decode().rstrip("=")
+def _before(cursor: str) -> tuple[str, str]:
+    place = read_cursor(cursor, _Place)
+    if game_of(place.game_id) is None or not _TIME.fullmatch(place.created_at):
+        raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
+    return place.created_at, place.game_id
 
 
 async def list_rows(
@@ -77,8 +71,8 @@ async def list_rows(
 ) -> tuple[Sequence[AdminGameLine], str | None] | Answer:
     """Merge the engines' lists, newest first; gives a page and the next cursor, or an engine's refusal."""
     body = {key: value for key, value in wanted.items() if value is not None}
-    if before := _read_cursor(cursor):
-        body["before"] = before
+    if cursor is not None:
+        body["before"] = _before(cursor)
     # One more than asked for tells whether there is a next page.
     each = min(limit + 1, PAGE_MAX)
     games = (game,) if game else GAME_TYPES
@@ -91,7 +85,7 @@ async def list_rows(
     rows.sort(key=lambda row: (row.created_at, row.game_id), reverse=True)
     more = len(rows) > limit or any(len(_rows_of(a.body).games) == PAGE_MAX == limit for a in answers)
     page = rows[:limit]
-    return page, _cursor_of(page[-1]) if more and page else None
+    return page, write_cursor(_Place(page[-1].created_at, page[-1].game_id)) if more and page else None
 
 
 async def list_games(house: House, ask: Ask) -> Reply:

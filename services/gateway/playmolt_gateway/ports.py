@@ -3,11 +3,12 @@
 Every method may raise ConnectionError: the dependency is away, the caller answers 503.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import msgspec
 from playmolt_core.bus.port import Bus
+from playmolt_core.db.accounts import Agent
+from playmolt_core.db.projections import Points, Ranked
 
 
 class GatewayBus(Bus, Protocol):
@@ -34,35 +35,6 @@ class GatewayBus(Bus, Protocol):
         ...
 
 
-class AgentRow(msgspec.Struct, frozen=True):
-    """A registered agent."""
-
-    id: str
-    name: str
-
-
-class StandingRow(msgspec.Struct, frozen=True):
-    """A line of the leaderboard; equal points share a rank."""
-
-    rank: int
-    id: str
-    name: str
-    points: int
-    games: int
-
-
-class PointsRow(msgspec.Struct, frozen=True):
-    """An agent's points, in all and by game type, and its finished games by type."""
-
-    points: int
-    points_by_type: Mapping[str, int]
-    games: Mapping[str, int]
-
-
-class BadCursor(ValueError):
-    """A cursor that this server did not give out."""
-
-
 class Database(Protocol):
     """Whether Postgres is there."""
 
@@ -82,11 +54,11 @@ class Accounts(Protocol):
         """Replace all keys of an agent; gives the hashes that are void since the commit."""
         ...
 
-    async def agent_by_key_hash(self, key_hash: str) -> AgentRow | None:
+    async def agent_by_key_hash(self, key_hash: str) -> Agent | None:
         """Give the owner of a key."""
         ...
 
-    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[AgentRow], str | None]:
+    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[Agent], str | None]:
         """Give a page of the agents and the next cursor; raises BadCursor."""
         ...
 
@@ -96,11 +68,11 @@ class Projections(Protocol):
 
     async def leaderboard(
         self, game: str | None, limit: int, cursor: str | None
-    ) -> tuple[Sequence[StandingRow], str | None]:
+    ) -> tuple[Sequence[Ranked], str | None]:
         """Give a page of the leaderboard and the next cursor; raises BadCursor."""
         ...
 
-    async def points_of(self, agent_id: str) -> PointsRow:
+    async def points_of(self, agent_id: str) -> Points:
         """Give an agent's points and games."""
         ...
 

@@ -11,10 +11,12 @@ import httpx
 import msgspec
 import pytest
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.accounts import Agent
+from playmolt_core.db.cursors import BadCursor
+from playmolt_core.db.projections import Points, Ranked
 from playmolt_core.settings import Settings
 from playmolt_gateway.app import Gateway, build
 from playmolt_gateway.auth import hash_of, new_key
-from playmolt_gateway.ports import AgentRow, BadCursor, PointsRow, StandingRow
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
 
@@ -112,10 +114,10 @@ class TwinStore:
     """Database, accounts, projections and limits in one."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, AgentRow] = {}
+        self.rows: dict[str, Agent] = {}
         self.keys: dict[str, str] = {}
-        self.standings: list[StandingRow] = []
-        self.points: dict[str, PointsRow] = {}
+        self.standings: list[Ranked] = []
+        self.points: dict[str, Points] = {}
         self.buckets: dict[str, int] = {}
         self.away = False
         self.lookups = 0
@@ -130,7 +132,7 @@ class TwinStore:
 
     async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None:
         self.check()
-        self.rows[agent_id] = AgentRow(agent_id, name)
+        self.rows[agent_id] = Agent(agent_id, name)
         self.keys[key_hash] = agent_id
 
     async def rotate_key(self, agent_id: str, new_hash: str) -> Sequence[str]:
@@ -141,7 +143,7 @@ class TwinStore:
         self.keys[new_hash] = agent_id
         return old
 
-    async def agent_by_key_hash(self, key_hash: str) -> AgentRow | None:
+    async def agent_by_key_hash(self, key_hash: str) -> Agent | None:
         self.check()
         self.lookups += 1
         owner = self.keys.get(key_hash)
@@ -149,7 +151,7 @@ class TwinStore:
             await self.slow.wait()
         return self.rows[owner] if owner else None
 
-    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[AgentRow], str | None]:
+    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[Agent], str | None]:
         rows = sorted(self.rows.values(), key=lambda row: row.id)
         start = 0 if cursor is None else self._index(cursor)
         return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
@@ -162,14 +164,14 @@ class TwinStore:
 
     async def leaderboard(
         self, game: str | None, limit: int, cursor: str | None
-    ) -> tuple[Sequence[StandingRow], str | None]:
+    ) -> tuple[Sequence[Ranked], str | None]:
         start = 0 if cursor is None else self._index(cursor)
         rows = self.standings
         return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
 
-    async def points_of(self, agent_id: str) -> PointsRow:
+    async def points_of(self, agent_id: str) -> Points:
         self.check()
-        return self.points.get(agent_id, PointsRow(0, {"trial": 0, "ox": 0}, {"trial": 0, "ox": 0}))
+        return self.points.get(agent_id, Points(0, {"trial": 0, "ox": 0}, {"trial": 0, "ox": 0}))
 
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         self.check()
@@ -193,7 +195,7 @@ class House:
         """Give an agent's id and the headers of its key."""
         key = new_key()
         agent_id = f"agent-{len(self.store.rows):08d}-0000-4000-8000-000000000000"
-        self.store.rows[agent_id] = AgentRow(agent_id, name)
+        self.store.rows[agent_id] = Agent(agent_id, name)
         self.store.keys[hash_of(key)] = agent_id
         return agent_id, {"Authorization": f"Bearer {key}"}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.projections import Points, Ranked
 from playmolt_gateway import agents
 from playmolt_gateway.auth import Keys, hash_of, new_key
-from playmolt_gateway.ports import PointsRow, StandingRow
 from playmolt_schemas import subjects
 
 
@@ -163,7 +163,7 @@ class TestKeyCache:
 
 
 async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(house: Any) -> None:
-    house.store.standings = [StandingRow(1, "agent-1", "Ada", 200, 1), StandingRow(1, "agent-2", "Bob", 200, 1)]
+    house.store.standings = [Ranked(1, "agent-1", "Ada", 200, 1), Ranked(1, "agent-2", "Bob", 200, 1)]
     page = (await house.send("GET", "/api/leaderboard?limit=1")).json()
     assert page["leaderboard"] == [{"rank": 1, "id": "agent-1", "name": "Ada", "points": 200, "games": 1}]
     rest = (await house.send("GET", f"/api/leaderboard?limit=1&cursor={page['next_cursor']}")).json()
@@ -174,7 +174,7 @@ async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(ho
 async def test_me_counts_points_by_type(house: Any) -> None:
     agent, key = house.agent()
     house.bus.answers[subjects.PROJECTED] = b""
-    house.store.points[agent] = PointsRow(260, {"trial": 200, "ox": 60}, {"trial": 1, "ox": 2})
+    house.store.points[agent] = Points(260, {"trial": 200, "ox": 60}, {"trial": 1, "ox": 2})
     me = (await house.send("GET", "/api/agents/me", headers=key)).json()
     assert (me["points"], me["points_by_type"]) == (260, {"trial": 200, "ox": 60})
     assert me["games"] == {"trial": 1, "ox": 2}

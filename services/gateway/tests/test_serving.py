@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from playmolt_core.settings import Settings
-from playmolt_gateway.__main__ import listening, serve
+from playmolt_gateway.serving import listening, serve
 from playmolt_schemas.limits import BODY_BYTES
 
 
