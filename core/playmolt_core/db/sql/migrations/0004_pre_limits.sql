@@ -17,15 +17,17 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 DECLARE
-  present  CONSTANT timestamptz := clock_timestamp();
-  price    CONSTANT interval := make_interval(secs => p_seconds * p_cost / p_capacity);
-  depth    CONSTANT interval := make_interval(secs => p_seconds);
-  filled   timestamptz;
+  present CONSTANT timestamptz := clock_timestamp();
+  price   interval;
+  depth   interval;
+  filled  timestamptz;
 BEGIN
   IF NOT (p_capacity > 0 AND p_seconds > 0 AND p_cost > 0 AND p_cost <= p_capacity) THEN
     RAISE EXCEPTION 'cost % of capacity % in % s can never be taken', p_cost, p_capacity, p_seconds
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
+  price := make_interval(secs => p_seconds * p_cost / p_capacity);
+  depth := make_interval(secs => p_seconds);
   INSERT INTO limits.bucket AS b (key, full_at) VALUES (p_key, present + price)
   ON CONFLICT (key) DO UPDATE SET full_at = greatest(b.full_at, present) + price
     WHERE greatest(b.full_at, present) + price <= present + depth;

@@ -1,0 +1,191 @@
+"""The gateway's schemas: agents and keys, shared limits, the leaderboard. In the gateway's own role."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from playmolt_core.db.accounts import Agent, PgAccounts
+from playmolt_core.db.cursors import BadCursor
+from playmolt_core.db.limits import PgLimits
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.projections import PgProjections, Score
+
+
+def key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(database_url, role="playmolt_gateway", size=8)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+def accounts(pool: Pool) -> PgAccounts:
+    return PgAccounts(pool)
+
+
+@pytest.fixture
+async def relay_pool(database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(database_url, role="playmolt_relay")
+    yield pool
+    await pool.close()
+
+
+async def test_an_agent_is_found_by_the_hash_of_its_key(accounts: PgAccounts) -> None:
+    await accounts.create_agent("agent-1", 'a "name" 🙂', key("one"))
+    assert await accounts.agent_by_key_hash(key("one")) == Agent("agent-1", 'a "name" 🙂')
+    assert await accounts.agent_by_key_hash(key("two")) is None
+    assert await accounts.agent("agent-1") == Agent("agent-1", 'a "name" 🙂')
+    assert await accounts.agent("agent-2") is None
+
+
+async def test_an_agent_and_its_key_are_stored_both_or_neither(accounts: PgAccounts) -> None:
+    await accounts.create_agent("agent-1", "one", key("one"))
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await accounts.create_agent("agent-2", "two", key("one"))
+    assert await accounts.agent("agent-2") is None
+
+
+async def test_a_rotated_key_is_void_and_named(accounts: PgAccounts) -> None:
+    await accounts.create_agent("agent-1", "one", key("old"))
+    assert await accounts.rotate_key("agent-1", key("new")) == [key("old")]
+    assert await accounts.agent_by_key_hash(key("old")) is None
+    assert await accounts.agent_by_key_hash(key("new")) == Agent("agent-1", "one")
+    assert await accounts.rotate_key("agent-9", key("x")) == []
+
+
+async def test_of_many_rotations_at_once_one_key_is_left_and_all_others_are_named(accounts: PgAccounts) -> None:
+    await accounts.create_agent("agent-1", "one", key("0"))
+    made = [key(str(number)) for number in range(1, 9)]
+    void = [
+        old for olds in await asyncio.gather(*(accounts.rotate_key("agent-1", new) for new in made)) for old in olds
+    ]
+    left = [new for new in made if await accounts.agent_by_key_hash(new)]
+    assert len(left) == 1
+    assert sorted([*void, *left]) == sorted([key("0"), *made])
+
+
+async def test_agents_are_listed_newest_first_page_by_page(accounts: PgAccounts) -> None:
+    for number in range(5):
+        await accounts.create_agent(f"agent-{number}", f"name {number}", key(str(number)))
+    listed, cursor = [], None
+    while True:
+        page, cursor = await accounts.agents(2, cursor)
+        listed.append([agent.id for agent in page])
+        if cursor is None:
+            break
+    assert listed == [["agent-4", "agent-3"], ["agent-2", "agent-1"], ["agent-0"]]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "e30", "!!!", "ä", "bnVsbA", "A" * 5000])
+async def test_a_cursor_that_was_never_given_out_is_refused(pool: Pool, cursor: str) -> None:
+    with pytest.raises(BadCursor, match="cursor"):
+        await PgAccounts(pool).agents(2, cursor)
+    with pytest.raises(BadCursor, match="cursor"):
+        await PgProjections(pool).leaderboard(None, 2, cursor)
+
+
+async def test_a_bucket_gives_its_capacity_and_then_asks_to_wait(pool: Pool) -> None:
+    limits = PgLimits(pool)
+    assert [await limits.take("k", 3, 600) for _ in range(3)] == [0, 0, 0]
+    wait = await limits.take("k", 3, 600)
+    assert 190 < wait <= 200
+    assert 380 < await limits.take("k", 3, 600, 2) <= 400
+    assert await limits.take("another", 3, 600, 3) == 0
+
+
+async def test_a_bucket_fills_again(pool: Pool) -> None:
+    limits = PgLimits(pool)
+    assert await limits.take("k", 1, 0.2) == 0
+    wait = await limits.take("k", 1, 0.2)
+    assert 0 < wait <= 0.2
+    await asyncio.sleep(wait + 0.01)
+    assert await limits.take("k", 1, 0.2) == 0
+
+
+async def test_many_takers_at_once_get_the_capacity_and_no_more(pool: Pool) -> None:
+    limits = PgLimits(pool)
+    waits = await asyncio.gather(*(limits.take("k", 10, 3600) for _ in range(40)))
+    assert sum(wait == 0 for wait in waits) == 10
+
+
+async def test_a_cost_that_no_bucket_holds_is_a_bug(pool: Pool) -> None:
+    for capacity, seconds, cost in ((1, 1.0, 2), (0, 1.0, 1), (1, 0.0, 1), (1, 1.0, 0)):
+        with pytest.raises(asyncpg.InvalidParameterValueError, match="can never be taken"):
+            await PgLimits(pool).take("k", capacity, seconds, cost)
+
+
+async def test_full_buckets_are_forgotten(pool: Pool, relay_pool: Pool) -> None:
+    limits = PgLimits(pool)
+    await limits.take("gone", 1, 0.05)
+    await limits.take("kept", 1, 600)
+    await asyncio.sleep(0.1)
+    assert await PgLimits(relay_pool).sweep() == 1
+    assert await limits.take("kept", 1, 600) > 0
+
+
+async def scored(relay_pool: Pool, *scores: tuple[str, str, int]) -> None:
+    projections = PgProjections(relay_pool)
+    seen = await projections.position()
+    rows = [Score(agent, game, points, 1) for agent, game, points in scores]
+    assert await projections.advance(rows, seen, seen + 1)
+
+
+async def test_equal_points_share_a_rank_also_across_pages(pool: Pool, relay_pool: Pool, accounts: PgAccounts) -> None:
+    points = {"agent-a": 5, "agent-b": 3, "agent-c": 3, "agent-d": 3, "agent-e": 1, "agent-f": 1, "agent-g": -2}
+    await accounts.create_agent("agent-b", "Bee", key("b"))
+    await scored(relay_pool, *((agent, "ox", count) for agent, count in points.items()))
+    expected = [
+        (1, "agent-a"),
+        (2, "agent-b"),
+        (2, "agent-c"),
+        (2, "agent-d"),
+        (5, "agent-e"),
+        (5, "agent-f"),
+        (7, "agent-g"),
+    ]
+    projections = PgProjections(pool)
+    for size in (1, 2, 3, 7, 50):
+        listed, cursor = [], None
+        while True:
+            page, cursor = await projections.leaderboard("ox", size, cursor)
+            listed += [(line.rank, line.id) for line in page]
+            if cursor is None:
+                break
+        assert listed == expected
+    page, _ = await projections.leaderboard(None, 2)
+    assert [(line.name, line.points, line.games) for line in page] == [("agent-a", 5, 1), ("Bee", 3, 1)]
+
+
+async def test_points_are_kept_by_game_type_and_in_all(pool: Pool, relay_pool: Pool) -> None:
+    await scored(relay_pool, ("agent-a", "ox", 5), ("agent-a", "ox", -1), ("agent-b", "ox", 7))
+    await scored(relay_pool, ("agent-a", "trial", 10))
+    projections = PgProjections(pool)
+    found = await projections.points_of("agent-a")
+    assert (found.points, found.points_by_type, found.games) == (14, {"ox": 4, "trial": 10}, {"ox": 2, "trial": 1})
+    nothing = await projections.points_of("agent-z")
+    assert (nothing.points, nothing.points_by_type, nothing.games) == (0, {}, {})
+    in_all, _ = await projections.leaderboard(None, 10)
+    assert [(line.id, line.points, line.games) for line in in_all] == [("agent-a", 14, 3), ("agent-b", 7, 1)]
+    in_trial, _ = await projections.leaderboard("trial", 10)
+    assert [(line.id, line.points) for line in in_trial] == [("agent-a", 10)]
+
+
+async def test_a_cursor_belongs_to_one_leaderboard(pool: Pool, relay_pool: Pool) -> None:
+    await scored(relay_pool, ("agent-a", "ox", 5), ("agent-b", "ox", 4))
+    _, cursor = await PgProjections(pool).leaderboard("ox", 1)
+    with pytest.raises(BadCursor, match="another gameType"):
+        await PgProjections(pool).leaderboard("trial", 1, cursor)
+
+
+async def test_the_projection_moves_on_only_from_where_it_was_seen(relay_pool: Pool) -> None:
+    projections = PgProjections(relay_pool)
+    assert not await projections.advance([Score("agent-a", "ox", 1, 1)], 3, 9)
+    assert (await projections.points_of("agent-a")).points == 0
+    assert await projections.advance([Score("agent-a", "ox", 1, 1)], 0, 9)
+    assert await projections.position() == 9

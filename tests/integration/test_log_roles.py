@@ -1,0 +1,161 @@
+"""What each role may do, generated: every role tries every operation on every table and function."""
+
+import itertools
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.postgres import PostgresLog
+
+from core.tests.log_contract import Game, outcome, unit
+
+ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")
+TABLES = {
+    "log.head": "position",
+    "log.stream": "version",
+    "log.event": "version",
+    "log.outcome": "body",
+    "account.agent": "name",
+    "account.api_key": "hash",
+    "limits.bucket": "full_at",
+    "projection.score": "points",
+    "projection.progress": "position",
+    "migration.applied": "checksum",
+}
+OPERATIONS = {
+    "SELECT": "SELECT 1 FROM {table} LIMIT 1",
+    "INSERT": "INSERT INTO {table} ({column}) SELECT NULL WHERE false",
+    "UPDATE": "UPDATE {table} SET {column} = DEFAULT WHERE false",
+    "DELETE": "DELETE FROM {table} WHERE false",
+    "TRUNCATE": "TRUNCATE {table}",
+    "ALTER": "ALTER TABLE {table} ADD COLUMN more integer",
+    "TRIGGERS": "ALTER TABLE {table} DISABLE TRIGGER ALL",
+    "DROP": "DROP TABLE {table}",
+}
+FUNCTIONS = {
+    "log.append": "SELECT log.append('[]', '[]')",
+    "limits.take": "SELECT limits.take('k', 1, 1, 1)",
+    "limits.sweep": "SELECT limits.sweep()",
+    "CREATE": "CREATE TABLE log.mine (a integer)",
+    "SCHEMA": "CREATE SCHEMA mine",
+    "OWNER": "SET ROLE playmolt_owner",
+}
+ALLOWED = {
+    "playmolt_engine": {
+        ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
+        "log.append",
+    },
+    "playmolt_relay": {
+        ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"),
+        *((verb, "projection.score") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
+        ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep",
+    },
+    "playmolt_gateway": {
+        ("SELECT", "account.agent"), ("INSERT", "account.agent"),
+        ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
+        ("SELECT", "projection.score"), ("SELECT", "projection.progress"), "limits.take",
+    },
+    "playmolt_reader": {
+        ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
+        ("SELECT", "projection.score"), ("SELECT", "projection.progress"),
+    },
+}  # fmt: skip
+TABLE_TRIES = [
+    ((operation, table), statement.format(table=table, column=column))
+    for (operation, statement), (table, column) in itertools.product(OPERATIONS.items(), TABLES.items())
+]
+TRIES = [*TABLE_TRIES, *FUNCTIONS.items()]
+
+
+@pytest.fixture
+async def login(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    """A login that is a member of nothing yet, as a service's own user is before its role is granted."""
+    admin = await asyncpg.connect(database_url)
+    name = "service_" + (await admin.fetchval("SELECT current_database()"))[-12:]
+    await admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p'")
+    scheme, _, rest = database_url.partition("://")
+    connection = await asyncpg.connect(f"{scheme}://{name}:p@{rest.rpartition('@')[2]}")
+    try:
+        yield connection
+    finally:
+        await connection.close()
+        await admin.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
+        await admin.close()
+
+
+async def _grant(database_url: str, login: asyncpg.Connection, role: str) -> None:
+    admin = await asyncpg.connect(database_url)
+    await admin.execute(f"GRANT {role} TO {await login.fetchval('SELECT current_user')}")
+    await admin.close()
+
+
+async def _may(login: asyncpg.Connection, statement: str) -> bool:
+    transaction = login.transaction()
+    await transaction.start()
+    try:
+        await login.execute(statement)
+    except asyncpg.InsufficientPrivilegeError:
+        return False
+    finally:
+        await transaction.rollback()
+    return True
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_role_may_do_just_what_is_listed(database_url: str, login: asyncpg.Connection, role: str) -> None:
+    await _grant(database_url, login, role)
+    may = {key for key, statement in TRIES if await _may(login, statement)}
+    assert may == ALLOWED[role]
+
+
+async def test_a_login_without_a_role_may_do_nothing(login: asyncpg.Connection) -> None:
+    assert [key for key, statement in TRIES if await _may(login, statement)] == []
+
+
+async def test_the_matrix_names_every_table(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    rows = await connection.fetch(
+        "SELECT format('%s.%s', schemaname, tablename) FROM pg_tables"
+        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+    )
+    await connection.close()
+    assert {row[0] for row in rows} == set(TABLES)
+
+
+@pytest.mark.parametrize("table", ["log.event", "log.outcome"])
+async def test_not_even_the_owner_rewrites_what_is_stored(database_url: str, table: str) -> None:
+    pool = await open_pool(database_url)
+    await PostgresLog(pool).append([unit(Game("ox-1").adds(1), outcomes=[outcome("ox-1", 1)])])
+    for statement in (f"UPDATE {table} SET stream = stream", f"DELETE FROM {table}", f"TRUNCATE {table}"):
+        for role in ("playmolt_owner", "none"):
+            async with pool.connection() as connection:
+                await connection.execute(f"SET ROLE {role}")
+                with pytest.raises(asyncpg.FeatureNotSupportedError, match="append-only"):
+                    await connection.execute(statement)
+                await connection.execute("RESET ROLE")
+    await pool.close()
+
+
+async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> None:
+    """Else a caller's own table or function of the same name would run with the owner's rights."""
+    connection = await asyncpg.connect(database_url)
+    rows = await connection.fetch(
+        "SELECT p.oid::regprocedure::text AS name, p.proconfig FROM pg_proc AS p JOIN pg_namespace AS n"
+        " ON n.oid = p.pronamespace WHERE p.prosecdef AND n.nspname IN ('log', 'limits', 'account', 'projection')"
+    )
+    await connection.close()
+    assert len(rows) == 3
+    for row in rows:
+        assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
+
+
+async def test_a_pool_takes_the_role_it_is_given(database_url: str) -> None:
+    pool = await open_pool(database_url, role="playmolt_reader")
+    assert await pool.value("SELECT current_user") == "playmolt_reader"
+    assert await (await pool.reserve()).fetchval("SELECT current_user") == "playmolt_reader"
+    limits = [await pool.value(f"SHOW {name}") for name in ("statement_timeout", "lock_timeout")]
+    assert limits == ["5s", "2s"]
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await PostgresLog(pool).append([unit(Game("ox-1").adds(1))])
+    await pool.close()
