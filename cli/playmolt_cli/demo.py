@@ -1,7 +1,6 @@
 """`playmolt demo`: the platform, and house bots that play every game on it."""
 
 import asyncio
-import shutil
 import signal
 import tempfile
 import time
@@ -22,7 +21,7 @@ from playmolt_schemas.limits import PAGE_MAX
 from rich.console import Console
 
 from playmolt_cli.failures import Failure
-from playmolt_cli.folder import Run
+from playmolt_cli.folder import Folder, Run
 from playmolt_cli.games import deciders
 from playmolt_cli.log import verified
 from playmolt_cli.options import data_option
@@ -102,7 +101,7 @@ def _folder(data: Path | None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        Folder(folder).remove()
 
 
 @contextmanager

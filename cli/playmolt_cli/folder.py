@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
@@ -63,6 +64,11 @@ class Folder:
         if not self.path.exists():
             self.path.mkdir(parents=True)
             self.path.chmod(0o711)
+
+    def remove(self) -> None:
+        """Remove the folder with all it holds, and a cluster that had to settle elsewhere (a link leads to it)."""
+        shutil.rmtree(self.postgres.resolve(), ignore_errors=True)
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def lock(self) -> None:
         """Take the folder for this process, until it ends; raises FolderInUseError."""

@@ -1,5 +1,6 @@
 """A log in memory that holds O/X games, sealed as an engine seals them."""
 
+import functools
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from playmolt_core.fold import carries_state_hash, state_hash
 from playmolt_core.host.messages import message
 from playmolt_core.log.chain import seal
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.port import NewRecord, StreamAppend, Unit
+from playmolt_core.log.port import EventLog, NewRecord, StreamAppend, Unit
 from playmolt_ox.rules import Ox
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
@@ -23,7 +24,7 @@ Store = Callable[..., Awaitable[None]]
 class Writer:
     """Decides commands of one game and appends what they lead to."""
 
-    def __init__(self, log: MemoryLog, stream: str, spoil: Spoil) -> None:
+    def __init__(self, log: EventLog, stream: str, spoil: Spoil) -> None:
         self._log, self._stream, self._spoil = log, stream, spoil
         self._rules = Ox()
         self._state: Any = self._rules.initial(stream)
@@ -61,6 +62,24 @@ class Writer:
         return record
 
 
+async def _play(log: EventLog, stream: str, *, ended: bool, spoil: Spoil = lambda _, told: told) -> None:
+    writer = Writer(log, stream, spoil)
+    await writer.send(Create(seed="7", config={}))
+    for number in range(5):
+        await writer.send(Join(agent_id=f"agent-{number}", name=f"Agent {number}"))
+    for number in range(2):
+        action = {"type": "first_choice", "choice": "O", "comment": "because"}
+        await writer.send(Act(agent_id=f"agent-{number}", action=action))
+    if ended:
+        await writer.send(EndGame(reason="enough"))
+
+
+@pytest.fixture(scope="session")
+def play() -> Store:
+    """Stores a game of two choices in a log; `ended` by the operator. `spoil` changes a stored public message."""
+    return _play
+
+
 @pytest.fixture
 def log() -> MemoryLog:
     return MemoryLog()
@@ -68,17 +87,5 @@ def log() -> MemoryLog:
 
 @pytest.fixture
 def store(log: MemoryLog) -> Store:
-    """Stores a game of two choices; `ended` by the operator. `spoil` changes a stored public message."""
-
-    async def play(stream: str, *, ended: bool, spoil: Spoil = lambda _, told: told) -> None:
-        writer = Writer(log, stream, spoil)
-        await writer.send(Create(seed="7", config={}))
-        for number in range(5):
-            await writer.send(Join(agent_id=f"agent-{number}", name=f"Agent {number}"))
-        for number in range(2):
-            action = {"type": "first_choice", "choice": "O", "comment": "because"}
-            await writer.send(Act(agent_id=f"agent-{number}", action=action))
-        if ended:
-            await writer.send(EndGame(reason="enough"))
-
-    return play
+    """Stores a game as `play` does, in `log`."""
+    return functools.partial(_play, log)

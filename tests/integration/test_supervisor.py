@@ -49,8 +49,8 @@ def test_a_killed_child_is_started_again_and_the_platform_is_ready_again(running
     _eventually(
         lambda: running.run.processes.get(name, before) not in (before, None), RESTART_SECONDS, f"{name} stays away"
     )
-    gateway = running.run.gateway
-    _eventually(lambda: probe.ready(f"{gateway}/readyz").ready, 15, f"not ready after {name} was killed")
+    health = [f"{running.run.gateway}/readyz", *running.run.health.values()]
+    _eventually(lambda: all(probe.ready(url).ready for url in health), 20, f"not ready after {name} was killed")
     assert set(running.run.processes) == set(CHILDREN)
 
 

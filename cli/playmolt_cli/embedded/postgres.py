@@ -79,10 +79,10 @@ class Postgres(Server):
         if self.process is None or not self.alive():
             return False
         try:
-            lines = (self.cluster / "postmaster.pid").read_text().splitlines()
+            lines = (self.cluster / "postmaster.pid").read_text().split()
         except FileNotFoundError:
             return False
-        return lines[0] == str(self.process.pid) and lines[-1].strip() == "ready"
+        return lines[:1] == [str(self.process.pid)] and lines[-1] == "ready"
 
     def _prepare_folder(self) -> None:
         user = self._ids[0]

@@ -83,21 +83,26 @@ class Server(ABC):
         """
         if self.alive():
             return self
-        until = time.monotonic() + seconds
+        try:
+            self._start(time.monotonic() + seconds)
+        except BaseException:
+            self.kill()
+            raise
+        self._settled = True
+        return self
+
+    def _start(self, until: float) -> None:
         self.launch()
         trouble = ""
         while not self.answers():
             if time.monotonic() > until:
-                self.kill()
-                raise ServerError(trouble or self.trouble(f"does not answer after {seconds:.0f} s"))
+                raise ServerError(trouble or self.trouble("does not answer"))
             if not self.alive():
                 trouble = self.trouble("does not stay up")
                 time.sleep(0.2)
                 self._leave_taken_port()
                 self.launch()
             time.sleep(0.01)
-        self._settled = True
-        return self
 
     def trouble(self, what: str) -> str:
         """Tell what is wrong, with the last lines of the log."""

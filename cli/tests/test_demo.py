@@ -1,0 +1,24 @@
+"""The demo, as `make demo` runs it: every game there is, played to the end on real servers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playmolt_cli.embedded.binaries import ROOT_STORE
+
+
+@pytest.mark.timeout(180)
+def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "TMPDIR": str(tmp_path)}
+    elsewhere = set(ROOT_STORE.glob("postgres-*"))  # for root, in a folder that is closed to others
+    command = [sys.executable, "-m", "playmolt_cli", "demo", "--once"]
+    played = subprocess.run(command, capture_output=True, text=True, timeout=170, check=False, env=environment)
+    assert played.returncode == 0, played.stdout[-4000:] + played.stderr[-4000:]
+    assert "trial  verdict: " in played.stdout
+    assert "ox     the winner is " in played.stdout
+    assert "0 unverified, 0 diverged, 0 breaks" in played.stdout
+    assert "Leaderboard" in played.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert set(ROOT_STORE.glob("postgres-*")) <= elsewhere
