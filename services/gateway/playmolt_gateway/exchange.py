@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from playmolt_gateway.auth import Caller, Door, Keys
-from playmolt_gateway.bodies import convert, parse, read_body
+from playmolt_gateway.bodies import Bodies, convert, parse
 from playmolt_gateway.idempotency import CommandId, command_id
 from playmolt_gateway.metrics import Metrics
 from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
@@ -62,6 +62,7 @@ class House:
         self.keys = Keys(accounts, bus)
         self.door = Door(self.keys, settings.operator_key)
         self.rates = Rates(settings, limits)
+        self.bodies = Bodies()
         self.metrics = Metrics()
         self.closing = Closing()
 
@@ -137,10 +138,9 @@ def answer_response(answer: Answer) -> Response:
 
 async def _checked_body(house: House, route: Route, caller: Caller, head: Head, request: Request) -> Any | Refusal:
     """Give (typed body, command), or why not."""
-    del house
     if route.request is None:
         return None, CommandId("", "")
-    body = await read_body(request.receive, head.content_length)
+    body = await house.bodies.read(request.receive, head.content_length)
     if isinstance(body, Refusal):
         return body
     value = parse(b"{}" if not body and route.request is NoFields else body)

@@ -10,7 +10,7 @@ from playmolt_core.telemetry import log
 from playmolt_schemas.routes import Auth, Query
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from playmolt_gateway.bodies import parse, read_body
+from playmolt_gateway.bodies import parse
 from playmolt_gateway.exchange import AWAY, House, game_of, log_bug, read_head
 from playmolt_gateway.idempotency import command_id
 from playmolt_gateway.problems import (
@@ -74,7 +74,7 @@ class Actions:
             return caller
         if house.rates.limited("actions") and (refusal := await house.rates.refusal(caller, "actions")):
             return refusal
-        body = await read_body(receive, head.content_length)
+        body = await house.bodies.read(receive, head.content_length)
         if isinstance(body, Refusal):
             return body
         value = parse(body)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from playmolt_core.settings import Settings
+from playmolt_gateway import bodies
 from playmolt_gateway.serving import listening, serve
 from playmolt_schemas.limits import BODY_BYTES
 
@@ -81,6 +82,23 @@ async def test_an_endless_body_loses_its_connection(server: Server, game: str) -
         answer = await reader.read()
     writer.close()
     assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("path", ["actions", "leave"])
+async def test_a_body_that_does_not_come_is_not_waited_for(
+    server: Server, game: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(bodies, "_SWEEP_SECONDS", 0.05)
+    _, key = server.house.agent()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    head = f"POST /api/games/{game}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
+    writer.write(head.encode() + b"Content-Length: 5\r\n\r\n{")
+    async with asyncio.timeout(3):
+        answer = await reader.readuntil(b"\r\n")
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert server.house.bus.calls == []
 
 
 async def test_a_client_that_goes_ends_its_wait(server: Server, game: str) -> None:
