@@ -1,0 +1,62 @@
+"""docs/event-log.md is read by people who write tools from it: what it shows has to be what the code does."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rfc8785
+from playmolt_core.log.export import json_lines
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.relay.feeds import EVENTS, SPECTATE
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.records import Record, record_hash
+
+from core.tests.log_contract import Game, unit
+
+PAGE = (Path(__file__).parents[2] / "docs" / "event-log.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    found: list[str] = re.findall(rf"```{language}\n(.*?)\n```", PAGE, re.DOTALL)
+    return found
+
+
+@pytest.fixture
+def record() -> dict[str, Any]:
+    [example] = blocks("json")
+    parsed: dict[str, Any] = json.loads(example)
+    return parsed
+
+
+def test_the_example_has_the_bytes_that_rfc_8785_gives(record: dict[str, Any]) -> None:
+    hashed = {key: value for key, value in record.items() if key != "position"}
+    assert record["prev_hash"].encode() + rfc8785.dumps(hashed) == blocks("text")[0].encode()
+
+
+def test_the_example_has_the_hash_that_the_code_gives(record: dict[str, Any]) -> None:
+    data, metadata = canonical_json(record.pop("data")), canonical_json(record.pop("metadata"))
+    del record["position"]
+    assert record_hash(data=data, metadata=metadata, **record) == blocks("text")[1]
+
+
+async def test_the_function_on_the_page_checks_a_real_export(record: dict[str, Any]) -> None:
+    page: dict[str, Any] = {}
+    exec(blocks("python")[0], page)  # noqa: S102 -- the page's own code is what is under test
+    assert page["record_hash"](record) == blocks("text")[1]
+    log = MemoryLog()
+    data = canonical_json({"text": 'ü "\\\x01\u2028 판사', "none": None, "list": [1, -2, True], "z": {"b": 1, "a": 2}})
+    await log.append([unit(Game("ox-1").adds(3, data=data))])
+    lines = b"".join([piece async for piece in json_lines(log, running=True)]).splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        exported = json.loads(line)
+        assert page["record_hash"](exported) == exported["hash"]
+
+
+def test_the_page_names_fields_and_subjects_as_they_are() -> None:
+    assert f"`{', '.join(Record.__struct_fields__)}`" in PAGE
+    for feed in (EVENTS, SPECTATE):
+        for subject in feed.subjects:
+            assert f"| `{feed.stream}` | `{subject.removesuffix('>')}<game>" in PAGE
