@@ -314,6 +314,15 @@ class LogContract:
         ]
         assert await log.public("ox-1", 1, 1) == [shown.records[1].public]
 
+    async def test_nothing_lies_beyond_the_end_however_far(self, log: EventLog) -> None:
+        await log.append([unit(Game("ox-1").adds(2))])
+        for after in (2, 2**31, 2**63, 2**200):
+            assert await log.public("ox-1", after, 10) == []
+            assert await log.forward(after, 10) == []
+            found = await log.load("ox-1", after)
+            assert found is not None
+            assert found.records == []
+
     async def test_a_record_too_large_refuses_the_whole_batch(self, log: EventLog) -> None:
         game, small = Game("ox-1"), Game("ox-2")
         room = RECORD_BYTES - len(game.twin().records(1, data=b'""')[0].metadata)

@@ -1,6 +1,7 @@
 """The gateway's schemas: agents and keys, shared limits, the leaderboard. In the gateway's own role."""
 
 import asyncio
+import base64
 import hashlib
 from collections.abc import AsyncIterator
 
@@ -82,7 +83,19 @@ async def test_agents_are_listed_newest_first_page_by_page(accounts: PgAccounts)
     assert listed == [["agent-4", "agent-3"], ["agent-2", "agent-1"], ["agent-0"]]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "e30", "!!!", "ä", "bnVsbA", "A" * 5000])
+def forged(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "", "x", "e30", "!!!", "ä", "bnVsbA", "A" * 5000,
+        forged('{"created_at":"2026-01-02T12:00:00","game_type":"","points":1e30,"id":"agent-1"}'),
+        forged('{"created_at":"2026-01-02T12:00:00Z","game_type":"","points":1,"id":"\\u0000"}'),
+        forged('{"created_at":"2026-01-02T12:00:00","game_type":"","points":9223372036854775808,"id":"agent-1"}'),
+    ],
+)  # fmt: skip
 async def test_a_cursor_that_was_never_given_out_is_refused(pool: Pool, cursor: str) -> None:
     with pytest.raises(BadCursor, match="cursor"):
         await PgAccounts(pool).agents(2, cursor)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 
@@ -20,7 +21,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 class _Place(msgspec.Struct):
-    created_at: datetime
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)]
     id: str
 
 

@@ -25,6 +25,9 @@ def read_cursor(cursor: str, kind: type[T]) -> T:
         raise BadCursor("the cursor is too long: use next_cursor of the page before, unchanged")
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        return msgspec.json.decode(raw, type=kind)
+        place = msgspec.json.decode(raw, type=kind)
     except (binascii.Error, ValueError) as error:
         raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged") from error
+    if b"\\u0000" in raw:  # which no text in Postgres holds
+        raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
+    return place

@@ -49,7 +49,7 @@ def unavailable() -> Iterator[None]:
     """Turn what a lost, busy or unmigrated database raises into LogUnavailable; bugs pass as they are."""
     try:
         yield
-    except LogUnavailable:
+    except (LogUnavailable, asyncpg.DataError):  # the latter is an argument of a wrong type, though an InterfaceError
         raise
     except _NOT_MIGRATED as error:
         raise LogUnavailable(f"the database is not migrated, run `playmolt migrate`: {error}") from error

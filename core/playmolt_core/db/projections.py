@@ -1,6 +1,7 @@
 """Points and finished games, derived from the log; they can be rebuilt from it at any time."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -41,7 +42,7 @@ class Points(msgspec.Struct, frozen=True):
 
 class _Place(msgspec.Struct):
     game_type: str
-    points: int
+    points: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
     id: str
 
 

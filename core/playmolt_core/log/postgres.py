@@ -16,6 +16,8 @@ from playmolt_core.log.port import AppendStatus, GameCard, Head, Outcome, Public
 from playmolt_core.log.units import check
 
 _SQL = queries("log")
+_MOST_VERSIONS = 2**31 - 1
+_MOST_POSITIONS = 2**63 - 1
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 
@@ -71,13 +73,17 @@ class PostgresLog:
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
         """See the port."""
-        return [message for (message,) in await self._pool.fetch(_SQL["public"], stream, after, limit)]
+        return [
+            message for (message,) in await self._pool.fetch(_SQL["public"], stream, min(after, _MOST_VERSIONS), limit)
+        ]
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
         return [
             PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes)
-            for *fields, public, lobby, closes in await self._pool.fetch(_SQL["forward"], after, limit)
+            for *fields, public, lobby, closes in await self._pool.fetch(
+                _SQL["forward"], min(after, _MOST_POSITIONS), limit
+            )
         ]
 
     async def position(self) -> int:
