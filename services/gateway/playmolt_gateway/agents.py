@@ -9,6 +9,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.telemetry import log
 from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import AGENT_NAME_CHARS
 from playmolt_schemas.text import bad_name
 
@@ -71,9 +72,12 @@ async def read_me(house: House, ask: Ask) -> Reply:
     agent = ask.caller.agent
     row = await house.projections.points_of(agent.id)
     me = api.Me(
-        id=agent.id, name=agent.name, points=row.points,
-        points_by_type=dict(row.points_by_type), games=dict(row.games),
-    )  # fmt: skip
+        id=agent.id,
+        name=agent.name,
+        points=row.points,
+        points_by_type={game: row.points_by_type.get(game, 0) for game in GAME_TYPES},
+        games={game: row.games.get(game, 0) for game in GAME_TYPES},
+    )
     return json_response(200, msgspec.json.encode(me))
 
 

@@ -18,7 +18,8 @@ from playmolt_gateway.exchange import Ask, House, Reply
 from playmolt_gateway.openapi import document
 from playmolt_gateway.problems import Refusal, json_response
 
-_PACKAGED: Final = Path(__file__).parent / "documents"
+_TEXTS: Final = Path(__file__).parent / "texts"
+"""Links to the files in docs/, so that an installed package holds copies of them."""
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
     "color:#1a1a1a;background:#fff}"
@@ -126,9 +127,9 @@ def _json(value: Any) -> str:
 
 @cache
 def text_of(name: str) -> str | None:
-    """Give a text of the docs folder: the copy in the package, or the repository's own; None when there is neither."""
-    folders = [_PACKAGED, *(parent / "docs" for parent in Path(__file__).parents)]
-    return next((path.read_text() for folder in folders if (path := folder / name).is_file()), None)
+    """Give one of the texts, None when there is none of that name."""
+    path = _TEXTS / name
+    return path.read_text() if path.is_file() else None
 
 
 async def llms(house: House, ask: Ask) -> Reply:
@@ -144,7 +145,7 @@ async def skill(house: House, ask: Ask) -> Reply:
     """Send how a game is played."""
     del house
     game = ask.params["game"]
-    text = text_of(f"games/{game}/SKILL.md") if game in GAME_TYPES else None
+    text = text_of(f"{game}.md") if game in GAME_TYPES else None
     if text is None:
         return Refusal(Code.NOT_FOUND, f"There is no such guide. Guides: {', '.join(GAME_TYPES)}, as in /skills/ox.md.")
     return Response(render(text), media_type=MARKDOWN)

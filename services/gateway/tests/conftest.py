@@ -171,7 +171,7 @@ class TwinStore:
 
     async def points_of(self, agent_id: str) -> Points:
         self.check()
-        return self.points.get(agent_id, Points(0, {"trial": 0, "ox": 0}, {"trial": 0, "ox": 0}))
+        return self.points.get(agent_id, Points(0, {}, {}))
 
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         self.check()
