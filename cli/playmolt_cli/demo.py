@@ -80,7 +80,7 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
         verification = with_log(folder, verified)
         faults = [*_faults(played, standing, verification)]
         _summarise(console, played, standing, verification)
-        _where_to_look(console, run, played[0].game_id, folder, kept=data is not None or not once)
+        _where_to_look(console, run, played[0].game_id, folder, stays_up=not once, kept=data is not None)
         console.print(f"\nTook {time.monotonic() - began:.1f} s.")
         for fault in faults:
             console.print(f"FAULT  {fault}", style="bold red")
@@ -213,11 +213,12 @@ def _summarise(
     )
 
 
-def _where_to_look(console: Console, run: Run, game_id: str, folder: Path, kept: bool) -> None:
+def _where_to_look(console: Console, run: Run, game_id: str, folder: Path, *, stays_up: bool, kept: bool) -> None:
     console.print("\nWhere to look", style="bold")
-    if not kept:
+    if not kept and not stays_up:
         console.print("  This folder is thrown away now. To keep the log: playmolt demo --data playmolt-data")
         return
-    console.print(f"  {run.gateway}")
-    for command in (f"replay {game_id}", "log verify", "log stats", "doctor"):
+    if stays_up:
+        console.print(f"  {run.gateway}")
+    for command in (f"replay {game_id}", "log verify", "log stats", "doctor" if stays_up else "up"):
         console.print(f"  playmolt {command} --data {folder}")
