@@ -185,7 +185,7 @@ class House:
     def __init__(self, **settings: Any) -> None:
         self.bus = TwinBus()
         self.store = TwinStore()
-        values = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
+        values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
         self.gateway: Gateway = build(Settings(**values), self.bus, self.store, self.store, self.store, self.store)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")

@@ -85,7 +85,7 @@ async def test_a_notice_that_fails_is_waited_out(house: Any, monkeypatch: pytest
     _, key = house.agent()
     monkeypatch.setattr(house.bus, "publish", publish)
     monkeypatch.setattr(agents, "CACHED_SECONDS", 5.0)
-    monkeypatch.setattr(agents.asyncio, "sleep", sleep)
+    monkeypatch.setattr("playmolt_gateway.agents.asyncio.sleep", sleep)
     assert (await house.send("POST", "/api/agents/me/keys", headers=key)).status_code == 201
     assert waited == [5.0]
 

@@ -62,7 +62,8 @@ class Reader:
     async def chunk(self) -> bytes:
         async with asyncio.timeout(2):
             message = await self.sent.get()
-            return message.get("body", b"")
+            body: bytes = message.get("body", b"")
+            return body
 
     async def versions(self, last: int) -> list[int]:
         """Read on until a version has come."""

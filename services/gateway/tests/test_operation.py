@@ -14,7 +14,7 @@ from playmolt_gateway.documents import openapi_bytes
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.routes import ROUTES, Auth
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from starlette.routing import Route as Mounted
 
@@ -217,7 +217,7 @@ class TestRoutes:
         """Structure by the rules of OpenAPI 3.1, every schema by its own meta-schema, every reference resolved."""
         document = json.loads(openapi_bytes())
         assert document["openapi"].startswith("3.1")
-        resource = Resource(contents=document, specification=DRAFT202012)
+        resource = DRAFT202012.create_resource(document)
         resolver = Registry().with_resource("", resource).resolver("")
         for node in _nodes(document):
             if isinstance(node, dict) and isinstance(node.get("$ref"), str):

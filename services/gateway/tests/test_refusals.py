@@ -130,7 +130,8 @@ async def test_checks_of_a_post_come_in_order(make_house: Any, problem: Any, gam
     bad_game, large = path.format(game="ox-1"), b"x" * (BODY_BYTES + 1)
 
     async def refusal(headers: dict[str, str], body: bytes, where: str = bad_game) -> tuple[int, str]:
-        return problem(await house.send("POST", where, content=body, headers=headers))
+        found: tuple[int, str] = problem(await house.send("POST", where, content=body, headers=headers))
+        return found
 
     assert await refusal({}, large) == (401, "unauthorized")
     assert await refusal(key, large) == (429, "rate_limited")
