@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -10,7 +9,9 @@ from typing import cast
 from urllib.parse import parse_qs
 
 import h11
+import msgspec
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.telemetry import log
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.identifiers import GAME_TYPES, type_of
@@ -24,8 +25,9 @@ from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.pace import Pace
 from playmolt_spectator.port import Source
-from playmolt_spectator.reader import BAD_REQUEST, GOING_AWAY, KERNEL_BYTES, EventReader, Reader, SocketReader
+from playmolt_spectator.reader import BAD_REQUEST, GOING_AWAY, EventReader, Reader, SocketReader, bound_kernel
 
+_log = log("http")
 READERS = 20_000
 _CONNECTIONS = READERS + 1_000
 _HEAD_BYTES = 16 * 1024
@@ -132,8 +134,8 @@ class Server:
         if path == "/healthz":
             return body(200, "application/json", b'{"status":"alive"}')
         if path == "/readyz":
-            ready = self.source.connected() and not self.draining
-            return body(200 if ready else 503, "application/json", b'{"ready":%s}' % (b"true" if ready else b"false"))
+            parts = {"nats": self.source.connected(), "serving": not self.draining}
+            return body(200 if all(parts.values()) else 503, "application/json", msgspec.json.encode(parts))
         if path == "/metrics":
             kinds = [reader.dialect.name for reader in self.readers]
             gauges = {f'readers{{transport="{kind}"}}': kinds.count(kind) for kind in ("websocket", "sse")}
@@ -219,6 +221,9 @@ class Connection(asyncio.Protocol):
             self._refuse(Refusal(Code.NOT_FOUND, "No game has this id. GET /api/games at the gateway lists the games."))
         except BusUnavailable:
             self._refuse(_unavailable("The game's engine does not answer now; try again in a few seconds."))
+        except Exception as error:  # a connection without an answer would hang for ever
+            _log.error("request_failed", error=repr(error))
+            self.abort()
 
     async def _route(self, request: h11.Request) -> None:
         path, _, query = request.target.decode("ascii", "replace").partition("?")
@@ -315,7 +320,7 @@ class Connection(asyncio.Protocol):
         self._done()
         self._transport.set_protocol(reader)
         self._transport.set_write_buffer_limits(high=0)
-        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
+        bound_kernel(self._transport.get_extra_info("socket"))
         self._transport.resume_reading()
         self._server.add(reader)
         return reader

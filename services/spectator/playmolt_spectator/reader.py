@@ -5,6 +5,8 @@ dropped, thrown away: the close frame then follows the frame under way instead o
 """
 
 import asyncio
+import socket
+import sys
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
@@ -19,10 +21,21 @@ from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.pace import Pace
 
 NORMAL, GOING_AWAY, FAILED, BAD_REQUEST, SLOW = 1000, 1001, 1011, 4400, 4008
-KERNEL_BYTES = 64 * 1024
-"""Send buffer of a reader's socket. The kernel's own choice of megabytes would hide that a reader takes nothing."""
+_KERNEL_BYTES = 64 * 1024
+_DEAD_MILLISECONDS = 60_000
 _CHUNK = 64 * 1024
 _log = log("reader")
+
+
+def bound_kernel(connection: socket.socket) -> None:
+    """Bound what the kernel keeps for a reader, and for how long.
+
+    Its own choice of megabytes would hide that a reader takes nothing, and it waits a quarter of an hour for a machine
+    that is gone.
+    """
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_BYTES)
+    if sys.platform == "linux":
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_MILLISECONDS)
 
 
 def chunked(dialect: Dialect, messages: Iterable[Message]) -> Iterable[tuple[bytes, int]]:

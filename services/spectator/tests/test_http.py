@@ -100,6 +100,16 @@ async def test_what_is_no_request_is_400(spectator: Spectator, head: bytes) -> N
     assert (response.status, (await response.problem())["code"]) == (400, "invalid_request")
 
 
+async def test_a_fault_of_our_own_ends_the_connection(bus: FakeBus, spectator: Spectator) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    bus.submit = broken  # type: ignore[assignment, method-assign]
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await spectator.get(f"/sse/games/{GAME}")
+    await spectator.until(lambda: not spectator.server.connections and not spectator.server.hub.watched)
+
+
 async def test_half_a_request_is_not_waited_for(bus: FakeBus) -> None:
     async with running(bus, Pace(request=0.1)) as spectator:
         reader, writer = await asyncio.open_connection("127.0.0.1", spectator.port)
