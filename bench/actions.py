@@ -30,10 +30,14 @@ async def _seat(connections: list[Connection], games: int) -> dict[str, list[str
 
     async def worker(connection: Connection) -> None:
         for number in numbers:
-            status, body = await connection.send(request("POST", "/api/agents", json.dumps({"name": f"bench {number}"}).encode()))
+            status, body = await connection.send(
+                request("POST", "/api/agents", json.dumps({"name": f"bench {number}"}).encode())
+            )
             assert status == 201, body
             key = json.loads(body)["api_key"]
-            status, body = await connection.send(request("POST", "/api/games/join", b'{"gameType":"ox"}', _headers(key)))
+            status, body = await connection.send(
+                request("POST", "/api/games/join", b'{"gameType":"ox"}', _headers(key))
+            )
             assert status == 200, body
             seats[json.loads(body)["game_id"]].append(key)
 
@@ -48,7 +52,11 @@ def _script(game: str, keys: list[str]) -> list[bytes]:
     script = []
     for number in range(5):
         for seat, key in enumerate(keys):
-            body = {"type": "first_choice", "choice": "OX"[(seat + number) % 2], "comment": "a comment of usual length, say"}
+            body = {
+                "type": "first_choice",
+                "choice": "OX"[(seat + number) % 2],
+                "comment": "a comment of usual length, say",
+            }
             script.append(request("POST", path, json.dumps(body).encode(), _headers(key, True)))
         for key in keys:
             body = {"type": "switch", "use_switch": False, "comment": ""}
@@ -94,13 +102,32 @@ def rows() -> list[tuple[str, str, str, str]]:
     ours, theirs = measure()
 
     def middle(runs: list[Measured], what: str) -> float:
-        values = {"rate": [run.rate for run in runs], "p50": [run.percentile(0.5) * 1000 for run in runs], "p99": [run.percentile(0.99) * 1000 for run in runs]}
+        values = {
+            "rate": [run.rate for run in runs],
+            "p50": [run.percentile(0.5) * 1000 for run in runs],
+            "p99": [run.percentile(0.99) * 1000 for run in runs],
+        }
         return statistics.median(values[what])
 
     rate = middle(ours, "rate") / middle(theirs, "rate")
     p99 = middle(ours, "p99") / middle(theirs, "p50")
     return [
-        (f"O/X actions/s, {IN_FLIGHT} in flight", f"{middle(ours, 'rate'):,.0f}/s", f"{middle(theirs, 'rate'):,.0f}/s", f"{rate:.1f} x (wanted 3)"),
-        ("p50", f"{middle(ours, 'p50'):.1f} ms", f"{middle(theirs, 'p50'):.1f} ms", f"{middle(ours, 'p50') / middle(theirs, 'p50'):.2f}"),
-        ("p99 (against the baseline's p50)", f"{middle(ours, 'p99'):.1f} ms", f"{middle(theirs, 'p99'):.1f} ms", f"{p99:.2f} (wanted < 1)"),
+        (
+            f"O/X actions/s, {IN_FLIGHT} in flight",
+            f"{middle(ours, 'rate'):,.0f}/s",
+            f"{middle(theirs, 'rate'):,.0f}/s",
+            f"{rate:.1f} x (wanted 3)",
+        ),
+        (
+            "p50",
+            f"{middle(ours, 'p50'):.1f} ms",
+            f"{middle(theirs, 'p50'):.1f} ms",
+            f"{middle(ours, 'p50') / middle(theirs, 'p50'):.2f}",
+        ),
+        (
+            "p99 (against the baseline's p50)",
+            f"{middle(ours, 'p99'):.1f} ms",
+            f"{middle(theirs, 'p99'):.1f} ms",
+            f"{p99:.2f} (wanted < 1)",
+        ),
     ]

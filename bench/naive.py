@@ -35,6 +35,9 @@ app = FastAPI(lifespan=lifespan)
 async def act(game_id: str, action: Action) -> dict[str, object]:
     async with app.state.pool.acquire() as connection:
         row = await connection.fetchval(
-            "INSERT INTO naive (game, agent, body) VALUES ($1, $2, $3) RETURNING id", game_id, "agent", action.model_dump_json()
+            "INSERT INTO naive (game, agent, body) VALUES ($1, $2, $3) RETURNING id",
+            game_id,
+            "agent",
+            action.model_dump_json(),
         )
     return {"status": "accepted", "version": row}

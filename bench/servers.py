@@ -66,7 +66,16 @@ def _process(arguments: list[str], environment: dict[str, str], url: str) -> Ite
 def product(data: Path, *options: str) -> Iterator[int]:
     """`playmolt up` as shipped; gives the gateway's port."""
     port, spectator = free_port(), free_port()
-    arguments = [sys.executable, "-m", "playmolt_cli.main", "up", "--port", str(port), "--spectator-port", str(spectator)]
+    arguments = [
+        sys.executable,
+        "-m",
+        "playmolt_cli.main",
+        "up",
+        "--port",
+        str(port),
+        "--spectator-port",
+        str(spectator),
+    ]
     with _process([*arguments, "--data", str(data), *options], {}, f"http://127.0.0.1:{port}/readyz"):
         yield port
 
@@ -74,7 +83,17 @@ def product(data: Path, *options: str) -> Iterator[int]:
 @contextmanager
 def naive(database_url: str, workers: int = 2) -> Iterator[int]:
     port = free_port()
-    arguments = [sys.executable, "-m", "uvicorn", "bench.naive:app", "--port", str(port), "--workers", str(workers), "--no-access-log"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "bench.naive:app",
+        "--port",
+        str(port),
+        "--workers",
+        str(workers),
+        "--no-access-log",
+    ]
     with _process(arguments, {"BENCH_DATABASE_URL": database_url}, f"http://127.0.0.1:{port}/docs"):
         yield port
 

@@ -1,0 +1,230 @@
+"""Games played to the end on a whole platform while parts of it are killed: nothing accepted is lost or doubled."""
+
+import asyncio
+import shutil
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import msgspec
+import pytest
+from playmolt.bots import seats
+from playmolt.calls import Request
+from playmolt.client import AsyncClient
+from playmolt.retries import Retry
+from playmolt_cli.games import deciders
+from playmolt_cli.stack import Stack
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
+from playmolt_schemas.api import ActionAccepted, Events, GameType
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+StackFactory = Callable[..., Stack]
+SIZE: dict[GameType, int] = {"ox": 5, "trial": 6}
+SECONDS = 100.0
+PATIENT = Retry(attempts=60, seconds=60)
+
+
+class Witness(AsyncClient):
+    """A client that keeps the receipt of every accepted action."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, retry=PATIENT)
+        self.receipts: list[str] = []
+
+    async def send(self, request: Request[Any]) -> Any:
+        answer = await super().send(request)
+        if isinstance(answer, ActionAccepted) and answer.hash:
+            self.receipts.append(answer.hash)
+        return answer
+
+
+class Table:
+    """Bots at several games of one type, and what they were told."""
+
+    def __init__(self, stack: Stack, game: GameType, games: int = 1) -> None:
+        self.game = game
+        self.bots = seats(game, SIZE[game] * games, seed=f"table {game}")
+        self.clients = [Witness(stack.run.gateway) for _ in self.bots]
+        self.ids: list[str] = []
+
+    async def sit(self) -> None:
+        for number, client in enumerate(self.clients):
+            await client.register(f"{self.game} {number}")
+            self.ids.append((await client.join(self.game)).game_id)
+
+    async def play(self) -> None:
+        paced = [self._paced(bot) for bot in self.bots]
+        await asyncio.gather(
+            *(
+                client.play(bot, self.game, game_id=game_id, patience=SECONDS)
+                for client, bot, game_id in zip(self.clients, paced, self.ids, strict=True)
+            )
+        )
+
+    @staticmethod
+    def _paced(bot: Callable[[Any], Any]) -> Callable[[Any], Awaitable[Any]]:
+        """Think a moment, so that a fault falls into the game and not behind it."""
+
+        async def act(turn: Any) -> Any:
+            await asyncio.sleep(0.05)
+            return bot(turn)
+
+        return act
+
+    async def close(self) -> None:
+        for client in self.clients:
+            await client.aclose()
+
+
+async def watch(stack: Stack, game_id: str) -> list[bytes]:
+    """What a spectator sees who comes back after every break, until the feed closes."""
+    seen: list[bytes] = []
+    while True:
+        with suppress(OSError, InvalidHandshake, ConnectionClosed):
+            url = f"{stack.run.spectator.replace('http', 'ws')}/ws/games/{game_id}?after={len(seen)}"
+            async with connect(url) as socket:
+                async for message in socket:
+                    if not str(message).startswith('{"type":"heartbeat"'):
+                        seen.append(str(message).encode())  # noqa: PERF401 -- what came before a break counts
+            if socket.close_code == 1000:
+                return seen
+        await asyncio.sleep(0.1)
+
+
+async def check(stack: Stack, table: Table, feeds: dict[str, list[bytes]]) -> None:
+    """The invariants: receipts once in the log, versions and chain whole, every fold exact, every feed complete."""
+    pool = await open_pool(stack.run.database_url)
+    log = PostgresLog(pool)
+    try:
+        result = await verify(log, deciders())
+        assert (result.breaks, result.diverged) == ([], 0)
+        for game_id in set(table.ids):
+            stored = await log.load(game_id)
+            assert stored is not None
+            assert [record.version for record in stored.records] == list(range(1, stored.head.version + 1))
+            commands = Counter(msgspec.json.decode(record.metadata)["command_id"] for record in stored.records)
+            hashes = {record.hash for record in stored.records}
+            acted = [
+                receipt
+                for client, sits in zip(table.clients, table.ids, strict=True)
+                if sits == game_id
+                for receipt in client.receipts
+            ]
+            assert len(set(acted)) == len(acted), "one action was answered as two"
+            assert set(acted) <= hashes, "an accepted action is not in the log"
+            assert commands
+            assert stored.records[-1].type == "game_end"
+            with urlopen(f"{stack.run.gateway}/api/games/{game_id}/events?limit=1000", timeout=10) as answer:  # noqa: S310, ASYNC210 -- our own gateway, nothing else runs
+                events = [bytes(raw) for raw in msgspec.json.decode(answer.read(), type=Events).events]
+            assert feeds[game_id] == events
+            assert [msgspec.json.decode(event)["version"] for event in events] == list(range(1, len(events) + 1))
+    finally:
+        await pool.close()
+
+
+async def play_through(stack: Stack, fault: Callable[[], None], *, games: int = 2, times: int = 2) -> None:
+    """Play O/X games and a trial while a fault strikes; then check everything."""
+    tables = [Table(stack, "ox", games), Table(stack, "trial")]
+    async with asyncio.timeout(SECONDS):
+        for table in tables:
+            await table.sit()
+        watching = {
+            game_id: asyncio.create_task(watch(stack, game_id)) for table in tables for game_id in set(table.ids)
+        }
+        playing = [asyncio.create_task(table.play()) for table in tables]
+        for _ in range(times):
+            await asyncio.sleep(0.4)
+            await asyncio.to_thread(fault)
+        await asyncio.gather(*playing)
+        feeds = {game_id: await task for game_id, task in watching.items()}
+    for table in tables:
+        await check(stack, table, feeds)
+        await table.close()
+
+
+async def test_both_games_to_the_end_with_watchers(stack: StackFactory) -> None:
+    await play_through(stack(), lambda: None)
+
+
+@pytest.mark.parametrize("service", ["ox-engine-1", "gateway-1", "spectator-1", "relay-1"])
+@pytest.mark.timeout(200)
+async def test_a_killed_service_loses_nothing(stack: StackFactory, service: str) -> None:
+    running = stack()
+    await play_through(running, lambda: _kill(running, service))
+
+
+@pytest.mark.parametrize("server", ["nats", "postgres"])
+@pytest.mark.timeout(200)
+async def test_a_killed_server_loses_nothing(stack: StackFactory, server: str) -> None:
+    running = stack()
+    await play_through(running, lambda: _kill(running, server), times=1)
+
+
+@pytest.mark.timeout(200)
+async def test_nats_may_lose_everything_in_the_middle_of_a_game(stack: StackFactory) -> None:
+    running = stack()
+
+    def lose() -> None:
+        folder: Path = running.folder.nats
+        _kill(running, "nats")
+        for store in folder.rglob("jetstream"):
+            shutil.rmtree(store, ignore_errors=True)
+
+    await play_through(running, lose, times=1)
+
+
+@pytest.mark.timeout(200)
+async def test_two_replicas_of_everything_and_one_of_each_killed(stack: StackFactory) -> None:
+    running = stack("--engines", "2", "--gateways", "2", "--spectators", "2")
+    names = iter(("ox-engine-1", "gateway-2", "ox-engine-2", "spectator-1"))
+    await play_through(running, lambda: _kill(running, next(names)), games=4, times=4)
+
+
+@pytest.mark.timeout(200)
+async def test_after_a_crash_of_the_whole_machine_every_game_is_taken_up(stack: StackFactory, folder: Path) -> None:
+    first = stack(data=folder / "one")
+    table = Table(first, "ox", 2)
+    await table.sit()
+    playing = asyncio.create_task(table.play())
+    await asyncio.sleep(0.5)
+    port = first.run.gateway.rpartition(":")[2]
+    first.kill_tree()
+    second = stack("--port", port, data=folder / "one")
+    async with asyncio.timeout(SECONDS):
+        await playing
+        feeds = {game_id: await watch(second, game_id) for game_id in set(table.ids)}
+    await check(second, table, feeds)
+    await table.close()
+
+
+@pytest.mark.timeout(200)
+async def test_a_storm_of_joins_seats_exactly_the_needed_number(stack: StackFactory) -> None:
+    running = stack("--engines", "2", "--gateways", "2")
+    clients = [AsyncClient(running.run.gateway, retry=PATIENT) for _ in range(60)]
+    gate = asyncio.Semaphore(20)
+
+    async def enter(number: int) -> tuple[str, str]:
+        async with gate:
+            await clients[number].register(f"storm {number}")
+        first, second = await asyncio.gather(clients[number].join("ox"), clients[number].join("ox"))
+        return first.game_id, second.game_id
+
+    async with asyncio.timeout(SECONDS):
+        seated = await asyncio.gather(*(enter(number) for number in range(len(clients))))
+    assert all(first == second for first, second in seated), "an agent got two games"
+    assert sorted(Counter(first for first, _ in seated).values()) == [5] * 12
+    listed = await clients[0].games("ox", limit=100)
+    assert Counter(line.seated for line in listed.games) == {5: 12}
+    for client in clients:
+        await client.aclose()
+
+
+def _kill(stack: Stack, name: str) -> None:
+    with suppress(ProcessLookupError):
+        stack.kill(name)
