@@ -126,6 +126,7 @@ async def test_every_reader_sees_what_the_log_holds(platform: Stack, game: GameT
     assert kinds.count("game_started") == 1
     assert kinds == sorted(kinds, key=["game_waiting", "game_started", "game_end"].index)
     listening.cancel()
+    await asyncio.wait([listening])
 
 
 async def test_a_late_reader_of_a_running_game_is_served_by_nats(platform: Stack) -> None:
