@@ -25,7 +25,7 @@ from playmolt_core.log.port import PublicRecord, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.feeds import event_message, public_message
 from playmolt_core.relay.projector import Projector, rebuild
-from playmolt_core.relay.relay import FeedBroken, Relay
+from playmolt_core.relay.relay import CHECK_SECONDS, FeedBroken, Relay
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.canonical import canonical_json
@@ -208,23 +208,59 @@ async def test_a_store_that_is_lost_whole_is_filled_again(log: PostgresLog, nats
         await assert_same(log, bus)
 
 
-async def test_a_store_that_lost_its_tail_is_filled_up(log: PostgresLog, nats_server: Nats, folder: Path) -> None:
-    game = Game("ox-1")
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_store_that_lost_its_tail_is_filled_up_though_nothing_happens(
+    log: PostgresLog, nats_server: Nats, folder: Path, told: bool
+) -> None:
+    """Told: the relay's own connection broke. Not told: the stream's leader did, behind another server."""
+    game, store = Game("ox-1"), nats_server.folder / "jetstream"
     await log.append([unit(game.adds(10))])
     async with jetstream(nats_server.url) as bus:
-        async with running(Relay(log, bus, LIMIT).run()):
-            await until(caught_up(log, bus))
-            nats_server.stop()
-            shutil.copytree(nats_server.folder / "jetstream", folder / "older")
-            nats_server.start()
-            await log.append([unit(game.adds(10))])
-            await until(caught_up(log, bus))
-            nats_server.stop()
-            shutil.rmtree(nats_server.folder / "jetstream")
-            shutil.copytree(folder / "older", nats_server.folder / "jetstream")
-            nats_server.start()
-            await until(caught_up(log, bus))
+        relay = Relay(log, bus, LIMIT)
+        while await relay.step():
+            pass
+        nats_server.stop()
+        shutil.copytree(store, folder / "older")
+        nats_server.start()
+        await until(_connected(bus))
+        await log.append([unit(game.adds(10))])
+        while await relay.step():
+            pass
+        nats_server.stop()
+        shutil.rmtree(store)
+        shutil.copytree(folder / "older", store)
+        nats_server.start()
+        await until(_connected(bus))
+        state = await bus.state(subjects.EVENTS_STREAM)
+        assert state is not None
+        assert state.last == 10
+        if told:
+            relay.doubt()
+        async with running(relay.run()):
+            await until(caught_up(log, bus), CHECK_SECONDS - 1 if told else CHECK_SECONDS * 2)
         await assert_same(log, bus)
+
+
+def _connected(bus: JetStream) -> Callable[[], Awaitable[bool]]:
+    async def connected() -> bool:
+        with suppress(BusUnavailable):
+            return bus.connected() and await bus.state(subjects.EVENTS_STREAM) is not None
+        return False
+
+    return connected
+
+
+async def test_a_lost_connection_is_told(nats_server: Nats) -> None:
+    changes: list[bool] = []
+    async with jetstream(nats_server.url) as bus:
+        bus.on_change(lambda: changes.append(bus.connected()))
+        nats_server.kill()
+        nats_server.start()
+
+        async def back() -> bool:
+            return changes[-1:] == [True]
+
+        await until(back)
 
 
 async def test_a_new_stream_starts_with_the_newest_that_are_kept(log: PostgresLog, bus: JetStream) -> None:

@@ -77,11 +77,16 @@ def _unavailable(what: str) -> Iterator[None]:
 class JetStream:
     """A connection to NATS. Every method raises BusUnavailable when NATS or the stream does not answer in 5 s."""
 
-    def __init__(self, connection: Client) -> None:
+    def __init__(self, connection: Client, changed: list[Callable[[], None]]) -> None:
         self._connection = connection
+        self._changed = changed
         self._calls = connection.jetstream(timeout=_SECONDS)
         self._answering: set[asyncio.Task[None]] = set()
         self._announced: Announced | None = None
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call back whenever the connection is lost or back: streams may have lost what they held."""
+        self._changed.append(callback)
 
     def connected(self) -> bool:
         """Say whether NATS answers now."""
@@ -225,6 +230,12 @@ def _headers(message: Message, batch: str, number: int, after: int) -> dict[str,
     return headers
 
 
-async def open_jetstream(settings: Settings, name: str, on_change: Callable[[], None] = lambda: None) -> JetStream:
+async def open_jetstream(settings: Settings, name: str) -> JetStream:
     """Connect, waiting at most 30 seconds for a server; raises BusUnavailable."""
-    return JetStream(await open_connection(settings, name, on_change))
+    changed: list[Callable[[], None]] = []
+
+    def tell() -> None:
+        for callback in changed:
+            callback()
+
+    return JetStream(await open_connection(settings, name, tell), changed)

@@ -42,6 +42,7 @@ class Service:
 
     async def listen(self) -> None:
         """Take hints and questions, and show up in the rosters."""
+        self._bus.on_change(self._relay.doubt)
         await self._bus.listen(subjects.COMMITTED, self._wake)
         await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
         await self._bus.answer(LAG, self._lag, SERVICE)

@@ -5,6 +5,7 @@ lost answer cannot duplicate, and a stream that lost its tail, or all of it, is 
 """
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -19,6 +20,8 @@ from playmolt_core.telemetry import log as logger
 BATCH_MESSAGES: Final = 500
 BATCH_BYTES: Final = 2 * 1024 * 1024
 POLL_SECONDS: Final = 0.25
+CHECK_SECONDS: Final = 5.0
+"""How long a stream is trusted to end where it did: one that loses its tail while nothing happens tells nobody."""
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 LONGEST_PAUSE_BROKEN: Final = 30.0
@@ -39,6 +42,7 @@ class Relay:
         self._streams = streams
         self._limit = limit
         self._tails: dict[str, int] = {}
+        self._checked_at = -math.inf
         self._unsaid: list[PublicRecord] = []
         self._awake = asyncio.Event()
         self.ready = False
@@ -46,6 +50,11 @@ class Relay:
 
     def wake(self) -> None:
         """Look at once whether there is something to copy."""
+        self._awake.set()
+
+    def doubt(self) -> None:
+        """Look at once whether the streams still end where they did: the connection was lost or is back."""
+        self._checked_at = -math.inf
         self._awake.set()
 
     def tails(self) -> dict[str, int]:
@@ -90,9 +99,7 @@ class Relay:
 
         Raises FeedBroken, and BusUnavailable or LogUnavailable when it is not known what came of the batch.
         """
-        for feed in _FEEDS:
-            if feed.stream not in self._tails:
-                self._tails[feed.stream] = await self._opened(feed)
+        await self._check_streams()
         after = min(self._tails.values())
         entries = await self._log.forward(after, BATCH_MESSAGES)
         if not entries:
@@ -107,6 +114,15 @@ class Relay:
                 raise failure
         await self._tell_lobby()
         return True
+
+    async def _check_streams(self) -> None:
+        now = asyncio.get_running_loop().time()
+        trusted = now < self._checked_at + CHECK_SECONDS
+        if not trusted:
+            self._checked_at = now
+        for feed in _FEEDS:
+            if not trusted or feed.stream not in self._tails:
+                self._tails[feed.stream] = await self._opened(feed)
 
     async def _check_end(self) -> None:
         position, furthest = await self._log.position(), max(self._tails.values())
