@@ -13,12 +13,13 @@ from playmolt_core.settings import InvalidSettings, Settings, from_environment
 from playmolt_core.telemetry import configure, log
 
 from playmolt_spectator.backfill import Backfill
-from playmolt_spectator.http import Server
+from playmolt_spectator.http import READERS, REQUESTS, Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.pace import Pace
 
+_OWN_FILES = 64
 _log = log("spectator")
 
 
@@ -31,7 +32,7 @@ async def run(settings: Settings) -> None:
     pace, metrics = Pace(), Metrics()
     hub = Hub(bus, Backfill(bus, metrics, pace.connect), metrics, pace)
     lobby = Lobby(bus, metrics, pace)
-    server = Server(bus, hub, lobby, metrics, pace)
+    server = Server(bus, hub, lobby, metrics, pace, limit=_readers())
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
     port = await server.listen(settings.host, settings.spectator_port)
     _log.info("ready", host=settings.host, port=port)
@@ -46,10 +47,14 @@ async def run(settings: Settings) -> None:
         task.result()  # a background task never ends by itself: what ended it ends the process, to be started anew
 
 
-def _allow_many_connections() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+def _readers() -> int:
+    """How many readers the process may have files for, after asking for as many as it can get."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = soft if soft != resource.RLIM_INFINITY else READERS + REQUESTS + _OWN_FILES
+    return max(min(READERS, files - REQUESTS - _OWN_FILES), 1)
 
 
 def main() -> int:
@@ -60,7 +65,6 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     configure("spectator", settings.log_level)
-    _allow_many_connections()
     try:
         uvloop.run(run(settings))
     except BusUnavailable as error:

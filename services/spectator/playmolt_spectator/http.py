@@ -29,7 +29,8 @@ from playmolt_spectator.reader import BAD_REQUEST, GOING_AWAY, EventReader, Read
 
 _log = log("http")
 READERS = 20_000
-_CONNECTIONS = READERS + 1_000
+REQUESTS = 1_000
+"""Connections beyond the readers: requests that are still being answered."""
 _HEAD_BYTES = 16 * 1024
 _VERSION = re.compile(r"[0-9]{1,15}", re.ASCII)
 _CORS = {"Access-Control-Allow-Origin": "*"}
@@ -90,7 +91,7 @@ class Server:
     def __init__(
         self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, pace: Pace, *, limit: int = READERS
     ) -> None:
-        self._limit = limit
+        self.limit = limit
         self.source = source
         self.hub = hub
         self.lobby = lobby
@@ -126,7 +127,7 @@ class Server:
 
     def check_room(self) -> None:
         """Raise Refusal when no reader more can be taken."""
-        if self.draining or len(self.readers) >= self._limit:
+        if self.draining or len(self.readers) >= self.limit:
             raise _unavailable("This server takes no more readers now; try again in a few seconds.")
 
     def page(self, path: str) -> bytes | None:
@@ -171,7 +172,7 @@ class Connection(asyncio.Protocol):
         """Wait for a request, not for ever."""
         self._transport = cast("asyncio.Transport", transport)
         self._timer = asyncio.get_running_loop().call_later(self._server.pace.request, self.abort)
-        if len(self._server.connections) + len(self._server.readers) >= _CONNECTIONS:
+        if len(self._server.connections) + len(self._server.readers) >= self._server.limit + REQUESTS:
             self.abort()
         self._server.connections.add(self)
 
