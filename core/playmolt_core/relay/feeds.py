@@ -14,13 +14,27 @@ _CLOSES = {subjects.CLOSES_HEADER: "1"}
 
 
 class Streams(Protocol):
-    """What the relay needs of JetStream (`bus.jetstream` says what each call promises)."""
+    """What the relay needs of JetStream. Every method may raise BusUnavailable."""
 
-    async def state(self, stream: str) -> StreamState | None: ...  # noqa: D102
-    async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None: ...  # noqa: D102
-    async def message(self, stream: str, sequence: int) -> Message | None: ...  # noqa: D102
-    async def publish(self, messages: Sequence[Message], *, after: int) -> None: ...  # noqa: D102
-    async def tell(self, subject: str, body: bytes) -> None: ...  # noqa: D102
+    async def state(self, stream: str) -> StreamState | None:
+        """Give what a stream holds; None when there is none."""
+        ...
+
+    async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None:
+        """Make a stream that starts at `first`, unless there is one; it keeps the newest `limit` messages."""
+        ...
+
+    async def message(self, stream: str, sequence: int) -> Message | None:
+        """Give a stored message."""
+        ...
+
+    async def publish(self, messages: Sequence[Message], *, after: int) -> None:
+        """Store messages behind sequence `after`: all of them, or Fenced."""
+        ...
+
+    async def tell(self, subject: str, body: bytes) -> None:
+        """Publish on a plain subject; it may be lost."""
+        ...
 
 
 class Feed(msgspec.Struct, frozen=True):
