@@ -94,6 +94,8 @@ async def test_a_migrator_that_is_no_superuser_can_migrate(empty_database_url: s
         address = rest.rpartition("@")[2]
         assert await migrate(f"{scheme}://{user}:p@{address}") == ALL
     finally:
-        await connection.execute(f"ALTER DATABASE {database} OWNER TO CURRENT_USER; REASSIGN OWNED BY {user} TO CURRENT_USER")
+        await connection.execute(
+            f"ALTER DATABASE {database} OWNER TO CURRENT_USER; REASSIGN OWNED BY {user} TO CURRENT_USER"
+        )
         await connection.execute(f"DROP OWNED BY {user}; DROP ROLE {user}")
         await connection.close()
