@@ -1,0 +1,153 @@
+"""The AsyncAPI 3.0 document: everything on NATS and the feeds, made of the same subjects and types as the code."""
+
+from typing import Any, Final
+
+from playmolt_schemas.export.channels import CHANNELS, MSGPACK, PARAMETERS, Channel, Message, parameters
+from playmolt_schemas.export.files import json_file
+from playmolt_schemas.export.json_schemas import components
+from playmolt_schemas.export.operations import OPERATIONS, Operation
+from playmolt_schemas.limits import HEARTBEAT_SECONDS
+from playmolt_schemas.routes import StreamQuery
+
+FILE: Final = "schemas/asyncapi.json"
+
+_DIALECT: Final = "application/schema+json;version=draft-2020-12"
+_INFO: Final = {
+    "title": "PlayMolt",
+    "version": "1",
+    "description": (
+        "Everything that services say to each other over NATS, and the feeds that readers follow. The event log in "
+        "Postgres is the truth; streams are copies of it, filled after the commit. JetStream's own API is not "
+        "described here. Operations are named SERVICE.ACTION.CHANNEL and seen from that service. "
+        f"Feeds send a heartbeat every {HEARTBEAT_SECONDS} s without a message."
+    ),
+}
+_SERVERS: Final = {
+    "nats": {
+        "host": "{nats}",
+        "protocol": "nats",
+        "description": "Each service has a NATS user with just its own subjects.",
+        "variables": {"nats": {"description": "Host and port of NATS_URL."}},
+    },
+    "spectator_ws": {
+        "host": "{spectator}",
+        "protocol": "ws",
+        "variables": {"spectator": {"description": "Host and PLAYMOLT_SPECTATOR_PORT."}},
+    },
+    "spectator_http": {
+        "host": "{spectator}",
+        "protocol": "http",
+        "variables": {"spectator": {"description": "Host and PLAYMOLT_SPECTATOR_PORT."}},
+    },
+    "gateway": {
+        "host": "{gateway}",
+        "protocol": "http",
+        "variables": {"gateway": {"description": "Host and PLAYMOLT_PORT."}},
+        "security": [{"$ref": "#/components/securitySchemes/agent"}],
+    },
+}
+_LAST_EVENT_ID: Final = "The Last-Event-ID header wins over `after`."
+
+
+class _Schemas:
+    """The schemas of all messages, each under its name once."""
+
+    def __init__(self) -> None:
+        kinds = [kind for channel in CHANNELS for message in channel.messages for kind in _kinds(message)]
+        self._kinds = list(dict.fromkeys([*kinds, StreamQuery]))
+        self._schemas, named = components(self._kinds, "#/components/schemas/{name}")
+        self._packed = {name: named.pop(name) for name in tuple(named) if "prefixItems" in named[name]}
+        self.components: dict[str, Any] = dict(sorted(named.items()))
+        query = self.components.pop(StreamQuery.__name__)
+        self.query = {"type": "object", "properties": query["properties"]}
+
+    def of(self, message: Message) -> dict[str, Any]:
+        """Give the payload's schema; of a pack whole, because MessagePack arrays need a newer dialect than the rest."""
+        schema = self._schemas[self._kinds.index(message.payload)]
+        if message.content_type != MSGPACK:
+            return schema
+        item = self._packed[schema["items"]["$ref"].rpartition("/")[2]]
+        return {"schemaFormat": _DIALECT, "schema": {"type": "array", "items": item}}
+
+    def headers(self, kind: type) -> dict[str, Any]:
+        """Give the schema of a message's headers."""
+        return self._schemas[self._kinds.index(kind)]
+
+
+def _kinds(message: Message) -> list[Any]:
+    return [message.payload, message.headers] if message.headers else [message.payload]
+
+
+def _message(message: Message, schemas: _Schemas) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": message.name, "contentType": message.content_type}
+    if message.summary:
+        said["summary"] = message.summary
+    if message.headers:
+        said["headers"] = schemas.headers(message.headers)
+    return said | {"payload": schemas.of(message)}
+
+
+def _channel(channel: Channel, schemas: _Schemas) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "address": channel.address,
+        "description": channel.summary,
+        "servers": [{"$ref": f"#/servers/{channel.server}"}],
+        "messages": {message.name: _message(message, schemas) for message in channel.messages},
+    }
+    if names := parameters(channel):
+        made["parameters"] = {name: _parameter(name) for name in names}
+    if channel.stream:
+        made["x-jetstream-stream"] = channel.stream
+    if channel.server == "spectator_ws":
+        query = {"query": schemas.query} if names else {}
+        made["bindings"] = {"ws": {"method": "GET", **query, "bindingVersion": "0.1.0"}}
+    return made
+
+
+def _parameter(name: str) -> dict[str, Any]:
+    description, examples = PARAMETERS[name]
+    return {"description": description, "examples": list(examples)}
+
+
+def _operation(operation: Operation, channel: Channel, schemas: _Schemas) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "action": operation.action,
+        "channel": {"$ref": f"#/channels/{channel.name}"},
+        "summary": operation.summary,
+        "tags": [{"name": operation.service}],
+    }
+    if channel.server in ("spectator_http", "gateway"):
+        query = {"query": schemas.query} if parameters(channel) else {}
+        made["bindings"] = {"http": {"method": "GET", **query, "bindingVersion": "0.3.0"}}
+        if query:
+            made["description"] = _LAST_EVENT_ID
+    if operation.reply:
+        said = [{"$ref": f"#/channels/inbox/messages/{name}"} for name in operation.reply]
+        made["reply"] = {"channel": {"$ref": "#/channels/inbox"}, "messages": said}
+    return made
+
+
+def document() -> dict[str, Any]:
+    """Describe every channel; the same for the same subjects and types."""
+    schemas = _Schemas()
+    channels = {channel.name: channel for channel in CHANNELS}
+    agent = {"type": "http", "scheme": "bearer", "description": "The key of POST /api/agents; none is needed to watch."}
+    return {
+        "asyncapi": "3.0.0",
+        "info": _INFO,
+        "defaultContentType": "application/json",
+        "servers": _SERVERS,
+        "channels": {name: _channel(channel, schemas) for name, channel in channels.items()},
+        "operations": {
+            f"{operation.service}.{operation.action}.{operation.channel}": _operation(
+                operation, channels[operation.channel], schemas
+            )
+            for operation in OPERATIONS
+        },
+        "components": {"schemas": schemas.components, "securitySchemes": {"agent": agent}},
+    }
+
+
+def files() -> dict[str, bytes]:
+    """Give the document as it lies in the repository."""
+    return {FILE: json_file(document())}

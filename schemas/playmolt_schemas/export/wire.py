@@ -1,0 +1,74 @@
+"""What travels beside the messages of games and routes: headers, heartbeats, answers between services."""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from playmolt_schemas.game_messages import PublicMessage
+from playmolt_schemas.subjects import CLOSES_HEADER
+
+RELAY_LAG: Final = "relay.lag"
+DISCOVERY: Final = "$SRV.PING"
+
+Count = Annotated[int, Meta(ge=0)]
+Hex64 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Empty = Annotated[str, Meta(max_length=0)]
+
+
+class Progress(PublicMessage, frozen=True, kw_only=True, tag="progress"):
+    """An event with nothing to tell to this viewer; it keeps the count of versions without a hole."""
+
+
+class Heartbeat(msgspec.Struct, frozen=True, tag_field="type", tag="heartbeat"):
+    """Nothing happened. `version` is the newest one of the feed, 0 in the lobby."""
+
+    version: Count
+
+
+class Projected(msgspec.Struct, frozen=True):
+    """The position up to which the projections hold the log."""
+
+    position: Count
+
+
+class Lag(msgspec.Struct, frozen=True):
+    """The position of the log, of its two copies in NATS, and of the projections."""
+
+    log: Count
+    events: Count
+    spectate: Count
+    projections: Count
+
+
+class PresenceMetadata(msgspec.Struct, frozen=True):
+    """An engine's game type, its own name on the bus, and the event types it stores, comma separated."""
+
+    game: str | UnsetType = UNSET
+    instance: str | UnsetType = UNSET
+    schemas: str | UnsetType = UNSET
+
+
+class Presence(msgspec.Struct, frozen=True):
+    """A service instance that is there (NATS services API, ping response). Only engines have metadata."""
+
+    name: str
+    id: str
+    version: str
+    type: Literal["io.nats.micro.v1.ping_response"]
+    metadata: PresenceMetadata
+
+
+class FenceHeaders(msgspec.Struct, frozen=True):
+    """Stored behind the expected sequence or not at all; the batch headers stand on batches of more than one."""
+
+    expected: str | UnsetType = msgspec.field(name="Nats-Expected-Last-Sequence", default=UNSET)
+    batch: str | UnsetType = msgspec.field(name="Nats-Batch-Id", default=UNSET)
+    number: str | UnsetType = msgspec.field(name="Nats-Batch-Sequence", default=UNSET)
+    commit: Literal["1"] | UnsetType = msgspec.field(name="Nats-Batch-Commit", default=UNSET)
+
+
+class PublicHeaders(FenceHeaders, frozen=True):
+    """As for a full record; a message that closes the feed of its game says so."""
+
+    closes: Literal["1"] | UnsetType = msgspec.field(name=CLOSES_HEADER, default=UNSET)
