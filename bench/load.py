@@ -25,7 +25,10 @@ class Measured:
 
 
 def request(method: str, path: str, body: bytes = b"", headers: str = "") -> bytes:
-    head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n{headers}Content-Length: {len(body)}\r\n\r\n"
+    head = (
+        f"{method} {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        f"{headers}Content-Length: {len(body)}\r\n\r\n"
+    )
     return head.encode() + body
 
 

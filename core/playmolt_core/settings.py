@@ -6,7 +6,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import Annotated, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -91,7 +91,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 20_000
     stream_events: Annotated[
         Positive, _env("PLAYMOLT_STREAM_EVENTS", "Newest events that NATS keeps; older ones are read from the log.")
-    ] = 1_000_000
+    ] = 100_000
+    stream_storage: Annotated[
+        Literal["memory", "file"],
+        _env(
+            "PLAYMOLT_STREAM_STORAGE",
+            "Where NATS keeps them; what it loses is filled again from the log.",
+        ),
+    ] = "memory"
+    models: Annotated[str, _env("PLAYMOLT_MODELS", "TOML file of model endpoints; `scripted` is always there.")] = ""
     stuck_seconds: Annotated[
         Positive, _env("PLAYMOLT_STUCK_SECONDS", "Idle time after which a running game counts as stuck.")
     ] = 600
@@ -145,7 +153,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
     return msgspec.convert(values, type=Settings)
 
 
-ALSO_READ = frozenset({"PLAYMOLT_EVM_DEPLOYER_KEY", "PLAYMOLT_MODELS"})
+ALSO_READ = frozenset({"PLAYMOLT_EVM_DEPLOYER_KEY"})
 """Variables that api.md names for the games still to come."""
 
 
@@ -175,11 +183,15 @@ def to_environment(settings: Settings) -> dict[str, str]:
     }
 
 
+def _kind(base: Any) -> str:
+    return " or ".join(f"`{value}`" for value in get_args(base)) or base.__name__
+
+
 def page() -> str:
     """Render docs/settings.md."""
     default = Settings()
     rows = [
-        f"| `{variable}` | {base.__name__} | `{getattr(default, field)!s}` | {text} |".replace("| `` |", "| empty |")
+        f"| `{variable}` | {_kind(base)} | `{getattr(default, field)!s}` | {text} |".replace("| `` |", "| empty |")
         for field, (variable, base, text) in variables().items()
     ]
     head = [

@@ -4,6 +4,7 @@ import hashlib
 import re
 import uuid
 from datetime import UTC, datetime
+from functools import lru_cache
 
 GAME_TYPES: tuple[str, ...] = ("trial", "ox")
 """The bot games: those that are joined through a lobby (api.md)."""
@@ -40,6 +41,7 @@ def is_lobby(stream: str) -> bool:
     return stream.startswith("lobby-")
 
 
+@lru_cache(maxsize=256)
 def rfc3339(at: datetime) -> str:
     """RFC 3339 in UTC with exactly six decimals: how every time of the platform is written."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -51,7 +51,7 @@ async def log(pool: Pool) -> PostgresLog:
 
 @asynccontextmanager
 async def jetstream(url: str) -> AsyncIterator[JetStream]:
-    bus = await open_jetstream(Settings(nats_url=url), "relay")
+    bus = await open_jetstream(Settings(nats_url=url, stream_storage="file"), "relay")
     try:
         yield bus
     finally:

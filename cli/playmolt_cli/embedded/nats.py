@@ -17,7 +17,6 @@ from playmolt_cli.embedded import binaries, child
 from playmolt_cli.embedded.server import Server
 
 _TEMPLATE = Path(__file__).with_name("nats.conf")
-_LAG = "relay.lag"
 _DISCOVERY = "$SRV.>"
 SERVICES: tuple[str, ...] = ("gateway", "spectator", *(f"{game}-engine" for game in GAME_TYPES), "relay")
 """The users of the services; `admin` is the operator's."""
@@ -52,7 +51,7 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
     if user == "gateway":
         return (
             [
-                _all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, _LAG,
+                _all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG,
                 *_direct_get(subjects.SPECTATE_STREAM),
             ],
             [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*")), subjects.KEYS_REVOKED],
@@ -69,7 +68,7 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
                 _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
                 _all(subjects.lobby("*")),
             ],
-            [subjects.COMMITTED, subjects.PROJECTED, _LAG],
+            [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG],
         )  # fmt: skip
     game = user.removesuffix("-engine")
     return (

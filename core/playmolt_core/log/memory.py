@@ -9,6 +9,7 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 
 from playmolt_core.log.port import (
+    GAME_END,
     AppendStatus,
     GameCard,
     Head,
@@ -133,6 +134,10 @@ class MemoryLog:
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
         return self._log[after : after + limit]
+
+    async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
+        """See the port."""
+        return [entry for entry in self._log[after:] if entry.record.type == GAME_END][:limit]
 
     async def position(self) -> int:
         """See the port."""

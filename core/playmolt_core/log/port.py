@@ -5,11 +5,14 @@ Both pass the same contract suite (core/tests/log_contract.py).
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 from playmolt_schemas.cards import Card
 from playmolt_schemas.records import Record
+
+GAME_END: Final = "game_end"
+"""The type of the event that ends a game with results, in every game: `data.results` is [{agent_id, points, …}]."""
 
 
 class NewRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +143,10 @@ class EventLog(Protocol):
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """Read the whole log forward from a position; never misses a late commit."""
+        ...
+
+    async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
+        """Read the records of type `game_end` forward from a position; never misses a late commit."""
         ...
 
     async def position(self) -> int:

@@ -79,11 +79,17 @@ class PostgresLog:
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
+        return await self._public_records("forward", after, limit)
+
+    async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
+        """See the port."""
+        return await self._public_records("results", after, limit)
+
+    async def _public_records(self, query: str, after: int, limit: int) -> Sequence[PublicRecord]:
+        rows = await self._pool.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit)
         return [
             PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes)
-            for *fields, public, lobby, closes in await self._pool.fetch(
-                _SQL["forward"], min(after, _MOST_POSITIONS), limit
-            )
+            for *fields, public, lobby, closes in rows
         ]
 
     async def position(self) -> int:

@@ -23,7 +23,6 @@ from playmolt_core.settings import InvalidSettings, Settings, from_environment
 from playmolt_core.telemetry import configure, log
 
 SERVICE = "relay"
-LAG = "relay.lag"
 SYNC_SECONDS = 2.0
 SWEEP_SECONDS = 60.0
 _log = log(SERVICE)
@@ -43,14 +42,10 @@ class Service:
     async def listen(self) -> None:
         """Take hints and questions, and show up in the rosters."""
         self._bus.on_change(self._relay.doubt)
-        await self._bus.listen(subjects.COMMITTED, self._wake)
+        await self._bus.listen(subjects.COMMITTED, self._relay.wake)
         await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
-        await self._bus.answer(LAG, self._lag, SERVICE)
+        await self._bus.answer(subjects.LAG, self._lag, SERVICE)
         await self._bus.announce(SERVICE)
-
-    def _wake(self) -> None:
-        self._relay.wake()
-        self._projector.wake()
 
     async def run(self) -> None:
         """Work until cancelled."""

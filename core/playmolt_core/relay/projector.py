@@ -1,7 +1,7 @@
 """Moves the projections along the log: each finished game counts once, whatever is killed when."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -9,12 +9,11 @@ import msgspec
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.projections import PgProjections, Score, add_scores, clear, move
 from playmolt_core.log.port import EventLog, LogUnavailable, PublicRecord
-from playmolt_core.log.reading import CHUNK, chunks
+from playmolt_core.log.reading import CHUNK
 from playmolt_core.relay.feeds import game_of
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
 from playmolt_core.telemetry import log as logger
 
-GAME_END: Final = "game_end"
 _KEEP_EVERY: Final = 1_000
 """Events without a result after which the position is stored: a commit for each would cost more than reading them
 again."""
@@ -39,8 +38,6 @@ def scores_of(entries: Iterable[PublicRecord]) -> list[Score]:
     scores: list[Score] = []
     for entry in entries:
         record = entry.record
-        if record.type != GAME_END:
-            continue
         try:
             ended = _read_end(record.data)
         except msgspec.MsgspecError as error:
@@ -98,10 +95,11 @@ class Projector:
         if self._stored is None:
             self._stored = await self._projections.position()
             await self._reach(self._stored)
-        entries = await self._log.forward(self.position, CHUNK)
-        if not entries:
+        newest = await self._log.position()
+        if newest <= self.position:
             return False
-        position = entries[-1].record.position
+        entries = await self._log.results(self.position, CHUNK)
+        position = entries[-1].record.position if len(entries) == CHUNK else newest
         scores = scores_of(entries)
         if scores or position - self._stored >= _KEEP_EVERY:
             if not await self._projections.advance(scores, self._stored, position):
@@ -134,15 +132,11 @@ async def rebuild(pool: Pool, log: EventLog) -> int:
 
     Needs two connections of the pool.
     """
-    position = 0
     async with pool.transaction() as connection:
+        position, after = await log.position(), 0
         await clear(connection)
-        async for entries in chunks(log):
-            await add_scores(connection, scores_of(entries))
-            position = _last(entries)
+        while entries := await log.results(after, CHUNK):
+            await add_scores(connection, scores_of(entry for entry in entries if entry.record.position <= position))
+            after = entries[-1].record.position
         await move(connection, position)
     return position
-
-
-def _last(entries: Sequence[PublicRecord]) -> int:
-    return entries[-1].record.position

@@ -1,6 +1,7 @@
 """The operator's calls."""
 
 import msgspec
+from playmolt_schemas import subjects
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES
@@ -12,7 +13,6 @@ from playmolt_gateway.exchange import Ask, House, Reply, answer_response
 from playmolt_gateway.games import list_rows
 from playmolt_gateway.problems import bad_request, json_response
 
-LAG = "relay.lag"
 _LAG_SECONDS = 3.0
 _encode = msgspec.json.encode
 
@@ -57,7 +57,7 @@ async def admin_agents(house: House, ask: Ask) -> Reply:
 async def admin_lag(house: House, ask: Ask) -> Reply:
     """Pass on what the relay says of its lag."""
     del ask
-    return json_response(200, await house.bus.request(LAG, timeout=_LAG_SECONDS))
+    return json_response(200, await house.bus.request(subjects.LAG, timeout=_LAG_SECONDS))
 
 
 async def admin_log(house: House, ask: Ask) -> Reply:

@@ -48,6 +48,8 @@ CREATE TABLE log.event (
   CHECK (octet_length(data::text) + octet_length(metadata::text) <= 524288)
 );
 
+CREATE INDEX event_results ON log.event (position) WHERE type = 'game_end';
+
 CREATE TABLE log.outcome (
   stream      text COLLATE "C" NOT NULL,
   command_id  text COLLATE "C" NOT NULL,

@@ -25,6 +25,10 @@ SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NO
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
 FROM log.event WHERE position > $1 ORDER BY position LIMIT $2
 
+-- name: results
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
+FROM log.event WHERE type = 'game_end' AND position > $1 ORDER BY position LIMIT $2
+
 -- name: position
 SELECT position FROM log.head
 

@@ -1,0 +1,27 @@
+"""Leases on wishes over all replicas, on the database's clock."""
+
+from playmolt_core.db.pool import Pool
+from playmolt_core.db.queries import queries
+from playmolt_core.llm.leases import Lease
+
+_SQL = queries("leases")
+
+
+class PgLeases:
+    """`llm.leases.Leases` in Postgres. Every method raises LogUnavailable when the database is away."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def take(self, wish_id: str, holder: str, seconds: float) -> Lease | None:
+        """Take a wish for `seconds`; None while anybody holds it."""
+        attempt = await self._pool.value(_SQL["take"], wish_id, holder, float(seconds))
+        return None if attempt is None else Lease(wish_id, holder, int(attempt))
+
+    async def extend(self, lease: Lease, seconds: float) -> bool:
+        """Hold on for `seconds` from now; False when the lease has ended."""
+        return bool(await self._pool.value(_SQL["extend"], lease.wish_id, lease.holder, lease.attempt, float(seconds)))
+
+    async def release(self, lease: Lease, *, lost: bool) -> bool:
+        """Give a wish back: forgotten, or free for the next attempt; False when somebody else has it."""
+        return bool(await self._pool.value(_SQL["release"], lease.wish_id, lease.holder, lease.attempt, lost))
