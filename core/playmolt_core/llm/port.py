@@ -1,0 +1,195 @@
+"""A language model as the games see it. `OpenAIModel` speaks to servers, `ScriptedModel` needs no network.
+
+Whatever is stored holds no floats (canonical JSON): money and sampling are decimal strings, times are milliseconds.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+
+REPLY_BYTES: Final = 64 * 1024
+"""What a model may say in one reply, tool calls included, in UTF-8; more counts as no reply."""
+TURN_HEADER: Final = "X-PlayMolt-Turn"
+
+Decoding = Literal["prompt", "json_object", "json_schema"]
+"""How a server is made to answer in JSON: by the prompt's words alone, by its JSON mode, or bound to the schema."""
+DecodingWish = Literal["prompt", "json_object", "json_schema", "best"]
+"""`best` takes what the server can do; the others are sent as they are, and a server that rejects them fails the ask."""
+Outcome = Literal[
+    "ok",
+    "rate_limited",
+    "server_error",
+    "connection",
+    "timeout",
+    "malformed",
+    "refusal",
+    "too_large",
+    "empty",
+    "rejected",
+]
+"""How one request ended. `malformed`: the body is no completion. `rejected`: the server refuses the request itself
+(any 4xx but 429), which no repeat of it changes."""
+TRANSPORT_FAULTS: Final[frozenset[Outcome]] = frozenset(
+    ("rate_limited", "server_error", "connection", "timeout", "malformed")
+)
+"""What is tried again."""
+FailureCode = Literal["model_unavailable", "invalid_reply", "refused"]
+Role = Literal["system", "user", "assistant", "tool"]
+
+_HEADER_PART = re.compile(r"[!-~]+")
+_DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """Whose turn a request is: the words of the header X-PlayMolt-Turn. ValueError unless each is visible ASCII."""
+
+    session: str
+    name: str
+    kind: str = "ask"
+
+    def __post_init__(self) -> None:
+        for part in (self.session, self.name, self.kind):
+            if not _HEADER_PART.fullmatch(part):
+                raise ValueError(f"{part!r} is no word of visible ASCII characters")
+
+    @property
+    def header(self) -> str:
+        """The header's value."""
+        return f"{self.session} {self.name} {self.kind}"
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A tool that the model wants to use. `arguments` is its text as it came: JSON is hoped for, not promised."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One message of a conversation. A `tool` message answers the call `tool_call_id` of the assistant's before it."""
+
+    role: Role
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool on offer; `parameters` is the JSON Schema of its arguments, an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Sampling as it is sent; None leaves it to the server. Decimal strings; ValueError for anything else."""
+
+    temperature: str | None = None
+    top_p: str | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for text in (self.temperature, self.top_p):
+            if text is not None and not _DECIMAL.fullmatch(text):
+                raise ValueError(f"{text!r} is no decimal number as in '0.7'")
+
+
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a game asks of a model.
+
+    `schema` is the JSON Schema of the reply (None: plain text). The runtime adds no word to the prompt unless tools
+    have to be spelt out for a server that knows none, so the prompt itself has to say what form the reply takes.
+    `tool_choice` is `auto`, `none`, `required` or a tool's name.
+    """
+
+    alias: str
+    messages: tuple[Message, ...]
+    turn: Turn | None = None
+    schema_name: str = "reply"
+    schema: Mapping[str, Any] | None = None
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
+    sampling: Sampling = Sampling()
+    max_tokens: int = 2048
+    headers: Mapping[str, str] = {}
+    decoding: DecodingWish = "best"
+
+    def all_headers(self) -> dict[str, str]:
+        """Give the request's own headers and that of its turn."""
+        return dict(self.headers) | ({TURN_HEADER: self.turn.header} if self.turn else {})
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens as the server counted them."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One request to a model and what came of it, ready to be stored.
+
+    `number` counts the requests of one `ask` from 1. `request` is the body as sent, floats as decimal strings;
+    `headers` are ours only, never the key. `reply` is the raw text of the message, or what the body began with when it
+    was no completion; it is cut at REPLY_BYTES and holds neither NUL nor lone surrogates (each becomes U+FFFD). `cost`
+    is None when prices or usage are unknown: it is never guessed.
+    """
+
+    number: int
+    alias: str
+    model_asked: str
+    model_answered: str | None
+    headers: Mapping[str, str]
+    request: Mapping[str, Any]
+    decoding: Decoding
+    outcome: Outcome
+    status: int | None
+    detail: str
+    reply: str
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+    usage: Usage | None
+    cost: str | None
+    latency_ms: int
+    retry_after_ms: int | None = None
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model said: text, tool calls or both. `cut` says that it stopped at `max_tokens`."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    attempts: int
+    cut: bool = False
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """No usable reply after `attempts` requests. `detail` says what happened and what to do next; `reply` is the raw
+    text of the last one."""
+
+    code: FailureCode
+    detail: str
+    attempts: int
+    reply: str = ""
+
+
+Record = Callable[[Attempt], Awaitable[None]]
+"""Stores an attempt. It is awaited after each request, before anything else happens; what it raises ends the ask."""
+
+
+class Model(Protocol):
+    """A model behind an alias."""
+
+    async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
+        """Ask, recording every attempt. Transport faults are tried again up to 3 times; a refusal, an empty or too
+        large reply is not: those are for a repair. Raises LogUnavailable when the shared limits cannot be read."""
+        ...

@@ -1,0 +1,48 @@
+"""The in-memory twins, under the contracts that Postgres passes, too."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from playmolt_core.llm.leases import Lease, LeaseLost, Leases, MemoryLeases, holding
+from playmolt_core.llm.limits import MemoryLimits, ModelLimits
+from playmolt_core.log.port import LogUnavailable
+
+from core.tests.llm.leases_contract import LeasesContract
+from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract
+
+
+class TestMemoryLimits(LimitsContract):
+    @pytest.fixture
+    def limits(self) -> ModelLimits:
+        return MemoryLimits(window_seconds=WINDOW, lease_seconds=LEASE)
+
+    @pytest.fixture
+    def another(self, limits: ModelLimits) -> Callable[[], ModelLimits]:
+        return lambda: limits
+
+
+class TestMemoryLeases(LeasesContract):
+    @pytest.fixture
+    def leases(self) -> Leases:
+        return MemoryLeases()
+
+    @pytest.fixture
+    def another(self, leases: Leases) -> Callable[[], Leases]:
+        return lambda: leases
+
+
+class AwayLeases(MemoryLeases):
+    """The twin while the database is away."""
+
+    async def extend(self, lease: Lease, seconds: float) -> bool:
+        raise LogUnavailable("away")
+
+
+async def test_work_stops_when_the_database_is_away_for_a_whole_lease() -> None:
+    leases = AwayLeases()
+    lease = await leases.take("wish", "a", 0.2)
+    assert lease is not None
+    with pytest.raises(LeaseLost):
+        async with holding(leases, lease, 0.2):
+            await asyncio.sleep(5)
