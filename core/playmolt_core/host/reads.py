@@ -177,6 +177,12 @@ class Reads:
         return stream, snapshot
 
     async def _seat(self, work: Work) -> Reply:
+        call = work.call
+        outcome = await self._log.outcome(lobby_of(self._decider.game), call.command_id) if call.fingerprint else None
+        if outcome is not None and outcome.fingerprint != call.fingerprint:
+            return _refusal(
+                Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key was used with another body. Send a new one."
+            )
         seated = await self._seated(work.call.agent)
         return 200, _encode({"game_id": seated[0] if seated else None})
 

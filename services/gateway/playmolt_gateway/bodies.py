@@ -15,9 +15,12 @@ from playmolt_gateway.problems import Refusal, bad_request
 
 BODY_SECONDS: Final = 30
 _SWEEP_SECONDS: Final = 1.0
+NESTED: Final = 100
+"""Arrays and objects inside each other: what every later step can walk through without running out of stack."""
 _DISCARDED_BYTES: Final = 1024 * 1024
 """A longer body, or one that does not tell its length, ends the connection instead of being read to its end."""
 
+_TOO_DEEP: Final = bad_request(f"The body is nested too deeply; {NESTED} levels are taken.")
 _decode = msgspec.json.Decoder().decode
 T = TypeVar("T")
 
@@ -94,15 +97,34 @@ async def _collect(receive: Receive, length: int | None) -> bytes | Refusal:
 
 def parse(body: bytes) -> Any | Refusal:
     """Parse JSON. Lone surrogates pass: they are JSON, and it is the field's check that refuses them by name."""
+    value = _parse(body)
+    if body.count(b"[") + body.count(b"{") > NESTED and _nested(value) > NESTED:
+        return _TOO_DEEP
+    return value
+
+
+def _nested(value: Any) -> int:
+    """Count the levels of a value, level by level: recursion is what deep values break."""
+    depth, level = 0, [value]
+    while level:
+        inner = [item for item in level if isinstance(item, (dict, list))]
+        level = [part for item in inner for part in (item.values() if isinstance(item, dict) else item)]
+        depth += bool(inner)
+    return depth
+
+
+def _parse(body: bytes) -> Any | Refusal:
     try:
         return _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         try:
             return json.loads(body.decode(), parse_constant=_no_constant, parse_float=_finite)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            return _TOO_DEEP
+        except ValueError:
             return bad_request(f"The body is no JSON: {error}.")
     except RecursionError:
-        return bad_request("The body is nested too deeply.")
+        return _TOO_DEEP
 
 
 def _no_constant(name: str) -> None:

@@ -13,12 +13,14 @@ from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes import AdminGameLine, StateQuery
+from starlette.responses import Response
 
 from playmolt_gateway.exchange import Ask, House, Reply, answer_response, game_of
 from playmolt_gateway.problems import Refusal, bad_request, json_response
 from playmolt_gateway.waiting import Patience, news, version_of
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_ELSEWHERE_SECONDS: Final = 1.0
 _encode = msgspec.json.encode
 
 
@@ -42,12 +44,38 @@ def ask_engine(house: House, ask: Ask, op: Op, body: Any, *, agent: str | None =
 
 async def join_game(house: House, ask: Ask) -> Reply:
     """Take a seat in a game of the wanted type."""
+    mismatch = await _used_elsewhere(house, ask)
+    if mismatch:
+        return mismatch
     agent = ask.caller.agent
     answer = await house.bus.submit(
         ask.body.gameType, "join", "", agent=agent.id, name=agent.name,
         command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
     )  # fmt: skip
     return answer_response(answer)
+
+
+async def _used_elsewhere(house: House, ask: Ask) -> Response | None:
+    """Give the refusal of a key that joined a game of another type: each type's lobby knows only its own joins.
+
+    A type whose engine is away is passed over: it must not keep anybody out of the other games.
+    """
+    if not ask.command.fingerprint:
+        return None
+    others = house.bus.present() - {ask.body.gameType}
+    command, agent = ask.command, ask.caller.id
+    asked = [
+        house.bus.submit(
+            game, "seat", "", agent=agent, command_id=command.id, fingerprint=command.fingerprint,
+            trace=ask.trace, deadline=_ELSEWHERE_SECONDS,
+        )
+        for game in others
+    ]  # fmt: skip
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, Answer) and answer.status == Code.IDEMPOTENCY_MISMATCH.status:
+            return answer_response(answer)
+    return None
 
 
 async def leave_game(house: House, ask: Ask) -> Reply:

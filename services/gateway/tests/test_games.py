@@ -93,6 +93,28 @@ class TestIdempotency:
         assert first[1]
         assert await self.send(house, path.format(game=game), body, headers) == first
 
+    async def test_a_key_that_joined_another_game_type_is_refused(self, house: Any, problem: Any) -> None:
+        _, key = house.agent()
+        mismatch = b'{"type":"about:blank","status":422,"code":"idempotency_mismatch","detail":"another body"}'
+        house.bus.engine = lambda game, call: (422, mismatch) if (game, call.op) == ("ox", "seat") else (200, {})
+        headers = key | {"Idempotency-Key": "k"}
+        refused = await house.send("POST", "/api/games/join", json={"gameType": "trial"}, headers=headers)
+        assert problem(refused) == (422, "idempotency_mismatch")
+        assert [(game, call.op) for game, call in house.bus.calls] == [("ox", "seat")]
+        assert (
+            await house.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=headers)
+        ).status_code == 200
+        asked, joined = (call for _, call in house.bus.calls[1:])
+        assert (asked.op, joined.op) == ("seat", "join")
+        assert (asked.command_id, asked.fingerprint) == (joined.command_id, joined.fingerprint)
+
+    async def test_an_absent_engine_keeps_nobody_out_of_the_other_games(self, house: Any) -> None:
+        _, key = house.agent()
+        house.bus.engine = lambda game, _call: (200, {}) if game == "ox" else BusUnavailable("away")
+        headers = key | {"Idempotency-Key": "k"}
+        answer = await house.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=headers)
+        assert answer.status_code == 200
+
     @pytest.mark.parametrize("bad", ["", " ", "a b", "a" * 201, "é"])
     async def test_a_malformed_key_is_refused(self, house: Any, problem: Any, game: str, bad: str) -> None:
         _, key = house.agent()

@@ -144,6 +144,25 @@ async def test_checks_of_a_post_come_in_order(make_house: Any, problem: Any, gam
     assert house.bus.calls == []
 
 
+@pytest.mark.parametrize("path", ["/api/games/{game}/actions", "/api/games/{game}/leave", "/api/games/join"])
+@pytest.mark.parametrize("depth", [101, 600, 950, 30_000])
+async def test_a_deep_body_is_refused_before_anything_walks_through_it(
+    house: Any, problem: Any, game: str, path: str, depth: int
+) -> None:
+    _, key = house.agent()
+    body = b'{"a":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
+    answer = await house.send("POST", path.format(game=game), content=body, headers=key | {"Idempotency-Key": "deep"})
+    assert problem(answer) == (400, "invalid_request")
+    assert "nested" in answer.json()["detail"]
+    assert house.bus.calls == []
+
+
+async def test_brackets_in_a_text_are_no_depth(house: Any, game: str) -> None:
+    _, key = house.agent()
+    sent = {"type": "speak", "text": "[{" * 90, "list": [[]] * 200}
+    assert (await house.send("POST", f"/api/games/{game}/actions", json=sent, headers=key)).status_code == 200
+
+
 async def test_a_chunked_body_is_not_read_beyond_its_limit(house: Any, problem: Any, game: str) -> None:
     _, key = house.agent()
     sent = 0
