@@ -146,7 +146,7 @@ CHANNELS: Final = (
         summary="Answered when the projections hold everything that was committed before the request.",
     ),
     Channel(
-        name="relay_lag", address=wire.RELAY_LAG, messages=(_empty("lag", "How far behind?"),),
+        name="relay_lag", address=subjects.LAG, messages=(_empty("lag", "How far behind?"),),
         summary="How far the copies of the log are.",
     ),
     Channel(

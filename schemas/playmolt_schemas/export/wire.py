@@ -8,7 +8,6 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.game_messages import PublicMessage
 from playmolt_schemas.subjects import CLOSES_HEADER
 
-RELAY_LAG: Final = "relay.lag"
 DISCOVERY: Final = "$SRV.PING"
 
 Count = Annotated[int, Meta(ge=0)]

@@ -1,0 +1,102 @@
+"""Settings: read from the environment, checked whole, printed as a page."""
+
+from pathlib import Path
+
+import pytest
+from playmolt_core.settings import (
+    ALSO_READ,
+    InvalidSettings,
+    Settings,
+    from_environment,
+    page,
+    parse_rate,
+    to_environment,
+    variables,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def test_the_page_is_fresh() -> None:
+    assert PAGE.read_text("utf-8") == page(), "run `make docs`"
+
+
+def test_the_page_has_a_row_for_every_setting_with_its_default() -> None:
+    rows = [line for line in page().splitlines() if line.startswith("| `")]
+    assert len(rows) == len(Settings.__struct_fields__)
+    assert any(row.startswith("| `PLAYMOLT_PORT` | int | `8080` |") for row in rows)
+    assert any(row.startswith("| `DATABASE_URL` | str | empty |") for row in rows)
+
+
+def test_an_empty_environment_and_empty_values_give_the_defaults() -> None:
+    assert from_environment({}) == Settings()
+    assert from_environment({"PLAYMOLT_PORT": "", "PLAYMOLT_RATE_LIMIT": ""}) == Settings()
+
+
+def test_values_are_read_by_their_type() -> None:
+    settings = from_environment(
+        {
+            "PLAYMOLT_PORT": "9000",
+            "PLAYMOLT_REGISTRATION_OPEN": "false",
+            "PLAYMOLT_DEADLINE_SECONDS": "2.5",
+            "PLAYMOLT_RATE_LIMIT": "60/10",
+            "NATS_URL": "nats://a,nats://b",
+            "HOME": "elsewhere",
+        }
+    )
+    assert (settings.port, settings.registration_open, settings.deadline_seconds) == (9000, False, 2.5)
+    assert (settings.rate_limit, settings.nats_url) == ("60/10", "nats://a,nats://b")
+
+
+def test_every_fault_is_told_at_once() -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        from_environment(
+            {
+                "PLAYMOLT_PORT": "70000",
+                "PLAYMOLT_HOT_GAMES": "0",
+                "PLAYMOLT_QUEUE_COMMANDS": "many",
+                "PLAYMOLT_ACTION_RATE_LIMIT": "ten",
+                "PLAYMOLT_PROT": "8080",
+            }
+        )
+    lines = str(caught.value).splitlines()
+    named = ["PLAYMOLT_PORT", "PLAYMOLT_HOT_GAMES", "PLAYMOLT_QUEUE_COMMANDS", "PLAYMOLT_PROT"]
+    assert [line.partition("=")[0].partition(":")[0] for line in lines] == [*named, "PLAYMOLT_ACTION_RATE_LIMIT"]
+
+
+def test_variables_that_are_read_elsewhere_are_no_fault() -> None:
+    assert from_environment(dict.fromkeys(ALSO_READ, "anything")) == Settings()
+
+
+def test_a_rate_is_a_number_of_calls_in_seconds() -> None:
+    assert parse_rate("60/10") == (60, 10.0)
+    assert parse_rate("1/0.5") == (1, 0.5)
+    assert parse_rate("") is None
+
+
+@pytest.mark.parametrize("text", ["60", "60/", "/10", "0/10", "-1/10", "60/0", "60/-1", "60/86401", "60/inf", "60/nan"])
+def test_anything_else_is_no_rate(text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        parse_rate(text)
+
+
+def test_a_child_reads_the_same_settings() -> None:
+    settings = Settings(
+        port=1, registration_open=False, deadline_seconds=0.25, rate_limit="5/1", database_url="postgresql://u@h/d"
+    )
+    told = to_environment(settings)
+    assert from_environment(told) == settings
+    assert told.keys() == {
+        "PLAYMOLT_PORT",
+        "PLAYMOLT_REGISTRATION_OPEN",
+        "PLAYMOLT_DEADLINE_SECONDS",
+        "PLAYMOLT_RATE_LIMIT",
+        "DATABASE_URL",
+    }
+    assert to_environment(Settings()) == {}
+
+
+def test_no_two_settings_share_a_variable_and_each_is_explained() -> None:
+    named = [variable for variable, _, _ in variables().values()]
+    assert len(named) == len(set(named))
+    assert all(text.endswith(".") for _, _, text in variables().values())

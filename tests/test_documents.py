@@ -1,0 +1,215 @@
+"""What the documents name exists (files, commands, settings, limits, codes); what no file may hold, none does."""
+
+import fnmatch
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import click
+import pytest
+from playmolt_cli.main import cli
+from playmolt_core.settings import ALSO_READ, variables
+from playmolt_schemas import limits
+from playmolt_schemas.codes import Code
+from playmolt_schemas.skill import render
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")))
+LARGEST = 4 * 1024 * 1024
+
+
+def ids(path: object) -> str:
+    return path.relative_to(ROOT).as_posix() if isinstance(path, Path) else str(path)
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=ids)
+
+
+def ignored(name: str, patterns: list[str]) -> bool:
+    return any(fnmatch.fnmatch(name, pattern.strip("/")) for pattern in patterns)
+
+
+def repository() -> Iterator[Path]:
+    """Give every file that belongs to the repository: all but what .gitignore leaves out."""
+    patterns = [".git", *(ROOT / ".gitignore").read_text().split()]
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if not ignored(name, patterns)]
+        yield from (Path(folder, name) for name in names if not ignored(name, patterns))
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    for path in repository():
+        content = path.read_bytes()
+        if b"\0" not in content[:8192]:
+            yield ids(path), content.decode("utf-8", "replace")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """Give the anchors of a page's headings, spelt as pages of Markdown are usually linked."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(text: str) -> list[str]:
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", without_code(text)) if not re.match(r"\w+:", link)]
+
+
+@every_page
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    for link in links(page.read_text("utf-8")):
+        if link.startswith("/"):
+            continue
+        name, _, anchor = unquote(link).partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), f"{ids(page)} links to {link}"
+        assert target.is_relative_to(ROOT), f"{ids(page)} links out of the repository: {link}"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.read_text("utf-8")), f"{ids(page)} links to {link}"
+
+
+def test_links_are_found_where_they_are() -> None:
+    assert links("[a](b.md) [c](d/e#f) [g](https://h) `[i](j)`\n```\n[k](l)\n```") == ["b.md", "d/e#f"]
+    assert anchors("# One, two!\n```\n# no\n```\n## `three` four") == {"one-two", "three-four"}
+
+
+FORBIDDEN = {
+    "a folder of one machine": r"(?<![\w.}$>*-])/(?:home|root|work|Users)/[\w.]",
+    "an address of a package registry": r"https?://[^\s/\"']*(?:pyp[i]|pythonhoste[d]|npmj[s]|artifactor[y]|crate[s]\.io)",
+    "an index option": r"--(?:extra-)?index-ur[l]|--registr[y]\b",
+    "work left over": r"\b(?:TOD[O]|FIXM[E]|XX[X])\b",
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_file_holds(what: str) -> None:
+    pattern = re.compile(FORBIDDEN[what])
+    assert [f"{name}: {match[0]}" for name, text in texts() for match in pattern.finditer(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("a folder of one machine", "see /ho" + "me/me/x"),
+        ("a folder of one machine", "cd '/wor" + "k/y'"),
+        ("an address of a package registry", "https://py" + "pi.org/simple"),
+        ("an index option", "pip install --index" + "-url"),
+        ("work left over", "# TO" + "DO: later"),
+    ],
+)
+def test_what_is_forbidden_is_recognised(what: str, text: str) -> None:
+    assert re.search(FORBIDDEN[what], text)
+
+
+def test_the_lock_holds_hashes_and_no_url() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "--hash=sha256:" in lock
+    assert "://" not in lock
+
+
+def test_no_file_is_larger_than_a_repository_should_carry() -> None:
+    assert [ids(path) for path in repository() if path.stat().st_size > LARGEST] == []
+
+
+def shown(text: str, start: str) -> Iterator[str]:
+    """Give the commands that a page shows, in blocks and inline, which start with a word."""
+    for block in re.findall(r"```(?:sh|bash|console|shell)\n(.*?)```", text, re.DOTALL):
+        lines = block.replace("\\\n", " ").splitlines()
+        yield from (line for line in (line.strip().removeprefix("$ ") for line in lines) if line.startswith(start))
+    yield from (inline for inline in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text) if inline.startswith(start))
+
+
+def faults(line: str) -> list[str]:
+    """Say which commands and options of a line starting with `playmolt` there are not."""
+    command: click.Command = cli
+    wrong = []
+    for token in re.split(r"[\s\[\]()=]+", re.split(r"[;&#>]|\s\|\s", line)[0])[1:]:
+        if token.startswith("-"):
+            wrong += [token] if token not in options(command) else []
+        elif isinstance(command, click.Group) and re.match(r"[a-z]", token):
+            names = token.split("|")
+            wrong += [name for name in names if name not in command.commands]
+            command = command.commands.get(names[0], command)
+    return wrong
+
+
+def options(command: click.Command) -> set[str]:
+    context = click.Context(command, **cli.context_settings)
+    return {name for parameter in command.get_params(context) for name in (*parameter.opts, *parameter.secondary_opts)}
+
+
+@every_page
+def test_commands_that_are_shown_exist_with_their_options(page: Path) -> None:
+    for line in shown(page.read_text("utf-8"), "playmolt "):
+        assert faults(line) == [], f"{ids(page)} shows: {line}"
+
+
+def test_a_command_that_does_not_exist_is_recognised() -> None:
+    assert faults("playmolt up --port 1 --data=DIR") == []
+    assert faults("playmolt log verify|export [--json] ; echo") == []
+    assert faults("playmolt --version") == []
+    assert faults("playmolt up --prot 1") == ["--prot"]
+    assert faults("playmolt log verfy") == ["verfy"]
+    assert faults("playmolt dmeo --once") == ["dmeo", "--once"]
+    assert list(shown("`playmolt up`\n```sh\n$ playmolt \\\n demo\nls\n```", "playmolt ")) == [
+        "playmolt   demo",
+        "playmolt up",
+    ]
+
+
+@every_page
+def test_modules_that_are_shown_as_commands_exist(page: Path) -> None:
+    for line in shown(page.read_text("utf-8"), "python -m "):
+        module = line.split()[2]
+        assert importlib.util.find_spec(module), f"{ids(page)} shows: {line}"
+
+
+@every_page
+def test_make_targets_that_are_shown_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for line in shown(page.read_text("utf-8"), "make "):
+        assert line.split()[1] in targets, f"{ids(page)} shows: {line}"
+
+
+@every_page
+def test_settings_that_are_named_exist(page: Path) -> None:
+    known = {variable for variable, _, _ in variables().values()} | ALSO_READ
+    named = set(re.findall(r"\bPLAYMOLT_[A-Z_]+[A-Z]\b", page.read_text("utf-8")))
+    assert named <= known, ids(page)
+
+
+CODES = {(str(code.status), code.wire) for code in Code}
+_CODE = r"`[a-z]+(?:_[a-z]+)*`|[a-z]+(?:_[a-z]+)+"
+_NAMED = re.compile(rf"\b(4\d\d|503)(?: | \| |: )((?:{_CODE})(?:, (?:{_CODE}))*)")
+
+
+def named_codes(text: str) -> list[tuple[str, str]]:
+    return [(status, code.strip("`")) for status, codes in _NAMED.findall(text) for code in codes.split(", ")]
+
+
+@every_page
+def test_limits_and_codes_that_are_named_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert render("".join(re.findall(r"\{\{(?:limit|codes) [^}]*\}\}", text))) is not None
+    assert set(named_codes(text)) <= CODES, ids(page)
+    assert set(re.findall(r"\bCode\.([A-Z_]+)", text)) <= Code.__members__.keys(), ids(page)
+    assert all(hasattr(limits, name) for name in re.findall(r"\blimits\.([A-Z_]+)", text)), ids(page)
+
+
+def test_a_code_that_does_not_exist_is_recognised() -> None:
+    assert named_codes("| 409 | `game_over` | 422 no_such, 503 in time") == [("409", "game_over"), ("422", "no_such")]
+    assert ("422", "no_such") not in CODES
+    with pytest.raises(LookupError):
+        render("{{limit NO_SUCH}}")
+
+
+def test_there_are_pages_to_check() -> None:
+    names = {ids(page) for page in PAGES}
+    assert {"docs/bots.md", "docs/api.md", "docs/event-log.md", "docs/games/ox/SKILL.md", "schemas/README.md"} <= names
+    assert any(named_codes(page.read_text("utf-8")) for page in PAGES)
