@@ -3,7 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -17,6 +17,7 @@ from playmolt_gateway.auth import hash_of
 from playmolt_schemas import subjects
 from playmolt_schemas.export.asyncapi import document
 from playmolt_schemas.export.channels import CHANNELS, PARAMETERS, PUBLIC, address
+from playmolt_schemas.export.json_schemas import references
 from playmolt_schemas.export.operations import OPERATIONS, Operation
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_spectator import frames, reader
@@ -76,13 +77,6 @@ def found(reference: str) -> Any:
     """Follow a reference inside the document; KeyError when it leads nowhere."""
     assert reference.startswith("#/")
     return reduce(lambda part, name: part[name], reference[2:].split("/"), DOCUMENT)
-
-
-def references(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield from (ref for key, ref in value.items() if key == "$ref")
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from references(part)
 
 
 def test_it_has_the_structure_of_asyncapi_3() -> None:
@@ -196,7 +190,7 @@ def test_headers_are_those_that_the_relay_sends() -> None:
 
 
 def test_every_public_message_travels_on_every_feed_of_games() -> None:
-    for channel in ("spectate", "game_socket", "game_events", "own_events"):
+    for channel in ("spectate", "game_socket", "game_events", "stream_events"):
         kinds = {name.rpartition(".")[2] for name in DOCUMENT["channels"][channel]["messages"]} - {"Heartbeat"}
         assert kinds == {kind.__name__ for kind in PUBLIC}
 

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from playmolt_schemas import limits, ox, subjects, trial
+from playmolt_schemas import limits, subjects
 from playmolt_schemas.cards import LobbyMessage
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.json_schemas import leaves, name_of
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
-from playmolt_schemas.routes import GAMES
+from playmolt_schemas.routes import EVENT_STREAM, MESSAGES, ROUTES, Media, Route
 
 JSON: Final = "application/json"
 MSGPACK: Final = "application/msgpack"
@@ -42,17 +42,16 @@ class Channel(msgspec.Struct, frozen=True, kw_only=True):
     stream: str = ""
 
 
+_UUID: Final = "0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04"
+
 PARAMETERS: Final = {
     "game": ("The game type: what stands before the first dash of an id.", GAME_TYPES),
     "identifier": (
         "The id of a game, `<type>-<uuid>`; on `actions` and `public` also `lobby`, for what is about no game; on "
         "`events` and `sealed` also the stream of a lobby.",
-        (*(f"{game}-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04" for game in GAME_TYPES), lobby_of(GAME_TYPES[0])),
+        (*(f"{game}-{_UUID}" for game in GAME_TYPES), lobby_of(GAME_TYPES[0])),
     ),
-    "id": (
-        "The id of a game, `<type>-<uuid>`.",
-        tuple(f"{game}-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04" for game in GAME_TYPES),
-    ),
+    "id": ("The id in the path, `<type>-<uuid>`.", tuple(f"{game}-{_UUID}" for game in GAME_TYPES)),
     "instance": ("An engine replica's own name, from its answer to discovery.", ("5f0c2a9be871",)),
     "kind": ("The type of the stored event.", ("game_created", "game_end")),
 }
@@ -78,7 +77,7 @@ def _empty(name: str, summary: str, headers: type | None = None) -> Message:
     return Message(name=name, payload=wire.Empty, content_type=TEXT, headers=headers, summary=summary)
 
 
-PUBLIC: Final = (*dict.fromkeys((*leaves(trial.TrialMessage), *leaves(ox.OxMessage))), wire.Progress)
+PUBLIC: Final = (*dict.fromkeys(leaves(MESSAGES)), wire.Progress)
 """Every public message of every game."""
 
 CALLS: Final = Message(
@@ -92,7 +91,6 @@ _PUBLIC_STORED: Final = tuple(_said(kind, wire.PublicHeaders) for kind in PUBLIC
 _FEED: Final = tuple(_said(kind) for kind in PUBLIC)
 _HEARTBEAT: Final = _said(wire.Heartbeat)
 _LOBBY: Final = _said(LobbyMessage)
-_STREAM_PATH: Final = next(route.path for route in GAMES if route.name == "stream_events")
 _DROPPED: Final = (
     f"A reader with {limits.READER_MESSAGES} messages or {limits.READER_BYTES} bytes waiting, or taking nothing for "
     f"{limits.READER_STALL_SECONDS} s, is dropped and can resume."
@@ -101,6 +99,20 @@ _CLOSES: Final = (
     "Close codes: 1000 after the closing message, 4008 for a reader that is too slow, 4400 for an `after` that is no "
     "version, 1001 when the server stops, 1011 when it failed; after any but the first, reconnect."
 )
+
+STREAMS: Final = tuple(
+    route
+    for route in ROUTES
+    if any(isinstance(answer, Media) and answer.content_type == EVENT_STREAM for answer in route.answers.values())
+)
+"""The routes of the gateway that answer with server-sent events."""
+
+
+def _own_feed(route: Route) -> Channel:
+    kinds = [leaf for answer in route.answers.values() for leaf in leaves(answer)]
+    said = tuple(_said(kind) for kind in dict.fromkeys([*kinds, wire.Progress]))
+    return Channel(name=route.name, address=route.path, server="gateway", summary=route.summary, messages=said)
+
 
 CHANNELS: Final = (
     Channel(
@@ -177,8 +189,5 @@ CHANNELS: Final = (
         name="lobby_events", address="/sse/lobby", server="spectator_http", messages=(_LOBBY,),
         summary=f"The lobby as server-sent events. {_DROPPED}",
     ),
-    Channel(
-        name="own_events", address=_STREAM_PATH, server="gateway", messages=_FEED,
-        summary="A game's feed as the caller's key may see it, own secrets included; server-sent events.",
-    ),
+    *map(_own_feed, STREAMS),
 )  # fmt: skip

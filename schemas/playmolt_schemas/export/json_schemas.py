@@ -1,18 +1,19 @@
 """JSON Schema 2020-12 of every message: one file each, complete in itself."""
 
+import importlib
 import inspect
-from collections.abc import Iterable, Mapping
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
-from typing import Any, Final, get_args
+from typing import Any, Final, Union, get_args, get_origin
 
 import msgspec
 
-from playmolt_schemas import cards, envelopes, records
-from playmolt_schemas.codes import Problem
+import playmolt_schemas
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
 from playmolt_schemas.game_messages import PublicMessage
-from playmolt_schemas.routes import ROUTES, Media, OneOf
+from playmolt_schemas.routes import ROUTES, Media, OneOf, Query, Route
 
 FOLDER: Final = "schemas/json/messages"
 STORED_FOLDER: Final = "schemas/json/stored"
@@ -29,25 +30,59 @@ _PACKED: Final = (
 )
 
 
+_DECLARATIONS: Final = (Query, Route, Media, OneOf)
+"""Types that describe the API and never travel."""
+
+
 def leaves(kind: Any) -> tuple[type, ...]:
-    """Give the message types that a request, an answer or a union of a route stands for."""
+    """Give the message types that a request, an answer, a list or a union stands for."""
     if isinstance(kind, OneOf):
         return tuple(leaf for part in kind.kinds for leaf in leaves(part))
     if isinstance(kind, Media):
         return leaves(kind.item)
-    if isinstance(kind, UnionType):
+    if get_origin(kind) in {list, Union, UnionType}:
         return tuple(leaf for part in get_args(kind) for leaf in leaves(part))
     return (kind,) if isinstance(kind, type) and issubclass(kind, msgspec.Struct) else ()
 
 
 def messages() -> dict[str, type]:
-    """Give name → type of every message; a name is module and class, as in `trial.Speak`."""
+    """Give name → type of every message; a name is module and class, as in `trial.Speak`.
+
+    A message is what a route takes or gives, and every type of this package that is no mere part of another.
+    """
     routed = [leaf for route in ROUTES for kind in (route.request, *route.answers.values()) for leaf in leaves(kind)]
-    others = [
-        Problem, records.Record, records.Metadata, cards.Card, cards.LobbyMessage, envelopes.Call, envelopes.Answer,
-        wire.Progress, wire.Heartbeat, wire.Projected, wire.Lag, wire.Presence, wire.FenceHeaders, wire.PublicHeaders,
-    ]  # fmt: skip
-    return {name_of(kind): kind for kind in sorted({*routed, *others}, key=name_of)}
+    kinds = sorted({*routed, *_declared()}, key=name_of)
+    schemas, named = msgspec.json.schema_components(kinds, ref_template="{name}")
+    parts = {part for name, schema in named.items() for part in references(schema) if part != name}
+    standing = zip(kinds, schemas, strict=True)
+    return {name_of(kind): kind for kind, schema in standing if kind in routed or schema["$ref"] not in parts}
+
+
+def _declared() -> Iterator[type]:
+    """Give every message type of the package, without the bases that have no field of their own."""
+    found = [importlib.import_module(f"{playmolt_schemas.__name__}.{module}") for module in _modules()]
+    for module in (*found, wire):
+        for kind in vars(module).values():
+            if not (inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__):
+                continue
+            base = not kind.__struct_fields__ and kind.__subclasses__()
+            if not base and not issubclass(kind, _DECLARATIONS):
+                yield kind
+
+
+def _modules() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(playmolt_schemas.__path__) if not module.ispkg]
+
+
+def references(value: Any) -> Iterator[str]:
+    """Give every `$ref` of a document."""
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield value["$ref"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from references(part)
 
 
 def name_of(kind: type) -> str:
@@ -57,17 +92,23 @@ def name_of(kind: type) -> str:
 
 def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Give a schema for each type, and the named schemas they refer to by `template`."""
-    schemas, named = msgspec.json.schema_components(list(kinds), ref_template=template)
-    declared = {kind.__name__: kind for kind in _structs(kinds)}
+    kinds = list(kinds)
+    structs = [leaf for kind in kinds for leaf in leaves(kind)]
+    schemas, named = msgspec.json.schema_components([*kinds, *structs], ref_template=template)
+    known = {_referred(schema): kind for kind, schema in zip(structs, schemas[len(kinds) :], strict=True)}
     for name, schema in named.items():
-        _complete(schema, declared.get(name))
-    return list(schemas), named
+        _complete(schema, known.get(name))
+    return list(schemas[: len(kinds)]), named
+
+
+def _referred(schema: Mapping[str, Any]) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
 
 
 def document(kind: type, file: str) -> dict[str, Any]:
     """Give the JSON Schema of a message as it lies in a file; `$id` is the file's name, so it resolves anywhere."""
-    _, named = components([kind], "#/$defs/{name}")
-    own = named.pop(kind.__name__)
+    (schema,), named = components([kind], "#/$defs/{name}")
+    own = named.pop(_referred(schema))
     return {"$schema": _DIALECT, "$id": file, **own, **({"$defs": dict(sorted(named.items()))} if named else {})}
 
 
@@ -84,10 +125,6 @@ def stored_files(events: Mapping[str, Mapping[tuple[str, int], type]]) -> dict[s
         for (kind, version), event in kinds.items()
     }
     return {f"{STORED_FOLDER}/{file}": json_file(document(event, file)) for file, event in sorted(named.items())}
-
-
-def _structs(kinds: Iterable[Any]) -> Iterable[type]:
-    return (leaf for kind in kinds for leaf in leaves(kind))
 
 
 def _complete(schema: dict[str, Any], kind: type | None) -> None:

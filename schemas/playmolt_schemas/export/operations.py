@@ -4,6 +4,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from playmolt_schemas.export.channels import STREAMS
+
 ENGINE: Final = "engine"
 GATEWAY: Final = "gateway"
 RELAY: Final = "relay"
@@ -33,7 +35,7 @@ OPERATIONS: Final = (
     Operation(GATEWAY, "send", "relay_lag", "Ask how far the copies are.", ("wire.Lag",)),
     Operation(GATEWAY, "send", "discovery", "Find out which services and engines there are.", _PRESENCE),
     Operation(GATEWAY, "receive", "discovery", "Show up.", _PRESENCE),
-    Operation(GATEWAY, "send", "own_events", "Send a game's events as the caller may see them."),
+    *(Operation(GATEWAY, "send", route.name, "Send what the caller may see.") for route in STREAMS),
     Operation(ENGINE, "receive", "actions", "Decide and read; the queue group is `<game>-engine`.", _ANSWERS),
     Operation(ENGINE, "receive", "replica", "The same, for this replica alone.", _ANSWERS),
     Operation(ENGINE, "receive", "public", "Read what is public; the queue group is `<game>-engine`.", _ANSWERS),
