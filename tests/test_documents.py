@@ -150,6 +150,18 @@ def test_commands_that_are_shown_exist_with_their_options(page: Path) -> None:
         assert faults(line) == [], f"{ids(page)} shows: {line}"
 
 
+def commands(command: click.Command) -> Iterator[click.Command]:
+    yield command
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from commands(inner)
+
+
+@pytest.mark.parametrize("command", [*commands(cli)], ids=lambda command: command.name)
+def test_the_example_of_a_command_exists_with_its_options(command: click.Command) -> None:
+    (example,) = re.findall(r"Example:[^\n]*?(playmolt [^,\n]*)", command.help or "")
+    assert faults(example) == []
+
+
 def test_a_command_that_does_not_exist_is_recognised() -> None:
     assert faults("playmolt up --port 1 --data=DIR") == []
     assert faults("playmolt log verify|export [--json] ; echo") == []

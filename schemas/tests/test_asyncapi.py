@@ -147,6 +147,12 @@ def allows(patterns: list[str], subject: str) -> bool:
     return any(map(one, patterns))
 
 
+def rights(user: str) -> dict[str, Any]:
+    """Give what the server lets a service do."""
+    (found,) = (entry for entry in server.users(lambda _: "") if entry["user"] == user)
+    return dict(found["permissions"])
+
+
 ON_NATS = [
     operation
     for operation in OPERATIONS
@@ -157,8 +163,7 @@ ON_NATS = [
 @pytest.mark.parametrize("operation", ON_NATS, ids=lambda op: f"{op.service}.{op.action}.{op.channel}")
 @pytest.mark.parametrize("game", GAME_TYPES)
 def test_a_service_may_do_what_the_document_says_it_does(operation: Operation, game: str) -> None:
-    rights = {user["user"]: user.get("permissions") for user in server.users(lambda _: "")}
-    may = rights[f"{game}-engine" if operation.service == "engine" else operation.service]
+    may = rights(f"{game}-engine" if operation.service == "engine" else operation.service)
     verb = "publish" if operation.action == "send" else "subscribe"
     assert allows(may[verb]["allow"], filled(operation.channel, game))
     if operation.action == "receive" and operation.reply == ("answers",):
@@ -167,7 +172,7 @@ def test_a_service_may_do_what_the_document_says_it_does(operation: Operation, g
 
 
 def test_who_has_no_part_in_a_channel_has_no_right_to_it() -> None:
-    spectator = next(user for user in server.users(lambda _: "") if user["user"] == "spectator")["permissions"]
+    spectator = rights("spectator")
     mine = {operation.channel for operation in ON_NATS if operation.service == "spectator"}
     for channel in {operation.channel for operation in ON_NATS} - mine:
         assert not allows(spectator["publish"]["allow"], filled(channel, "ox")), channel
