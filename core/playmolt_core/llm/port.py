@@ -16,7 +16,7 @@ TURN_HEADER: Final = "X-PlayMolt-Turn"
 Decoding = Literal["prompt", "json_object", "json_schema"]
 """How a server is made to answer in JSON: by the prompt's words alone, by its JSON mode, or bound to the schema."""
 DecodingWish = Literal["prompt", "json_object", "json_schema", "best"]
-"""`best` takes what the server can do; the others are sent as they are, and a server that rejects them fails the ask."""
+"""`best` takes what the server can do; the others are sent as they are, and a server that rejects one fails the ask."""
 Outcome = Literal[
     "ok",
     "rate_limited",

@@ -1,0 +1,153 @@
+"""One HTTP exchange with an OpenAI-compatible server, through the openai client. Nothing is tried again here."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import httpx2
+import msgspec
+import openai
+
+from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.port import Outcome
+
+BODY_BYTES: Final = 1024 * 1024
+"""What is read of an answer: a whole reply fits however its characters are escaped."""
+RETRY_AFTER_SECONDS: Final = 60.0
+"""The most that a server's Retry-After is honoured."""
+_SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back: a status with a body, or the fault that kept it from coming."""
+
+    fault: Outcome | None = None
+    status: int | None = None
+    body: bytes = b""
+    detail: str = ""
+    latency_ms: int = 0
+    retry_after_ms: int | None = None
+
+
+class _BodyTooLarge(Exception):
+    """The answer is longer than BODY_BYTES."""
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends with an error instead of filling the memory."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > BODY_BYTES:
+                raise _BodyTooLarge
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Bounded(response.stream)
+
+
+class Exchange:
+    """A connection to the server of one model."""
+
+    def __init__(self, entry: ModelEntry, key: str) -> None:
+        self._timeout = float(entry.timeout_s)
+        self._model = entry.model
+        self._key = key
+        self._headers: dict[str, Any] = {"Accept-Encoding": "identity"}
+        if not key:
+            self._headers["Authorization"] = openai.Omit()
+        # organization, project and admin key would else come from the environment and go to whatever server this is
+        self._client = openai.AsyncOpenAI(
+            api_key=key or "none",
+            admin_api_key="",
+            organization="",
+            project="",
+            base_url=entry.base_url,
+            max_retries=0,
+            timeout=self._timeout,
+            default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]  # the client takes Omit, its types do not say so
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound]}),
+        )
+
+    async def send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+        """Send a request body and give whatever came of it, within the model's timeout."""
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await self._send(body, headers)
+        except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
+            answer = Answer(fault="timeout", detail=f"no answer within {self._timeout:g} s")
+        except openai.APIStatusError as error:
+            answer = _status(error, self._key)
+        except _BodyTooLarge:
+            answer = Answer(fault="too_large", detail=f"the answer has more than {BODY_BYTES} bytes")
+        except (openai.APIError, httpx2.HTTPError, OSError) as error:
+            answer = Answer(fault="connection", detail=f"the connection broke: {_cause(error)}")
+        return msgspec.structs.replace(answer, latency_ms=int((time.monotonic() - started) * 1000))
+
+    async def _send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+        rest = {name: value for name, value in body.items() if name not in ("model", "messages")}
+        async with self._client.chat.completions.with_streaming_response.create(
+            model=self._model,
+            messages=body["messages"],
+            extra_body=rest,
+            extra_headers={**self._headers, **headers},
+        ) as response:
+            parts = bytearray()
+            async for chunk in response.iter_bytes():
+                parts += chunk
+                if len(parts) > BODY_BYTES:  # a body that grew when it was unpacked
+                    raise _BodyTooLarge
+            return Answer(status=response.status_code, body=bytes(parts))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def _status(error: openai.APIStatusError, key: str) -> Answer:
+    body = error.response.content
+    if key:  # servers quote the key they refuse, and the answer is stored
+        body = body.replace(key.encode(), b"[key]")
+    status = error.response.status_code
+    fault: Outcome = "rate_limited" if status == 429 else "server_error" if status >= 500 else "rejected"
+    return Answer(
+        fault=fault,
+        status=status,
+        body=body,
+        detail=f"the server answered {status}",
+        retry_after_ms=_retry_after_ms(error.response.headers),
+    )
+
+
+def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
+    """Read Retry-After: seconds or a date. Anything else counts as not there."""
+    text = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(text):
+        seconds = float(text)
+    else:
+        try:
+            date = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        seconds = (date.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+    return int(1000 * min(max(seconds, 0.0), RETRY_AFTER_SECONDS))
+
+
+def _cause(error: BaseException) -> str:
+    cause = error.__cause__ or error
+    return f"{type(cause).__name__}: {cause}"[:200]

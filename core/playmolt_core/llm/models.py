@@ -1,0 +1,53 @@
+"""Alias → model, wired once in a service's main."""
+
+import os
+from collections.abc import Mapping
+from typing import Protocol
+
+from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.limits import ModelLimits
+from playmolt_core.llm.port import Model
+from playmolt_core.llm.scripted import Cast, ScriptedModel
+
+
+class _Closing(Model, Protocol):
+    async def close(self) -> None: ...
+
+
+class Models:
+    """The models of a service. A server is first reached for when it is first asked."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        limits: ModelLimits,
+        cast: Cast,
+        *,
+        seed: str = "0",
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._catalogue = catalogue
+        self._limits = limits
+        self._cast = cast
+        self._scripted = ScriptedModel(cast, seed)
+        self._environment = environment
+        self._open: dict[str, _Closing] = {}
+
+    def get(self, alias: str) -> Model | None:
+        """Give the model behind an alias; None for an unknown one."""
+        if is_scripted(alias):
+            return self._scripted if self._cast.knows(alias) else None
+        entry = self._catalogue.models.get(alias)
+        if entry is None:
+            return None
+        if alias not in self._open:
+            # The client takes seconds to import, which a service that only plays scripted models need not wait for.
+            from playmolt_core.llm.openai_model import OpenAIModel  # noqa: PLC0415
+
+            self._open[alias] = OpenAIModel(entry, self._environment.get(entry.api_key_env, ""), self._limits)
+        return self._open[alias]
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for model in self._open.values():
+            await model.close()

@@ -1,0 +1,63 @@
+"""A span for each request to a model, by OpenTelemetry's conventions for generative AI.
+
+Prompts and replies stay out of it unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is `true`: they may hold
+what nobody may learn early.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+from opentelemetry import trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+from playmolt_core.llm.port import Attempt, ModelRequest
+
+CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+
+
+@contextmanager
+def attempt_span(request: ModelRequest, provider: str, model: str, server: str = "", port: int = 0) -> Iterator[Span]:
+    """Open the span of a request; `finish` tells what came of it."""
+    sampling = request.sampling
+    numbers = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+    attributes: dict[str, Any] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model,
+        "gen_ai.request.max_tokens": request.max_tokens,
+        "gen_ai.output.type": "json" if request.schema else "text",
+        "playmolt.model.alias": request.alias,
+    }
+    attributes |= {f"gen_ai.request.{name}": float(text) for name, text in numbers.items() if text is not None}
+    if sampling.seed is not None:
+        attributes["gen_ai.request.seed"] = sampling.seed
+    if request.turn:
+        attributes |= {"gen_ai.conversation.id": request.turn.session, "playmolt.turn": request.turn.header}
+    if server:
+        attributes |= {"server.address": server, "server.port": port}
+    tracer = trace.get_tracer("playmolt.llm")
+    with tracer.start_as_current_span(f"chat {model}", kind=SpanKind.CLIENT, attributes=attributes) as span:
+        yield span
+
+
+def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.environ) -> None:
+    """Write an attempt's result into its span."""
+    known: dict[str, Any] = {
+        "gen_ai.response.model": attempt.model_answered,
+        "gen_ai.usage.input_tokens": attempt.usage and attempt.usage.prompt_tokens,
+        "gen_ai.usage.output_tokens": attempt.usage and attempt.usage.completion_tokens,
+        "gen_ai.response.finish_reasons": attempt.finish_reason and [attempt.finish_reason],
+        "http.response.status_code": attempt.status,
+        "playmolt.model.cost": attempt.cost,
+    }
+    span.set_attributes({name: value for name, value in known.items() if value is not None})
+    span.set_attributes({"playmolt.model.outcome": attempt.outcome, "playmolt.model.attempt": attempt.number})
+    if attempt.outcome != "ok":
+        span.set_attribute("error.type", attempt.outcome)
+        span.set_status(Status(StatusCode.ERROR, attempt.outcome))
+    if environment.get(CONTENT_VARIABLE, "").lower() == "true":
+        messages = msgspec.json.encode(attempt.request.get("messages", [])).decode()
+        span.set_attributes({"gen_ai.input.messages": messages, "gen_ai.output.messages": attempt.reply})

@@ -1,0 +1,232 @@
+"""An OpenAI-compatible server on loopback that says what a test scripts, faults included, and keeps what it was asked.
+
+    async with FakeServer(status(429, retry_after="1"), reply('{"a": 1}')) as server:
+        entry = server.entry()
+
+Each request takes the next step; when none is left, `server.otherwise` answers. Steps are canned answers or functions
+of what was asked.
+"""
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from playmolt_core.llm.catalogue import ModelEntry
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request as it came; header names in lower case."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    at: float
+
+    @property
+    def turn(self) -> str:
+        return self.headers.get("x-playmolt-turn", "")
+
+    @property
+    def last(self) -> str:
+        return str(self.body["messages"][-1]["content"])
+
+
+class Canned(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer. `hang` never comes; `cut` breaks the connection half way through the body; `delay` in seconds."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = {}
+    delay: float = 0
+    hang: bool = False
+    cut: bool = False
+
+
+Step = Canned | Callable[[Asked], Canned]
+
+
+def reply(
+    text: str | None = None,
+    *,
+    tool_calls: Sequence[tuple[str, Any]] = (),
+    refusal: str | None = None,
+    finish_reason: str = "stop",
+    usage: tuple[int, int] | None = (10, 5),
+    model: str = "fake-model-1",
+    delay: float = 0,
+) -> Canned:
+    """A completion. Tool calls are (name, arguments): what is no text is sent as JSON."""
+    calls = [
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": value if isinstance(value, str) else json.dumps(value)},
+        }
+        for number, (name, value) in enumerate(tool_calls, 1)
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": refusal}
+    message |= {"tool_calls": calls} if calls else {}
+    body: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+    }
+    if usage:
+        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+    return Canned(body=json.dumps(body).encode(), delay=delay)
+
+
+def fenced(value: Any) -> Canned:
+    """A completion with one object in a code fence."""
+    return reply(f"```json\n{json.dumps(value, ensure_ascii=False)}\n```")
+
+
+def huge(size: int = 65 * 1024) -> Canned:
+    """A completion over 64 KiB."""
+    return reply(json.dumps({"text": "x" * size}))
+
+
+def status(
+    code: int,
+    message: str = "no",
+    *,
+    param: str | None = None,
+    error: str | None = None,
+    retry_after: str | None = None,
+) -> Canned:
+    """An error in OpenAI's form."""
+    body = {"error": {"message": message, "type": "error", "param": param, "code": error}}
+    headers = {"Retry-After": retry_after} if retry_after is not None else {}
+    return Canned(status=code, body=json.dumps(body).encode(), headers=headers)
+
+
+def raw(body: bytes, code: int = 200) -> Canned:
+    """Any body."""
+    return Canned(status=code, body=body)
+
+
+def hang() -> Canned:
+    """No answer at all."""
+    return Canned(hang=True)
+
+
+def truncated() -> Canned:
+    """A completion whose connection breaks half way."""
+    return Canned(body=reply("x" * 100).body, cut=True)
+
+
+def wants_tool(asked: Asked) -> bool:
+    return "tools" in asked.body
+
+
+class FakeServer:
+    """The server. `rejects` names body parameters (or response format types) that it answers 400 to; with
+    `ignores_tools` it takes `tools` and never calls one."""
+
+    def __init__(self, *steps: Step, rejects: Sequence[str] = (), ignores_tools: bool = False) -> None:
+        self.asked: list[Asked] = []
+        self.otherwise: Step = reply("hello")
+        self.rejects = set(rejects)
+        self.ignores_tools = ignores_tools
+        self.most_at_once = 0
+        self._at_once = 0
+        self._steps = deque(steps)
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def script(self, *steps: Step) -> None:
+        """Add steps."""
+        self._steps.extend(steps)
+
+    @property
+    def base_url(self) -> str:
+        assert self._server is not None, "enter the server first"
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    def entry(self, alias: str = "fake", **fields: Any) -> ModelEntry:
+        """A catalogue entry that points here."""
+        known = {"alias": alias, "base_url": self.base_url, "model": "fake-model"}
+        return msgspec.convert(known | fields, type=ModelEntry)
+
+    def toml(self, alias: str = "fake", **fields: str | int) -> str:
+        """The same as a catalogue's text."""
+        lines = {"base_url": self.base_url, "model": "fake-model"} | fields
+        return f"[models.{alias}]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in lines.items())
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (asked := await _read(reader)) is not None:
+                self.asked.append(asked)
+                self._at_once += 1
+                self.most_at_once = max(self.most_at_once, self._at_once)
+                try:
+                    answer = self._answer(asked)
+                    if answer.hang:
+                        await asyncio.Event().wait()
+                    await asyncio.sleep(answer.delay)
+                finally:
+                    self._at_once -= 1
+                await _write(writer, answer)
+                if answer.cut:
+                    return
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    def _answer(self, asked: Asked) -> Canned:
+        format_type = asked.body.get("response_format", {}).get("type", "")
+        for name in self.rejects:
+            if name in asked.body or name == format_type:
+                param = "response_format" if name == format_type else name
+                other = " Use 'max_completion_tokens' instead." if name == "max_tokens" else ""
+                return status(400, f"Unsupported parameter: '{name}'.{other}", param=param)
+        step = self._steps.popleft() if self._steps else self.otherwise
+        answer = step(asked) if callable(step) else step
+        if self.ignores_tools and wants_tool(asked):
+            return reply("I would rather talk.")
+        return answer
+
+
+async def _read(reader: asyncio.StreamReader) -> Asked | None:
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Asked(head[0].split(" ")[1], headers, json.loads(body) if body else {}, time.monotonic())
+
+
+async def _write(writer: asyncio.StreamWriter, answer: Canned) -> None:
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(answer.body)), **answer.headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    body = answer.body[: len(answer.body) // 2] if answer.cut else answer.body
+    writer.write(f"HTTP/1.1 {answer.status} X\r\n{head}\r\n".encode() + body)
+    await writer.drain()
