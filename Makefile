@@ -45,3 +45,4 @@ lock: $(STAMP) ## renew requirements.lock from the pyproject files
 docs: $(STAMP) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md
 	$(BIN)/python -m playmolt_schemas.export
+	$(BIN)/python -m playmolt_cli.schemas

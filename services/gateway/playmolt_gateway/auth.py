@@ -22,6 +22,7 @@ CACHED_KEYS: Final = 50_000
 CACHED_SECONDS: Final = 5.0
 LOOKUP_SECONDS: Final = 5.0
 _PREFIX: Final = "pm_"
+_BEARER: Final = b"Bearer "
 _KEY_CHARS: Final = len(_PREFIX) + 43
 
 _UNKNOWN: Final = Refusal(
@@ -91,8 +92,8 @@ class Keys:
         self._known: OrderedDict[str, tuple[Agent, float]] = OrderedDict()
         self._lookups: dict[str, Task[Agent | None]] = {}
 
-    async def agent(self, key_hash: str) -> Agent | None:
-        """Give the key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
+    def known(self, key_hash: str) -> Agent | None:
+        """Give the key's agent when it is remembered; None: ask `agent`."""
         if not self._bus.connected():
             self.clear()
         elif (known := self._known.get(key_hash)) is not None:
@@ -100,6 +101,13 @@ class Keys:
                 self._known.move_to_end(key_hash)
                 return known[0]
             del self._known[key_hash]
+        return None
+
+    async def agent(self, key_hash: str) -> Agent | None:
+        """Give the key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
+        known = self.known(key_hash)
+        if known is not None:
+            return known
         lookup = self._lookups.get(key_hash)
         if lookup is None:
             lookup = self._lookups[key_hash] = asyncio.create_task(self._look_up(key_hash))
@@ -163,6 +171,14 @@ class Door:
         if auth is Auth.OPERATOR and not caller.operator:
             return _OPERATOR_ONLY
         return caller
+
+    def known_agent(self, authorization: bytes | None) -> Caller | None:
+        """Give the agent behind an Authorization header when its key is remembered; None: ask `admit`."""
+        if authorization is None or not authorization.startswith(_BEARER):
+            return None
+        key_hash = hash_of(authorization[len(_BEARER) :])
+        agent = self._keys.known(key_hash)
+        return Caller(agent=agent, key_hash=key_hash) if agent else None
 
     async def _identify(self, key: bytes) -> Caller | None:
         if len(key) == _KEY_CHARS and key.startswith(_PREFIX.encode()):

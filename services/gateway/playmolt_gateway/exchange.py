@@ -118,7 +118,7 @@ def read_head(headers: Headers) -> Head:
     return head
 
 
-def log_bug(route: str, error: Exception) -> None:
+def log_bug(route: str, error: BaseException) -> None:
     """Log where a bug is, without its message and the variables around it: these may hold a key or a hidden move."""
     where = "".join(traceback.format_tb(error.__traceback__))
     _log.error("bug", route=route, error=type(error).__name__, traceback=where)

@@ -3,15 +3,18 @@
 Same checks, same problem documents as everywhere; no routing table, no request object, no model.
 """
 
+from asyncio import Future
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 from playmolt_core.telemetry import log
+from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.routes import Auth, Query
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from playmolt_gateway.auth import Caller
 from playmolt_gateway.bodies import parse
-from playmolt_gateway.exchange import AWAY, House, game_of, log_bug, read_head
+from playmolt_gateway.exchange import AWAY, Head, House, game_of, log_bug, read_head
 from playmolt_gateway.idempotency import command_id
 from playmolt_gateway.problems import (
     RETRY_SECONDS,
@@ -26,16 +29,42 @@ from playmolt_gateway.queries import parse_query
 
 _log = log("gateway")
 NAME: Final = "act"
-_BEFORE: Final = "/api/games/"
+BEFORE: Final = "/api/games/"
 _AFTER: Final = "/actions"
 _RETRY: Final = [(b"retry-after", b"%d" % RETRY_SECONDS)]
 
 
+Rendered = tuple[int, bytes, Headers]
+"""Status, body, and the headers beside type and length."""
+
+
+def rendered(reply: Answer | Refusal) -> Rendered:
+    """Give what is sent for a reply."""
+    if isinstance(reply, Refusal):
+        return reply.status, reply.body(), reply.headers()
+    return reply.status, reply.body, _RETRY if reply.status in (429, 503) else []
+
+
+def failed(error: BaseException) -> Rendered:
+    """Give what is sent when a dependency is away, or when there is a bug."""
+    if isinstance(error, AWAY):
+        _log.warning("unavailable", route=NAME, error=type(error).__name__)
+        return rendered(away(error))
+    log_bug(NAME, error)
+    return 500, bug_body(), []
+
+
+def is_action(path: str) -> bool:
+    """Say whether a path is that of an action."""
+    return path.endswith(_AFTER) and path.startswith(BEFORE) and path.count("/") == 4
+
+
 class Actions:
-    """The ASGI app of the one route."""
+    """The ASGI app of the one route, and the checks that its fast lane shares."""
 
     def __init__(self, house: House) -> None:
         self._house = house
+        self.metrics = house.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -52,46 +81,55 @@ class Actions:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _serve(self, scope: Scope, receive: Receive) -> tuple[int, bytes, Headers]:
+    async def _serve(self, scope: Scope, receive: Receive) -> Rendered:
         try:
-            reply = await self._answer(scope, receive)
-        except AWAY as error:
-            _log.warning("unavailable", route=NAME, error=type(error).__name__)
-            reply = away(error)
+            return rendered(await self._answer(scope, receive))
         except Exception as error:
-            log_bug(NAME, error)
-            return 500, bug_body(), []
-        if isinstance(reply, Refusal):
-            return reply.status, reply.body(), reply.headers()
-        return reply.status, reply.body, _RETRY if reply.status in (429, 503) else []
+            return failed(error)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Any:  # noqa: PLR0911 -- one return a check
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer | Refusal:
         """Give the engine's Answer, or a Refusal, in the order of api.md: 401, 429, 413, 400, 404, then the engine."""
-        house = self._house
         head = read_head(scope["headers"])
-        caller = await house.door.admit(head.authorization, Auth.AGENT)
+        caller = await self.admitted(head)
         if isinstance(caller, Refusal):
             return caller
-        if house.rates.limited("actions") and (refusal := await house.rates.refusal(caller, "actions")):
-            return refusal
-        body = await house.bodies.read(receive, head.content_length)
+        body = await self._house.bodies.read(receive, head.content_length)
         if isinstance(body, Refusal):
             return body
+        sent = self.submit(caller, head, scope["path"], scope["query_string"], body)
+        return sent if isinstance(sent, Refusal) else await sent
+
+    async def admitted(self, head: Head) -> Caller | Refusal:
+        """Give who calls, or why they may not now. Raises what AWAY lists."""
+        house = self._house
+        caller = await house.door.admit(head.authorization, Auth.AGENT)
+        if isinstance(caller, Refusal) or not house.rates.limited("actions"):
+            return caller
+        return await house.rates.refusal(caller, "actions") or caller
+
+    def admitted_now(self, head: Head) -> Caller | None:
+        """Give who calls when that is known without asking anybody; None: ask `admitted`."""
+        if self._house.rates.limited("actions"):
+            return None
+        return self._house.door.known_agent(head.authorization)
+
+    def submit(self, caller: Caller, head: Head, path: str, query: bytes, body: bytes) -> "Future[Answer] | Refusal":
+        """Check the form of an action and send it to its engine."""
+        house = self._house
         value = parse(body)
         if isinstance(value, Refusal):
             return value
-        if scope["query_string"] and isinstance(refusal := parse_query(scope["query_string"], Query), Refusal):
+        if query and isinstance(refusal := parse_query(query, Query), Refusal):
             return refusal
-        path = scope["path"]
         command = command_id(caller.id, f"POST {path}", head.idempotency_key, body, value)
         if isinstance(command, Refusal):
             return command
-        game_id = path[len(_BEFORE) : -len(_AFTER)]
+        game_id = path[len(BEFORE) : -len(_AFTER)]
         game = game_of(game_id)
         if game is None:
             return no_such_game(game_id)
         agent = caller.agent
-        return await house.bus.submit(
+        return house.bus.submit(
             game, "act", game_id, body, agent=agent.id, name=agent.name,
             command_id=command.id, fingerprint=command.fingerprint, trace=head.trace,
         )  # fmt: skip
@@ -101,14 +139,12 @@ class Front:
     """The whole gateway: actions past everything else, all else to the other app."""
 
     def __init__(self, actions: Actions, app: ASGIApp) -> None:
-        self._actions = actions
+        self.actions = actions
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            path: str = scope["path"]
-            if path.endswith(_AFTER) and path.startswith(_BEFORE) and path.count("/") == 4:
-                await self._actions(scope, receive, send)
-                return
+        if scope["type"] == "http" and scope["method"] == "POST" and is_action(scope["path"]):
+            await self.actions(scope, receive, send)
+            return
         await self._app(scope, receive, send)

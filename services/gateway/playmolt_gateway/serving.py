@@ -14,6 +14,7 @@ from playmolt_core.telemetry import log
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
 from playmolt_gateway.app import Gateway
+from playmolt_gateway.lane import protocol_for
 
 _log = log("gateway")
 BACKLOG: Final = 4096
@@ -55,9 +56,17 @@ def listening(settings: Settings, fd: int | None) -> socket.socket:
 async def serve(gateway: Gateway, settings: Settings, sock: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT; then let waiting requests answer, streams end, and the rest finish."""
     config = uvicorn.Config(
-        gateway, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=int(settings.deadline_seconds) + DRAIN_SECONDS,
-    )  # fmt: skip
+        gateway,
+        http=protocol_for(gateway.actions),
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(settings.deadline_seconds) + DRAIN_SECONDS,
+    )
     server = _Server(config)
 
     def stop() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_gateway.idempotency import fingerprint
 from playmolt_gateway.waiting import OPEN_WAITS
+from playmolt_schemas.codes import Code, problem_bytes
 
 
 def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
@@ -95,7 +96,7 @@ class TestIdempotency:
 
     async def test_a_key_that_joined_another_game_type_is_refused(self, house: Any, problem: Any) -> None:
         _, key = house.agent()
-        mismatch = b'{"type":"about:blank","status":422,"code":"idempotency_mismatch","detail":"another body"}'
+        mismatch = problem_bytes(Code.IDEMPOTENCY_MISMATCH, "Another body.")
         house.bus.engine = lambda game, call: (422, mismatch) if (game, call.op) == ("ox", "seat") else (200, {})
         headers = key | {"Idempotency-Key": "k"}
         refused = await house.send("POST", "/api/games/join", json={"gameType": "trial"}, headers=headers)
@@ -291,9 +292,10 @@ class TestState:
             asyncio.create_task(house.send("GET", path, headers=key))
             for path in (f"/api/games/{game}/state?after=4&wait=20", "/api/agents/me/turn?wait=20")
         ]
-        await asyncio.sleep(0.05)
         closing = house.gateway.house.closing
-        assert len(closing) == 2
+        async with asyncio.timeout(5):
+            while len(closing) < 2:
+                await asyncio.sleep(0.01)
         fillers: list[asyncio.Future[None]] = [
             asyncio.get_running_loop().create_future() for _ in range(OPEN_WAITS - 2)
         ]

@@ -1,0 +1,182 @@
+"""The fast lane: an action that arrives whole in one piece is served without uvicorn's request cycle.
+
+That cycle (a task, an event, scope and messages for each request) costs more than everything the gateway does itself.
+Whatever is not plainly one whole action, in the strictest form of HTTP/1.1, takes the ordinary way through the same
+checks; tests hold both to the same bytes.
+"""
+
+import asyncio
+import re
+from asyncio import Future
+from http import HTTPStatus
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.limits import BODY_BYTES
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from playmolt_gateway.exchange import Head, read_head
+from playmolt_gateway.hot import BEFORE, NAME, Actions, Rendered, failed, is_action, rendered
+from playmolt_gateway.problems import Headers, Refusal, json_headers
+
+_START: Final = b"POST " + BEFORE.encode()
+_HEAD_BYTES: Final = 8 * 1024
+_HELD_BYTES: Final = 64 * 1024
+_PATH: Final = re.compile(rb"[A-Za-z0-9/_-]+")
+_HEADER: Final = re.compile(rb"([A-Za-z0-9-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?[ \t]*")
+_ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection", b"te", b"trailer"})
+_STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+
+
+class WholeAction(msgspec.Struct):
+    """An action request as it came."""
+
+    path: str
+    head: Head
+    body: bytes
+
+
+def whole_action(data: bytes) -> WholeAction | None:
+    """Read one whole action request that fills `data`; None for anything else, however slight the difference."""
+    end = data.find(b"\r\n\r\n", 0, _HEAD_BYTES)
+    if end < 0:
+        return None
+    first, *lines = data[:end].split(b"\r\n")
+    words = first.split(b" ")
+    if len(words) != 3 or words[::2] != [b"POST", b"HTTP/1.1"] or not _PATH.fullmatch(words[1]):
+        return None
+    headers: Headers = []
+    for line in lines:
+        match = _HEADER.fullmatch(line)
+        if match is None:
+            return None
+        headers.append((match.group(1).lower(), match.group(2) or b""))
+    names = [name for name, _ in headers]
+    if len(set(names)) != len(names) or not _ORDINARY.isdisjoint(names):
+        return None
+    path, head, body = words[1].decode(), read_head(headers), data[end + 4 :]
+    if not is_action(path) or head.content_length != b"%d" % len(body) or len(body) > BODY_BYTES:
+        return None
+    return WholeAction(path, head, body)
+
+
+class LaneProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with the fast lane in front. `actions` is set on a subclass (`protocol_for`)."""
+
+    actions: Actions
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._started: float | None = None
+        self._held = b""
+        self._parsing = False
+        self._stopping = False
+
+    def data_received(self, data: bytes) -> None:
+        """Serve a whole action at once; hold what comes while one is under way; pass on all else."""
+        if self._started is not None or self._held:
+            self._hold(data)
+            return
+        action = whole_action(data) if data.startswith(_START) and self._idle() else None
+        if action is None:
+            super().data_received(data)
+        else:
+            self._begin(action)
+
+    def _idle(self) -> bool:
+        """Say whether a request may begin here: none is being parsed or answered."""
+        return not self._parsing and (self.cycle is None or self.cycle.response_complete)
+
+    def on_message_begin(self) -> None:
+        """Note that the parser is inside a request: what comes next is its rest, whatever it looks like."""
+        self._parsing = True
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        """Note that the parser is between requests."""
+        self._parsing = False
+        super().on_message_complete()
+
+    def _hold(self, data: bytes) -> None:
+        self._held += data
+        if len(self._held) > _HELD_BYTES:
+            self.flow.pause_reading()
+
+    def _begin(self, action: WholeAction) -> None:
+        self._unset_keepalive_if_required()
+        self._started = perf_counter()
+        self.actions.metrics.in_flight += 1
+        try:
+            caller = self.actions.admitted_now(action.head)
+            if caller is None:
+                self._await(asyncio.ensure_future(self._admit(action)))
+                return
+            sent = self.actions.submit(caller, action.head, action.path, b"", action.body)
+        except Exception as error:
+            self._finish(failed(error))
+            return
+        if isinstance(sent, Refusal):
+            self._finish(rendered(sent))
+        else:
+            self._await(sent)
+
+    async def _admit(self, action: WholeAction) -> Answer | Refusal:
+        caller = await self.actions.admitted(action.head)
+        if isinstance(caller, Refusal):
+            return caller
+        sent = self.actions.submit(caller, action.head, action.path, b"", action.body)
+        return sent if isinstance(sent, Refusal) else await sent
+
+    def _await(self, reply: "Future[Any]") -> None:
+        reply.add_done_callback(self._answered)
+
+    def _answered(self, reply: "Future[Any]") -> None:
+        if reply.cancelled():
+            self._finish(failed(TimeoutError()))
+            return
+        error = reply.exception()
+        self._finish(rendered(reply.result()) if error is None else failed(error))
+
+    def _finish(self, reply: Rendered) -> None:
+        status, body, extra = reply
+        started, self._started = self._started, None
+        self.actions.metrics.in_flight -= 1
+        self.actions.metrics.observe(NAME, status, perf_counter() - (started or 0.0))
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        parts = [_STATUS_LINES[status]]
+        for name, value in (*self.server_state.default_headers, *json_headers(status, len(body)), *extra):
+            parts += (name, b": ", value, b"\r\n")
+        if self._stopping:
+            parts.append(b"connection: close\r\n")
+        parts += (b"\r\n", body)
+        self.transport.write(b"".join(parts))
+        if self._stopping:
+            self.transport.close()
+            return
+        self.flow.resume_reading()
+        if self._held:
+            self.loop.call_soon(self._resume)
+        else:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def _resume(self) -> None:
+        held, self._held = self._held, b""
+        self.data_received(held)
+
+    def shutdown(self) -> None:
+        """Close now, or behind the action that is under way."""
+        if self._started is None:
+            super().shutdown()
+        else:
+            self._stopping = True
+
+
+def protocol_for(actions: Actions) -> type[LaneProtocol]:
+    """Give the protocol class of a gateway."""
+    return type("GatewayProtocol", (LaneProtocol,), {"actions": actions})

@@ -1,0 +1,153 @@
+"""The fast lane: the same answer, byte for byte, as the ordinary way, and no way to be told apart or desynchronised."""
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playmolt_core.settings import Settings
+from playmolt_gateway.lane import whole_action
+from playmolt_gateway.serving import listening, serve
+
+Reply = tuple[bytes, list[bytes], bytes]
+
+
+@pytest.fixture
+async def port(house: Any) -> AsyncIterator[int]:
+    settings = Settings(port=0, deadline_seconds=1)
+    sock = listening(settings, None)
+    task = asyncio.create_task(serve(house.gateway, settings, sock))
+    yield sock.getsockname()[1]
+    os.kill(os.getpid(), signal.SIGTERM)
+    async with asyncio.timeout(10):
+        await task
+    sock.close()
+
+
+class Wire:
+    """A connection on which every byte is chosen."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self.writer = reader, writer
+
+    async def reply(self) -> Reply:
+        async with asyncio.timeout(5):
+            head = await self._reader.readuntil(b"\r\n\r\n")
+            status, *lines = head.rstrip().split(b"\r\n")
+            length = next(int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length"))
+            kept = sorted(line.lower() for line in lines if not line.lower().startswith(b"date"))
+            return status, kept, await self._reader.readexactly(length)
+
+    async def send(self, *pieces: bytes) -> Reply:
+        for piece in pieces:
+            self.writer.write(piece)
+            await self.writer.drain()
+            await asyncio.sleep(0.01)
+        return await self.reply()
+
+
+async def opened(port: int) -> Wire:
+    return Wire(*await asyncio.open_connection("127.0.0.1", port))
+
+
+def request(game: str, body: bytes, *headers: str) -> bytes:
+    lines = [f"POST /api/games/{game}/actions HTTP/1.1", "Host: x", *headers, f"Content-Length: {len(body)}", "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+BODIES = [b'{"type":"x"}', b"{", b"[]", b'"\\ud800"', b"[" * 200 + b"]" * 200, b""]
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("keyed", [(), ("Idempotency-Key: one",), ("Idempotency-Key: a b",)])
+@pytest.mark.parametrize("caller", ["agent", "nobody", "unknown", "basic"])
+async def test_both_ways_answer_alike(
+    house: Any, port: int, game: str, body: bytes, keyed: tuple[str, ...], caller: str
+) -> None:
+    _, key = house.agent()
+    house.bus.engine = lambda _game, call: (200, {"op": call.op, "agent": call.agent, "body": call.body.decode()})
+    sent = {
+        "agent": [f"Authorization: {key['Authorization']}"],
+        "nobody": [],
+        "unknown": ["Authorization: Bearer pm_x"],
+    }
+    headers = (*sent.get(caller, ["Authorization: Basic x"]), *keyed)
+    raw = request(game, body, *headers)
+    assert whole_action(raw) is not None
+    wire = await opened(port)
+    fast, again = await wire.send(raw), await wire.send(raw)
+    slow = await wire.send(raw[:30], raw[30:])
+    assert fast == again == slow
+    wire.writer.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw: raw + b"x",
+        lambda raw: raw[:-1],
+        lambda raw: raw.replace(b"HTTP/1.1", b"HTTP/1.0"),
+        lambda raw: raw.replace(b"POST ", b"PUT "),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\nTransfer-Encoding: chunked"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\nContent-Length: 1"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\nConnection: close"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\nExpect: 100-continue"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\n folded"),
+        lambda raw: raw.replace(b"Host: x", b"Host : x"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\ny"),
+        lambda raw: raw.replace(b"Host: x", b"Host: \x00"),
+        lambda raw: raw.replace(b"/actions", b"/actions?x=1"),
+        lambda raw: raw.replace(b"/actions", b"/%61ctions"),
+        lambda raw: raw.replace(b"/actions", b"/a/actions"),
+        lambda raw: raw.replace(b"Content-Length: ", b"Content-Length: +"),
+        lambda raw: raw.replace(b"Content-Length: ", b"Content-Length: 0"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\nauthorization: a\r\nAuthorization: b"),
+    ],
+)
+def test_only_a_plain_whole_action_takes_the_lane(game: str, change: Any) -> None:
+    raw = request(game, b'{"a":1}', "Authorization: Bearer x")
+    assert whole_action(raw) is not None
+    assert whole_action(change(raw)) is None
+
+
+async def test_an_action_inside_another_request_is_that_requests_text(house: Any, port: int, game: str) -> None:
+    """Else the sender of a body could speak in the name of whoever shares the connection."""
+    _, key = house.agent()
+    asked: list[str] = []
+
+    def engine(_game: str, call: Any) -> tuple[int, Any]:
+        asked.append(call.op)
+        return 200, {"status": "left"}
+
+    house.bus.engine = engine
+    inner = request(game, b"{}", f"Authorization: {key['Authorization']}")
+    wire = await opened(port)
+    head = f"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Text: {'y' * 20}".encode()
+    status, _, _ = await wire.send(head, inner[:20].replace(b"\r\n", b"") + b"\r\n\r\n")
+    assert status == b"HTTP/1.1 200 OK"
+    outer = f"POST /api/agents HTTP/1.1\r\nHost: x\r\nContent-Length: {len(inner)}\r\n\r\n".encode()
+    status, _, _ = await wire.send(outer, inner)
+    assert status.startswith(b"HTTP/1.1 400")
+    assert asked == []
+    wire.writer.close()
+
+
+async def test_what_comes_while_an_action_is_under_way_is_answered_behind_it(house: Any, port: int, game: str) -> None:
+    _, key = house.agent()
+    house.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
+    wire = await opened(port)
+    authorization = f"Authorization: {key['Authorization']}"
+    first, second = (request(game, body, authorization) for body in (b'"1"', b'"2"'))
+    health = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    wire.writer.write(first)
+    await asyncio.sleep(0)
+    wire.writer.write(second + health + second[:25])
+    await asyncio.sleep(0.05)
+    wire.writer.write(second[25:])
+    replies = [await wire.reply() for _ in range(4)]
+    bodies = [re.sub(rb"\W+", b" ", body).strip() for _, _, body in replies]
+    assert [bodies[0], bodies[1], bodies[3]] == [b"body 1", b"body 2", b"body 2"]
+    wire.writer.close()
