@@ -1,5 +1,6 @@
 """`playmolt replay`: a game out of the log, told in the terminal."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -9,10 +10,11 @@ from typing import Any
 import click
 import msgspec
 from playmolt_core.decider import PUBLIC, Decider, read_event
-from playmolt_core.fold import step, time_of
+from playmolt_core.fold import state_hash, step, time_of
 from playmolt_core.host.messages import message
+from playmolt_core.log.verify import Verdict
 from playmolt_schemas.identifiers import type_of
-from playmolt_schemas.records import Record
+from playmolt_schemas.records import Metadata, Record
 from rich.console import Console
 from rich.json import JSON
 
@@ -33,6 +35,33 @@ class Moment(msgspec.Struct, frozen=True):
     message: dict[str, Any]
     """What spectators were told."""
     state: Any
+    agrees: bool | None
+    """Whether the state is the one the game was played with; None where the record carries no state hash."""
+
+
+class Agreement:
+    """Whether a replay is what was played, judged by the state hashes that came by."""
+
+    def __init__(self) -> None:
+        self.verdict: Verdict = "UNVERIFIED"
+        self.diverged_at: int | None = None
+        """The first event after which the states differ."""
+
+    def take(self, moment: Moment) -> None:
+        """Judge the next moment."""
+        if moment.agrees is False and self.diverged_at is None:
+            self.verdict, self.diverged_at = "DIVERGED", moment.version
+        elif moment.agrees and self.verdict == "UNVERIFIED":
+            self.verdict = "EXACT"
+
+    def line(self) -> str:
+        """Say it to a person."""
+        return {
+            "EXACT": "EXACT: the states are those the game was played with",
+            "UNVERIFIED": "UNVERIFIED: no event up to here carries a state to compare with",
+            "DIVERGED": f"DIVERGED: from event {self.diverged_at} on, or shortly before, the states differ from those "
+            "the game was played with; `playmolt log verify` and `log check` say more",
+        }[self.verdict]
 
 
 def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> Iterator[Moment]:
@@ -42,7 +71,9 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
         told = message(decider, game_id, record.version, time_of(record), state, event, PUBLIC)
-        yield Moment(record.version, time_of(record), msgspec.json.decode(told), state)
+        expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
+        agrees = state_hash(state) == expected if expected else None
+        yield Moment(record.version, time_of(record), msgspec.json.decode(told), state, agrees)
 
 
 @click.command()
@@ -61,6 +92,9 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
 def replay(game_id: str, at: int | None, speed: float, stepping: bool, data: Path | None, as_json: bool) -> None:
     """Tell a stored game event by event, folded from the log with the present rules, as spectators saw it.
 
+    At the end it says whether the states are those the game was played with: EXACT, UNVERIFIED (nothing to compare
+    with) or DIVERGED (exit status 1).
+
     Example: playmolt replay ox-0190… --at 12
     """
     decider = deciders().get(type_of(game_id) or "")
@@ -72,20 +106,39 @@ def replay(game_id: str, at: int | None, speed: float, stepping: bool, data: Pat
     if at is not None and at > stored.head.version:
         raise Failure(f"{game_id} has {stored.head.version} events, --at {at} is beyond them")
     shown = moments(decider, game_id, stored.records[:at])
+    agreement = Agreement()
     if as_json:
-        _print_json(decider, game_id, list(shown))
+        _print_json(decider, game_id, list(shown), agreement)
     else:
-        _tell(decider, shown, speed, stepping, show_state=at is not None)
+        _tell(decider, shown, speed, stepping, agreement, show_state=at is not None)
+    if agreement.verdict == "DIVERGED":
+        sys.exit(1)
 
 
-def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment]) -> None:
+def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: Agreement) -> None:
+    for moment in shown:
+        agreement.take(moment)
     last = shown[-1]
-    events = [moment.message for moment in shown]
-    told = {"game_id": game_id, "version": last.version, "events": events, "state": decider.view(last.state, PUBLIC)}
+    told = {
+        "game_id": game_id,
+        "version": last.version,
+        "events": [moment.message for moment in shown],
+        "state": decider.view(last.state, PUBLIC),
+        "verdict": agreement.verdict,
+        "diverged_at": agreement.diverged_at,
+    }
     click.echo(msgspec.json.encode(told))
 
 
-def _tell(decider: Decider[Any], shown: Iterator[Moment], speed: float, stepping: bool, *, show_state: bool) -> None:
+def _tell(
+    decider: Decider[Any],
+    shown: Iterator[Moment],
+    speed: float,
+    stepping: bool,
+    agreement: Agreement,
+    *,
+    show_state: bool,
+) -> None:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     story = Story()
     before: Moment | None = None
@@ -93,6 +146,7 @@ def _tell(decider: Decider[Any], shown: Iterator[Moment], speed: float, stepping
         _pause(before, moment, speed, stepping)
         line = story.tell(moment.message)
         console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line}", style=None if line else "dim")
+        agreement.take(moment)
         before = moment
     if before is None:
         return
@@ -100,6 +154,7 @@ def _tell(decider: Decider[Any], shown: Iterator[Moment], speed: float, stepping
         console.print(f"       {line}")
     if show_state:
         console.print(JSON(msgspec.json.encode(decider.view(before.state, PUBLIC)).decode()))
+    console.print(agreement.line())
 
 
 def _pause(before: Moment | None, moment: Moment, speed: float, stepping: bool) -> None:

@@ -164,8 +164,7 @@ def test_what_is_no_json_is_refused(platform: Platform, body: bytes) -> None:
         f"/api/games/{game}/actions",
         f"/api/games/{unknown_game()}/actions",
     ):
-        answer = guest.ask("POST", path, content=body, headers={"Idempotency-Key": "form"})
-        assert answer.status_code == 400, (path, answer.text)
+        answer = guest.ask("POST", f"/api/{path}", content=body, headers={"Idempotency-Key": "form"})
         refused(answer, 400, "invalid_request")
 
 
@@ -422,15 +421,15 @@ def test_joins_leaves_and_ends_are_repeated_safely(platform: Platform) -> None:
     refused(platform.operator.post(path, {"reason": "why"}), 409, "game_over")
 
 
-def test_both_of_a_pair_at_once_get_one_answer(platform: Platform) -> None:
-    for _ in range(3):
-        table = platform.table("ox")
-        path = f"/api/games/{table.game_id}/actions"
-        answers = together([lambda: table[0].post(path, choice(), idem="pair")] * 8)
-        assert {answer.status_code for answer in answers} == {200}
-        assert len({answer.content for answer in answers}) == 1
-        kinds = [event["type"] for event in platform.events(table.game_id)]
-        assert kinds.count("first_choice_submitted") == 1
+@pytest.mark.parametrize("_", range(3))
+def test_both_of_a_pair_at_once_get_one_answer(platform: Platform, _: int) -> None:
+    table = platform.table("ox")
+    path = f"/api/games/{table.game_id}/actions"
+    answers = together([lambda: table[0].post(path, choice(), idem="pair")] * 8)
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    kinds = [event["type"] for event in platform.events(table.game_id)]
+    assert kinds.count("first_choice_submitted") == 1
 
 
 @pytest.mark.parametrize("key", ["", "a b", "k" * 201, "ключ".encode(), "tab\tbed"])
@@ -692,7 +691,7 @@ def test_no_key_is_shown_twice(platform: Platform) -> None:
     assert OPERATOR_KEY not in everything
 
 
-def test_a_dead_engine_means_503_and_nothing_else(platform: Platform) -> None:
+def test_a_restarting_engine_is_invisible_to_a_bot(platform: Platform) -> None:
     guest = platform.guest()
     game = guest.join("ox")
     platform.stack.kill("ox-engine-1")
