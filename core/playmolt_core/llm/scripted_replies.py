@@ -8,6 +8,8 @@ from playmolt_core.llm.parsing import schema_faults
 Draw = Callable[[str, int], int]
 """Draws an integer from 0 to bound - 1 from the stream of a name."""
 
+DEPTH: Final = 16
+
 _SENTENCES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "issue": (
         ("계약 이행이 지체되었는지", "손해가 발생하였는지", "고지가 제때 이루어졌는지"),
@@ -86,6 +88,8 @@ class _Maker:
         self._korean = korean
 
     def make(self, schema: Mapping[str, Any], path: str) -> Any:
+        if path.count(".") > DEPTH:
+            raise ValueError("the schema goes on for ever, add a character for it")
         if "$ref" in schema:
             return self.make(self._referred(str(schema["$ref"])), path)
         if "const" in schema:
@@ -105,9 +109,7 @@ class _Maker:
         target: Any = self._root
         for part in reference.removeprefix("#").strip("/").split("/"):
             target = target.get(part) if isinstance(target, Mapping) else None
-        if not isinstance(target, Mapping):
-            raise ValueError(f"the schema has no {reference}")
-        return target
+        return target if isinstance(target, Mapping) else {}
 
     def _object(self, schema: Mapping[str, Any], path: str) -> dict[str, Any]:
         return {name: self.make(part, f"{path}.{name}") for name, part in schema.get("properties", {}).items()}
