@@ -1,0 +1,582 @@
+"""Messages of the legal simulation: bodies, forms, what the models answer, the session, its stream, its report."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from playmolt_schemas.api import Request
+
+CaseType = Literal["criminal", "civil"]
+Language = Literal["ko", "en"]
+Role = Literal["judge", "claimant", "opposing", "verifier"]
+GateName = Literal["facts", "round1", "round2", "end"]
+FactsChoice = Literal["add_facts", "proceed_unclear"]
+Goal = Literal["win_likelihood", "risk_minimization", "early_settlement", "evidence_reinforcement"]
+Stance = Literal["hardline", "neutral", "flexible"]
+EvidenceLevel = Literal["none", "weak", "moderate", "strong"]
+Constraint = Literal["decide_within_2_weeks", "budget_cap", "no_outside_counsel"]
+Resolution = Literal["final_report", "extend", "new_session"]
+ReportStyle = Literal["risk", "strategy", "settlement"]
+GateStatus = Literal["Go", "Conditional", "No-Go"]
+Compliance = Literal["OK", "NOT_OK"]
+Check = Literal["unsupported_fact", "certain_advice", "out_of_focus", "exclusion"]
+FailureCode = Literal["model_unavailable", "invalid_reply", "refused"]
+Kind = Literal["ask", "repair", "rewrite"]
+
+TITLE_CHARS: Final = 200
+JURISDICTION_CHARS: Final = 100
+NOTE_CHARS: Final = 300
+"""Facts' corrections and instructions (legal.md, Gates)."""
+FORM_TEXT_CHARS: Final = 1000
+NARRATIVE_CHARS: Final = 20_000
+"""Overview, acts, opposing claims, and the facts a person adds."""
+ENTRY_CHARS: Final = 2000
+ENTRIES: Final = 100
+"""Timeline entries, pieces of evidence, answers and list items of a body."""
+FOCUS_ISSUES: Final = 2
+OPEN_QUESTIONS: Final = 3
+"""This many open questions open the facts gate."""
+FACTS_ADDED: Final = 3
+"""How often `add_facts` is taken."""
+
+
+class TimelineEntry(Request, frozen=True, kw_only=True):
+    """What happened when; `agreed`: the person ticked it as agreed between the parties."""
+
+    when: str
+    what: str
+    agreed: bool = False
+
+
+class EvidenceEntry(Request, frozen=True, kw_only=True):
+    """A piece of evidence."""
+
+    title: str
+    description: str
+
+
+class OpenSessionRequest(Request, frozen=True, kw_only=True):
+    """`POST /api/sessions`. `model` is an alias; `exclusions` may be one text."""
+
+    case_type: CaseType
+    jurisdiction: str
+    title: str
+    language: Language
+    exclusions: tuple[str, ...] | str = ()
+    model: str = "scripted"
+
+
+class FactsRequest(Request, frozen=True, kw_only=True):
+    """`POST /api/sessions/{id}/facts`. A session that carries facts over takes them where a field is left out."""
+
+    overview: str
+    acts: str | list[str]
+    timeline: list[TimelineEntry]
+    evidence: list[EvidenceEntry]
+    opposing_claims: str | list[str]
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="gate", omit_defaults=True):
+    """What a person answers at a gate (`POST /api/sessions/{id}/steering`)."""
+
+    missing_evidence_answers: dict[str, str] = {}
+
+
+class Answer(Request, frozen=True, kw_only=True):
+    """An answer to an open question, by the question's id."""
+
+    id: str
+    text: str
+
+
+class MoreFacts(Request, frozen=True, kw_only=True, omit_defaults=True):
+    """Facts that a person adds at the facts gate; at least one field holds something."""
+
+    text: str = ""
+    answers: tuple[Answer, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    evidence: tuple[EvidenceEntry, ...] = ()
+
+
+class FactsForm(Form, frozen=True, kw_only=True, tag="facts"):
+    """Add facts, or go on with open questions as an accepted risk."""
+
+    choice: FactsChoice
+    facts: MoreFacts | None = None
+
+
+class Round1Form(Form, frozen=True, kw_only=True, tag="round1"):
+    """What is at issue, to what end, how hard."""
+
+    focus_issues: tuple[str, ...]
+    goal: Goal
+    stance: Stance
+    fact_corrections: str = ""
+
+
+class Round2Form(Form, frozen=True, kw_only=True, tag="round2"):
+    """What is to be proven with what, under which constraints; settlement in civil cases only."""
+
+    proof_priority: str
+    evidence_level: EvidenceLevel
+    obtainable_evidence: tuple[str, ...]
+    settlement_interest: bool | None = None
+    concession_range: str = ""
+    constraints: tuple[str, ...]
+    instructions: str = ""
+
+
+class EndForm(Form, frozen=True, kw_only=True, tag="end"):
+    """How it ends and how the report reads."""
+
+    resolution: Resolution
+    report_style: ReportStyle
+    final_instructions: str = ""
+
+
+AnyForm = FactsForm | Round1Form | Round2Form | EndForm
+
+
+# What a model answers
+
+Text = Annotated[str, Meta(min_length=1, max_length=16_000)]
+Id = Annotated[str, Meta(min_length=1, max_length=16)]
+NO_CITATION: Final = "No citation"
+UNKNOWN: Final = "Unknown"
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """JSON that a model gives."""
+
+
+class ProposedFact(Reply, frozen=True, kw_only=True):
+    """A fact that a model takes to be confirmed; it is when it names evidence or an agreed entry of the timeline."""
+
+    text: Text
+    evidence: list[Id] = []
+    timeline: list[Id] = []
+
+
+class PlainText(Reply, frozen=True, kw_only=True):
+    """One text."""
+
+    text: Text
+
+
+class Stipulation(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The answer of FACTS_STIPULATE."""
+
+    confirmed_facts: list[ProposedFact]
+    disputed_facts: list[PlainText]
+    missing_facts_questions: list[PlainText]
+
+
+class Statement(Reply, frozen=True, kw_only=True):
+    """What is asserted, the ids it rests on, and the issue it belongs to."""
+
+    text: Text
+    basis: list[Id] | Literal["Unknown"] = []
+    issue: str | None = None
+
+
+class PlannedEvidence(Reply, frozen=True, kw_only=True):
+    """What a piece of evidence is to show."""
+
+    evidence: Id
+    purpose: Text
+
+
+Citations = Annotated[list[Text], Meta(min_length=1)] | Literal["No citation"]
+
+
+class OpeningJudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The judge in round 1: nothing has been argued yet, so nothing is decided."""
+
+    issues: list[Text]
+    findings: list[Statement]
+    burden_of_proof: list[Statement]
+    decision_range: Literal["reserved"]
+    recommended_next_steps: Annotated[list[Text], Meta(max_length=0)]
+    citations: Citations
+    steering_compliance_check: Compliance
+
+
+class JudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The judge from round 2 on."""
+
+    issues: list[Text]
+    findings: list[Statement]
+    burden_of_proof: list[Statement]
+    decision_range: Text
+    recommended_next_steps: list[Text]
+    citations: Citations
+    steering_compliance_check: Compliance
+
+
+class ClaimantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The prosecutor or the plaintiff's counsel."""
+
+    claims: list[Statement]
+    legal_elements: list[Statement]
+    evidence_plan: list[PlannedEvidence]
+    weak_points: Annotated[list[Statement], Meta(min_length=1, max_length=2)]
+    steering_compliance_check: Compliance
+
+
+class DefenceOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The defence counsel of a criminal case."""
+
+    counter_arguments: list[Statement]
+    disproof_plan: list[Statement]
+    procedural_risks: list[Statement]
+    steering_compliance_check: Compliance
+
+
+class DefendantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The defendant's counsel of a civil case."""
+
+    counter_arguments: list[Statement]
+    disproof_plan: list[Statement]
+    procedural_risks: list[Statement]
+    settlement_options: Annotated[list[Statement], Meta(min_length=2, max_length=3)]
+    steering_compliance_check: Compliance
+
+
+class VerifierOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The verifier. Any `GateStatus` is taken: one that does not parse counts as Conditional."""
+
+    gate_status: Any
+    steering_compliance: Compliance
+    unsupported_claims: list[Text]
+    missing_evidence: list[Text]
+    next_round_focus: list[Text]
+    steering_compliance_check: Compliance
+
+
+# The session
+
+
+class ConfirmedFact(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact backed by evidence or agreed on."""
+
+    id: str
+    text: str
+    evidence: tuple[str, ...]
+    timeline: tuple[str, ...]
+
+
+class Numbered(msgspec.Struct, frozen=True, kw_only=True):
+    """A text with its id."""
+
+    id: str
+    text: str
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of evidence with its id."""
+
+    id: str
+    title: str
+    description: str
+
+
+class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of the timeline with its id."""
+
+    id: str
+    when: str
+    what: str
+    agreed: bool
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person corrected, who and when."""
+
+    text: str
+    by: str
+    at: str
+
+
+class RiskAccepted(msgspec.Struct, frozen=True, kw_only=True):
+    """Who went on with open questions, and when."""
+
+    by: str
+    at: str
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts of a session; `questions` are those still open."""
+
+    confirmed: tuple[ConfirmedFact, ...] = ()
+    disputed: tuple[Numbered, ...] = ()
+    questions: tuple[Numbered, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    timeline: tuple[TimelineItem, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    risk_accepted: RiskAccepted | None = None
+
+
+class Steering(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person wants, merged field by field; null and empty are not set."""
+
+    focus_issues: tuple[str, ...] = ()
+    goal: Goal | None = None
+    stance: Stance | None = None
+    constraints: tuple[str, ...] = ()
+    note: str = ""
+    proof_priority: str = ""
+    evidence_level: EvidenceLevel | None = None
+    obtainable_evidence: tuple[str, ...] = ()
+    settlement_interest: bool | None = None
+    concession_range: str = ""
+    report_style: ReportStyle | None = None
+
+
+class SteeringVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of the steering, who made it and when."""
+
+    version: int
+    steering: Steering
+    by: str
+    at: str
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """What a guardrail found: the field of the answer and the sentence."""
+
+    check: Check
+    field: str
+    text: str
+
+
+class Citation(msgspec.Struct, frozen=True, kw_only=True):
+    """A citation; `unverified`: the person did not supply it."""
+
+    text: str
+    unverified: bool
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A recorded turn. `draft` is the first answer when it was rewritten, `hits` what was found in it."""
+
+    n: int
+    phase: str
+    role: Role
+    title: str
+    round: int
+    output: Any
+    draft: Any
+    hits: tuple[Hit, ...]
+    unresolved: tuple[Hit, ...]
+    warnings: tuple[Hit, ...]
+    citations: tuple[Citation, ...] | UnsetType = UNSET
+    gate_status: GateStatus | UnsetType = UNSET
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """The open gate; `schema` is the JSON Schema of its form, `focus` what the verifier would ask about."""
+
+    name: GateName
+    banner: str | None
+    missing_evidence: tuple[Numbered, ...]
+    checklist: tuple[Numbered, ...]
+    issues: tuple[str, ...]
+    focus: tuple[str, ...]
+    schema: dict[str, Any]
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn that failed, and why; `POST …/retry` asks it again."""
+
+    phase: str
+    code: FailureCode
+    detail: str
+    attempts: int
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as its owner sees it."""
+
+    id: str
+    case_type: CaseType
+    jurisdiction: str
+    title: str
+    language: Language
+    exclusions: tuple[str, ...]
+    model: str
+    created_at: str
+    version: int
+    phase: str
+    facts: Facts
+    steering: Steering
+    steering_history: tuple[SteeringVersion, ...]
+    turns: tuple[Turn, ...]
+    gate: Gate | None
+    failed: Failed | None
+    previous_session: str | None
+    next_session: str | None
+
+
+class Sessions(msgspec.Struct, frozen=True):
+    """`GET /api/sessions`."""
+
+    sessions: list[Session]
+
+
+class Unseen(msgspec.Struct, frozen=True):
+    """A session as anybody but its owner sees it: not at all."""
+
+
+# The stream
+
+
+class StreamMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """An event as the owner sees it; session_id, version and at are added where it goes out."""
+
+
+class ProgressMessage(StreamMessage, frozen=True, kw_only=True, tag="progress"):
+    """Something happened that has nothing to tell."""
+
+
+class TurnStartedMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_started"):
+    """A turn is asked of the model."""
+
+    phase: str
+
+
+class TurnDoneMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_done"):
+    """A turn is recorded."""
+
+    phase: str
+    output: Any
+
+
+class TurnFailedMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_failed"):
+    """A turn failed; it can be asked again."""
+
+    phase: str
+
+
+class GuardrailHitMessage(StreamMessage, frozen=True, kw_only=True, tag="guardrail_hit"):
+    """An answer broke a rule and is rewritten once."""
+
+    phase: str
+    check: Check
+
+
+class GateOpenedMessage(StreamMessage, frozen=True, kw_only=True, tag="gate_opened"):
+    """The person is asked."""
+
+    gate: GateName
+
+
+class SessionDoneMessage(StreamMessage, frozen=True, kw_only=True, tag="session_done"):
+    """The session is over; the stream ends."""
+
+
+LegalMessage = (
+    ProgressMessage
+    | TurnStartedMessage
+    | TurnDoneMessage
+    | TurnFailedMessage
+    | GuardrailHitMessage
+    | GateOpenedMessage
+    | SessionDoneMessage
+)
+"""Every message of a session's stream."""
+
+
+# The report
+
+
+class Parties(msgspec.Struct, frozen=True, kw_only=True):
+    """Who speaks for whom."""
+
+    claimant: str
+    opposing: str
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """What the report is about."""
+
+    title: str
+    case_type: CaseType
+    jurisdiction: str
+    parties: Parties
+
+
+class ReportFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts by what is known of them."""
+
+    confirmed: tuple[ConfirmedFact, ...]
+    disputed: tuple[Numbered, ...]
+    unknown: tuple[Numbered, ...]
+
+
+class BestCases(msgspec.Struct, frozen=True, kw_only=True):
+    """Each side's best case."""
+
+    claimant: tuple[Statement, ...]
+    opposing: tuple[Statement, ...]
+
+
+class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact, what backs it (an id of evidence or timeline), and the roles that rely on either."""
+
+    fact: str | None
+    evidence: str
+    relied_on_by: tuple[Role, ...]
+
+
+class GateEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate, the form it was answered with, and what it had shown."""
+
+    gate: GateName
+    form: AnyForm
+    by: str
+    at: str
+    banner: str | None = None
+    missing_evidence: tuple[Numbered, ...] = ()
+    checklist: tuple[Numbered, ...] = ()
+
+
+class ReportedHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A guardrail hit; `unresolved`: it still stands after the rewrite."""
+
+    phase: str
+    check: Check
+    field: str
+    text: str
+    unresolved: bool
+
+
+class NoGo(msgspec.Struct, frozen=True, kw_only=True):
+    """Why round 3 was skipped, and exactly two ways on."""
+
+    reasons: tuple[str, ...]
+    alternatives: tuple[str, str]
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied."""
+
+    language: Language
+    case: Case
+    facts: ReportFacts
+    issues: tuple[str, ...]
+    best_cases: BestCases
+    findings: tuple[Statement, ...]
+    decision_range: str
+    evidence_matrix: tuple[MatrixRow, ...]
+    risks: tuple[Statement, ...]
+    strategy: tuple[Statement, ...]
+    settlement: tuple[Statement, ...]
+    order: tuple[str, str, str]
+    gate_history: tuple[GateEntry, ...]
+    guardrail_hits: tuple[ReportedHit, ...]
+    no_go: NoGo | None
+    next_steps: tuple[str, ...]
+    citations: tuple[Citation, ...]
+    unverified: tuple[str, ...]
+    disclaimer: str

@@ -1,0 +1,85 @@
+"""What is asked of a session: by its person, and by the worker that fulfils its wishes."""
+
+from typing import Any, Final
+
+from playmolt_core.decider import Command
+from playmolt_schemas.legal import Facts, FailureCode, Kind
+
+from playmolt_legal.events import Narrative
+
+
+class OpenSession(Command, frozen=True, kw_only=True):
+    """`POST /api/sessions`: the body as it came; `aliases` are the models there are."""
+
+    agent_id: str
+    name: str = ""
+    seed: str
+    body: Any
+    aliases: tuple[str, ...] = ("scripted",)
+
+
+class ContinueSession(Command, frozen=True, kw_only=True):
+    """Open the session that `new_session` leads to, with the facts of the one before (`Legal.successor`)."""
+
+    agent_id: str
+    name: str
+    seed: str
+    previous_session: str
+    case_type: str
+    jurisdiction: str
+    title: str
+    language: str
+    exclusions: tuple[str, ...]
+    model: str
+    narrative: Narrative
+    facts: Facts
+
+
+class PostFacts(Command, frozen=True, kw_only=True):
+    """`POST …/facts`: the body as it came."""
+
+    agent_id: str
+    body: Any
+
+
+class PostForm(Command, frozen=True, kw_only=True):
+    """`POST …/steering`: the body as it came; `next_session` is the id of a linked session, should it ask for one."""
+
+    agent_id: str
+    body: Any
+    next_session: str = ""
+
+
+class Retry(Command, frozen=True, kw_only=True):
+    """`POST …/retry`."""
+
+    agent_id: str
+
+
+class Attempted(Command, frozen=True, kw_only=True):
+    """A request was made for a wish; `attempt` is the model runtime's account of it, without floats."""
+
+    wish_id: str
+    phase: str
+    kind: Kind
+    attempt: dict[str, Any]
+
+
+class TurnSpoken(Command, frozen=True, kw_only=True):
+    """The answer to a wish: JSON that `outputs.read` takes."""
+
+    wish_id: str
+    output: Any
+
+
+class TurnFailed(Command, frozen=True, kw_only=True):
+    """A wish could not be fulfilled."""
+
+    wish_id: str
+    code: FailureCode
+    detail: str
+    attempts: int
+
+
+WISH_KIND: Final = "llm_turn"
+"""`Wish.kind` of a turn that a model owes."""

@@ -1,0 +1,130 @@
+"""What the person supplied: what an answer may name without making it up."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+from playmolt_schemas.legal import Facts, FactsForm
+
+from playmolt_legal.particulars import Particular, particulars
+from playmolt_legal.state import State
+
+_WORD: Final = re.compile(r"[A-Za-zÀ-ÿ]+(?:[-'’][A-Za-zÀ-ÿ]+)*")
+_ID: Final = re.compile(r"\b[EFT]\d{1,3}\b")
+
+
+class Corpus(msgspec.Struct, frozen=True):
+    """The person's words, ready to be looked up in. `joined` is without white space and case folded."""
+
+    joined: str
+    words: frozenset[str]
+    known: tuple[Particular, ...]
+    ids: frozenset[str]
+
+    def holds(self, text: str) -> bool:
+        """Say whether a text stands in it, white space and case aside."""
+        return _joined(text) in self.joined
+
+    def names(self, name: str) -> bool:
+        """Say whether a person's name stands in it; a surname alone is known by any name that starts with it."""
+        if name.isascii() or _WORD.fullmatch(name.split(maxsplit=1)[0]):
+            return all(word.casefold() in self.words for word in _WORD.findall(name))
+        if len(name) == 1:
+            return re.search(rf"{name}(?:씨|모|[가-힣]{{2}})", self.joined) is not None
+        return name in self.joined
+
+    def supplies(self, particular: Particular) -> bool:
+        """Say whether the same date, amount, statute or case number stands in it."""
+        same = [known for known in self.known if known.kind == particular.kind]
+        match particular.kind:
+            case "date":
+                return any(_same_date(particular.key, known.key) for known in same) or self._pieced(particular.key)
+            case "statute":
+                return any(_same_statute(particular.key, known.key) for known in same)
+            case _:
+                return any(particular.key == known.key for known in same)
+
+    def _pieced(self, key: tuple[str, ...]) -> bool:
+        """A year here and a day there make a date that nobody invented."""
+        dates = [known.key for known in self.known if known.kind == "date"]
+        return any(date[0] == key[0] for date in dates) and ("0", *key[1:]) in dates
+
+    def verifies(self, citation: str) -> bool:
+        """Say whether a citation names evidence or facts there are, or stands in the person's words."""
+        cited = [found for found in particulars(citation) if found.kind in ("case", "statute")]
+        if cited:
+            return all(self.supplies(found) for found in cited)
+        ids = _ID.findall(citation)
+        if ids:
+            return all(identifier in self.ids for identifier in ids)
+        return self.holds(citation)
+
+
+def of(state: State) -> Corpus:
+    """Give what the person of a session has supplied so far."""
+    return _corpus(tuple(_texts(state)), basis_ids(state.facts))
+
+
+def basis_ids(facts: Facts) -> frozenset[str]:
+    """Give the ids that a statement may rest on: confirmed facts, evidence, agreed entries of the timeline."""
+    return frozenset(
+        [fact.id for fact in facts.confirmed]
+        + [item.id for item in facts.evidence]
+        + [entry.id for entry in facts.timeline if entry.agreed]
+    )
+
+
+@lru_cache(maxsize=64)
+def _corpus(texts: tuple[str, ...], ids: frozenset[str]) -> Corpus:
+    text = "\n".join(texts)
+    return Corpus(
+        joined=_joined(text),
+        words=frozenset(word.casefold().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)),
+        known=tuple(particulars(text)),
+        ids=ids,
+    )
+
+
+def _texts(state: State) -> Iterator[str]:
+    facts, narrative = state.facts, state.narrative
+    yield from (state.title, state.jurisdiction, narrative.overview, narrative.acts, narrative.opposing_claims)
+    for addition in narrative.additions:
+        yield addition.text
+        yield from (answer.text for answer in addition.answers)
+    yield from (fact.text for fact in facts.confirmed)
+    for item in facts.evidence:
+        yield from (item.title, item.description)
+    for entry in facts.timeline:
+        yield from (entry.when, entry.what)
+    yield from (correction.text for correction in facts.corrections)
+    for answered in state.gate_history:
+        if not isinstance(answered.form, FactsForm):
+            yield from _form_texts(answered.form)
+
+
+def _form_texts(form: msgspec.Struct) -> Iterator[str]:
+    for value in msgspec.to_builtins(form).values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from value.values()
+        elif isinstance(value, list):
+            yield from value
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"\s", "", text).casefold()
+
+
+def _same_date(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    return all(part in ("0", other) for part, other in zip(key, known, strict=True))
+
+
+def _same_statute(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    # A Korean and an English name of one law cannot be told from two laws: the article's number decides then.
+    if key[1] != known[1]:
+        return False
+    law, other = key[0], known[0]
+    return not law or not other or law.isascii() != other.isascii() or law.endswith(other) or other.endswith(law)

@@ -1,0 +1,231 @@
+"""What the log of a session holds. Names and fields are stored for ever: change one, and add a version."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+import msgspec
+from playmolt_core.decider import Event
+from playmolt_schemas.legal import (
+    AnyForm,
+    CaseType,
+    Check,
+    Citation,
+    ConfirmedFact,
+    Evidence,
+    Facts,
+    FailureCode,
+    GateName,
+    GateStatus,
+    Hit,
+    Kind,
+    Language,
+    Numbered,
+    Steering,
+    TimelineItem,
+)
+
+
+class AnsweredQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as it was asked, and what the person said."""
+
+    question: str
+    text: str
+
+
+class Addition(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person added at a facts gate."""
+
+    text: str = ""
+    answers: tuple[AnsweredQuestion, ...] = ()
+
+
+class Narrative(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person told in words of their own."""
+
+    overview: str = ""
+    acts: str = ""
+    opposing_claims: str = ""
+    additions: tuple[Addition, ...] = ()
+
+
+class SessionOpened(Event, frozen=True, kw_only=True):
+    """Event 1: all that the rules of this session follow from. A linked session carries facts over."""
+
+    type: ClassVar[str] = "session_opened"
+    owner: str
+    name: str
+    seed: str
+    rules_version: int
+    content_version: str
+    case_type: CaseType
+    jurisdiction: str
+    title: str
+    language: Language
+    exclusions: tuple[str, ...]
+    model: str
+    previous_session: str | None = None
+    narrative: Narrative | None = None
+    facts: Facts | None = None
+
+
+class FactsPosted(Event, frozen=True, kw_only=True):
+    """The person told the facts; they replace what was told before."""
+
+    type: ClassVar[str] = "facts_posted"
+    by: str
+    narrative: Narrative
+    timeline: tuple[TimelineItem, ...]
+    evidence: tuple[Evidence, ...]
+
+
+class TurnStarted(Event, frozen=True, kw_only=True):
+    """A turn is owed by the model. A phase starts again when its failed turn is retried."""
+
+    type: ClassVar[str] = "turn_started"
+    phase: str
+
+
+class AttemptMade(Event, frozen=True, kw_only=True):
+    """One request to a model, as the model runtime describes it; it decides nothing."""
+
+    type: ClassVar[str] = "attempt_made"
+    phase: str
+    kind: Kind
+    attempt: dict[str, Any]
+
+
+class GuardrailHit(Event, frozen=True, kw_only=True):
+    """A first answer broke a rule, by one check."""
+
+    type: ClassVar[str] = "guardrail_hit"
+    phase: str
+    check: Check
+    hits: tuple[Hit, ...]
+
+
+class DraftSetAside(Event, frozen=True, kw_only=True):
+    """A first answer is kept for the record and asked for anew, once."""
+
+    type: ClassVar[str] = "draft_set_aside"
+    phase: str
+    output: dict[str, Any]
+
+
+class FactsStipulated(Event, frozen=True, kw_only=True):
+    """The facts are sorted, numbered anew."""
+
+    type: ClassVar[str] = "facts_stipulated"
+    confirmed: tuple[ConfirmedFact, ...]
+    disputed: tuple[Numbered, ...]
+    questions: tuple[Numbered, ...]
+
+
+class TurnRecorded(Event, frozen=True, kw_only=True):
+    """A role has spoken. `unverified` are the statutes and case numbers in it that the person did not supply."""
+
+    type: ClassVar[str] = "turn_recorded"
+    phase: str
+    output: dict[str, Any]
+    unresolved: tuple[Hit, ...] = ()
+    warnings: tuple[Hit, ...] = ()
+    citations: tuple[Citation, ...] | None = None
+    gate_status: GateStatus | None = None
+    unverified: tuple[str, ...] = ()
+
+
+class TurnFailed(Event, frozen=True, kw_only=True):
+    """The model gave no usable answer; the turn waits for a retry."""
+
+    type: ClassVar[str] = "turn_failed"
+    phase: str
+    code: FailureCode
+    detail: str
+    attempts: int
+
+
+class GateOpened(Event, frozen=True, kw_only=True):
+    """The person is asked."""
+
+    type: ClassVar[str] = "gate_opened"
+    gate: GateName
+    round: int
+    options: tuple[str, ...]
+    """What the gate's first field may be: the choices still offered, or the resolutions."""
+    banner: str | None = None
+    missing_evidence: tuple[Numbered, ...] = ()
+    checklist: tuple[Numbered, ...] = ()
+    issues: tuple[str, ...] = ()
+    focus: tuple[str, ...] = ()
+
+
+class GateAnswered(Event, frozen=True, kw_only=True):
+    """The person's form, as it was checked."""
+
+    type: ClassVar[str] = "gate_answered"
+    gate: GateName
+    by: str
+    form: AnyForm
+
+
+class RiskTaken(Event, frozen=True, kw_only=True):
+    """The person goes on with open questions."""
+
+    type: ClassVar[str] = "risk_taken"
+    by: str
+    questions: tuple[str, ...]
+
+
+class FactsCorrected(Event, frozen=True, kw_only=True):
+    """The person corrected the facts."""
+
+    type: ClassVar[str] = "facts_corrected"
+    by: str
+    text: str
+
+
+class SteeringSet(Event, frozen=True, kw_only=True):
+    """A new version of the steering, merged."""
+
+    type: ClassVar[str] = "steering_set"
+    by: str
+    number: int
+    steering: Steering
+
+
+class SessionDone(Event, frozen=True, kw_only=True):
+    """The session is over: with a report, or in favour of a linked session."""
+
+    type: ClassVar[str] = "session_done"
+    closes: ClassVar[bool] = True
+    next_session: str | None = None
+
+
+class SessionAborted(Event, frozen=True, kw_only=True):
+    """The operator ended the session; it has no report."""
+
+    type: ClassVar[str] = "session_aborted"
+    closes: ClassVar[bool] = True
+    reason: str
+
+
+EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
+    (event.type, event.schema_version): event
+    for event in (
+        SessionOpened,
+        FactsPosted,
+        TurnStarted,
+        AttemptMade,
+        GuardrailHit,
+        DraftSetAside,
+        FactsStipulated,
+        TurnRecorded,
+        TurnFailed,
+        GateOpened,
+        GateAnswered,
+        RiskTaken,
+        FactsCorrected,
+        SteeringSet,
+        SessionDone,
+        SessionAborted,
+    )
+}

@@ -1,0 +1,211 @@
+"""What a sentence names that can be looked up: dates, amounts, statutes, case numbers, people. Korean and English."""
+
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Final, Literal
+
+import msgspec
+
+from playmolt_legal.tables import TABLES
+
+ParticularKind = Literal["case", "statute", "date", "amount"]
+
+
+class Particular(msgspec.Struct, frozen=True):
+    """Something named: its kind, what it says whatever its spelling, and the words it stands in."""
+
+    kind: ParticularKind
+    key: tuple[str, ...]
+    text: str
+
+
+_UNITS: Final = {
+    "조": 10**12, "억": 10**8, "천만": 10**7, "백만": 10**6, "십만": 10**5, "만": 10**4, "천": 10**3, "백": 10**2,
+    "thousand": 10**3, "k": 10**3, "million": 10**6, "m": 10**6, "billion": 10**9, "bn": 10**9, "trillion": 10**12,
+}  # fmt: skip
+
+_MONTH: Final = "(?:" + "|".join(f"{month}|{month[:3]}\\.?" for month in TABLES.months) + ")"
+_DAY: Final = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
+_NUMBER: Final = r"\d[\d,]*(?:\.\d+)?"
+_KO_UNIT: Final = "(?:조|억|천만|백만|십만|만|천|백)"
+_EN_UNIT: Final = r"(?:\s?(?:thousand|million|billion|trillion|bn|k|m)\b)"
+_CODE: Final = "|".join(sorted(TABLES.case_codes, key=len, reverse=True))
+_PARTY: Final = r"[A-Z][\w.&'’-]*"
+_LAW_EN: Final = r"(?:[A-Z][a-z]+ ){1,5}(?:Act|Code|Constitution)"
+
+_CASES: Final = (
+    re.compile(rf"(?<!\d)(?:19|20)?\d\d\s?(?:{_CODE})\s?\d{{1,7}}(?![\d가-힣]*[년월일])(?!\d)"),
+    re.compile(rf"(?<!\d)(?:19|20)\d\d\s?-?(?:{'|'.join(TABLES.case_codes_en)})-?\s?\d{{1,7}}(?!\d)"),
+    re.compile(rf"\b\d{{1,4}} (?:{TABLES.reporters_en}) \d{{1,5}}\b"),
+    re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|{_PARTY})){{0,4}} vs?\. {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
+    re.compile(r"\b(?:[Cc]ase|[Dd]ocket) (?:[Nn]o\.?|[Nn]umber) ?[\w-]*\d[\w/-]*"),
+)
+_STATUTE_KO: Final = re.compile(
+    r"(?:(?P<law>[가-힣·]{0,20}[가-힣]법(?:률)?(?:\s?시행(?:령|규칙))?)\s*)?(?P<mark>제\s?)?(?P<article>\d{1,4})\s?조(?!\s?원|[건직합정사치약각])"
+    r"(?:\s?의\s?(?P<branch>\d+))?(?:\s?제?\s?\d+\s?항)?(?:\s?제?\s?\d+\s?호)?"
+)
+_STATUTE_EN: Final = re.compile(
+    rf"(?:(?P<before>{_LAW_EN}),? )?(?:\b(?:[Aa]rticles?|[Aa]rt\.|[Ss]ections?|[Ss]ec\.)|§§?)\s?"
+    rf"(?P<article>\d{{1,4}})(?:-(?P<branch>\d+))?(?:\(\d+\))*(?: of (?:the )?(?P<after>{_LAW_EN}))?"
+)
+_DATES: Final = (
+    re.compile(r"(?<!\d)(?P<y>\d{4})\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
+    re.compile(r"(?<![\d-])(?P<y>(?:19|20)\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
+    re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일"),
+    re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?년"),
+    re.compile(rf"\b(?P<month>{_MONTH}) {_DAY}\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
+    re.compile(rf"\b{_DAY} (?:of )?(?P<month>{_MONTH})\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
+    re.compile(rf"\b(?P<month>{_MONTH}),? (?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:in|since|by|until|during|before|after|from) (?P<y>(?:19|20)\d\d)\b(?!\s?[-./]\s?\d)", re.IGNORECASE
+    ),
+)
+_AMOUNTS: Final = (
+    re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?)+(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
+    re.compile(rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?(?:조|억|천만|백만)\s?)+)(?![\d가-힣])"),
+    re.compile(rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY))\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"),
+    re.compile(
+        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|KRW|USD|EUR|GBP|JPY)\b",
+        re.IGNORECASE,
+    ),
+)
+_KO_PART: Final = re.compile(rf"({_NUMBER})\s?({_KO_UNIT})?")
+
+
+def particulars(text: str) -> list[Particular]:
+    """Give what a text names, in the order cases, statutes, dates, amounts."""
+    found: list[Particular] = []
+    for patterns, read in _READERS:
+        for pattern in patterns:
+            text, some = _take(pattern, text, read)
+            found += some
+    return found
+
+
+Read = Callable[[re.Match[str]], Particular | None]
+
+
+def _take(pattern: re.Pattern[str], text: str, read: Read) -> tuple[str, list[Particular]]:
+    """Blank out what is read, so that `2024.3.5` is not read again as another number."""
+    found: list[Particular] = []
+
+    def seen(match: re.Match[str]) -> str:
+        particular = read(match)
+        if particular is None:
+            return match[0]
+        found.append(particular)
+        return "\x00" * len(match[0])
+
+    return pattern.sub(seen, text), found
+
+
+def _case(match: re.Match[str]) -> Particular:
+    return Particular("case", (re.sub(r"[\s-]", "", match[0]).casefold(),), match[0].strip())
+
+
+def _statute_ko(match: re.Match[str]) -> Particular | None:
+    law = re.sub(r"\s", "", match["law"] or "")
+    if any(law.endswith(word) for word in TABLES.not_laws):
+        law = ""
+    if not law and not match["mark"]:
+        return None
+    return Particular("statute", (law, _article(match)), match[0].strip())
+
+
+def _statute_en(match: re.Match[str]) -> Particular:
+    law = (match["before"] or match["after"] or "").strip().removeprefix("The ").casefold()
+    return Particular("statute", (law, _article(match)), match[0].strip())
+
+
+def _article(match: re.Match[str]) -> str:
+    return f"{int(match['article'])}-{match['branch']}" if match["branch"] else str(int(match["article"]))
+
+
+def _date(match: re.Match[str]) -> Particular | None:
+    parts = match.groupdict()
+    month = int(parts.get("m") or 0)
+    if parts.get("month"):
+        month = next(place for place, name in enumerate(TABLES.months, 1) if name[:3] == parts["month"][:3].casefold())
+    year, day = int(parts.get("y") or 0), int(parts.get("d") or 0)
+    if month > 12 or day > 31:
+        return None
+    return Particular("date", (str(year), str(month), str(day)), match[0].strip())
+
+
+def _amount(match: re.Match[str]) -> Particular:
+    parts = match.groupdict()
+    if parts.get("ko"):
+        value = sum(
+            (_decimal(number) * _UNITS.get(unit, 1) for number, unit in _KO_PART.findall(parts["ko"])), Decimal(0)
+        )
+        return Particular("amount", (_plain(value), "KRW"), match[0].strip())
+    unit = (parts["unit"] or "").strip().casefold()
+    value = _decimal(parts["number"]) * _UNITS.get(unit, 1)
+    return Particular("amount", (_plain(value), TABLES.currencies[parts["currency"].casefold()]), match[0].strip())
+
+
+def _decimal(number: str) -> Decimal:
+    return Decimal(number.replace(",", ""))
+
+
+def _plain(value: Decimal) -> str:
+    return format(value.normalize(), "f")
+
+
+_READERS: Final[tuple[tuple[tuple[re.Pattern[str], ...], Read], ...]] = (
+    (_CASES, _case),
+    ((_STATUTE_KO,), _statute_ko),
+    ((_STATUTE_EN,), _statute_en),
+    (_DATES, _date),
+    (_AMOUNTS, _amount),
+)
+
+_KO = TABLES.names_ko
+_KO_NAME: Final = re.compile(
+    rf"(?<![가-힣])(?P<name>(?:{'|'.join(_KO.compound)}|[{_KO.surnames}])[가-힣]{{1,2}})"
+    rf"(?:\s?(?:{'|'.join(_KO.honorifics)})|\s?(?P<title>{'|'.join(_KO.titles)})(?:님)?){_KO.after}"
+)
+_KO_SURNAME: Final = re.compile(rf"(?<![가-힣])(?P<name>[{_KO.surnames}])\s?(?:씨|모\s?씨){_KO.after}")
+_EN = TABLES.names_en
+_CAPITAL: Final = r"[A-Z][a-zà-ÿ]+(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
+_EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
+_EN_WORDS: Final = re.compile(rf"(?P<name>\b{_CAPITAL}(?:\s(?:[A-Z]\.\s)?{_CAPITAL})*)")
+_EN_KNOWN: Final = frozenset(word.casefold() for word in _EN.known)
+_EN_GIVEN: Final = frozenset(word.casefold() for word in _EN.given)
+
+
+def names(sentence: str) -> Iterator[str]:
+    """Give the people a sentence names: a Korean name with an honorific or title, a capitalised English name."""
+    yield from _korean_names(sentence)
+    yield from _english_names(sentence)
+
+
+def _korean_names(sentence: str) -> Iterator[str]:
+    for match in _KO_NAME.finditer(sentence):
+        name = match["name"]
+        if name in _KO.not_names or (match["title"] and len(name) < 3):
+            continue
+        if match["title"] and name[-1] in _KO.organisation_ends:
+            continue
+        yield name
+    for match in _KO_SURNAME.finditer(sentence):
+        if match["name"] not in _KO.not_names:
+            yield match["name"]
+
+
+def _english_names(sentence: str) -> Iterator[str]:
+    for match in _EN_TITLED.finditer(sentence):
+        yield match["name"]
+    for match in _EN_WORDS.finditer(sentence):
+        words = [re.sub(r"['’]s$", "", word) for word in match["name"].split()]
+        if _opens(sentence, match.start()) and words[0].casefold() not in _EN_GIVEN:
+            words = words[1:]
+        if words and not any(word.rstrip(".").casefold() in _EN_KNOWN for word in words):
+            yield " ".join(words)
+
+
+def _opens(sentence: str, place: int) -> bool:
+    """Say whether a word opens a sentence, a list item, a clause after a colon or a quotation."""
+    before = sentence[:place].rstrip()
+    return not before or before[-1] in ".!?:;\"“‘'([-–•/"

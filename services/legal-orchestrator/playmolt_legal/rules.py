@@ -1,0 +1,411 @@
+"""The legal simulation: four roles argue, a person steers, a report comes out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, cast
+
+from playmolt_core.decider import (
+    Accepted,
+    Command,
+    DeadlinePassed,
+    Decision,
+    EndGame,
+    Event,
+    Offer,
+    Refused,
+    Viewer,
+    Wish,
+)
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.cards import Card
+from playmolt_schemas.codes import Code, FieldFault, faults
+from playmolt_schemas.legal import (
+    OPEN_QUESTIONS,
+    CaseType,
+    Check,
+    ConfirmedFact,
+    EndForm,
+    FactsForm,
+    GateStatus,
+    Hit,
+    Language,
+    OpenSessionRequest,
+    Round1Form,
+    Session,
+    StreamMessage,
+    Unseen,
+)
+from playmolt_schemas.limits import REASON_CHARS
+from playmolt_schemas.text import trimmed, unstorable
+
+from playmolt_legal import commands, gates, guardrails, outputs, phases, steering, texts, views
+from playmolt_legal.codes import LegalCode, refused, told
+from playmolt_legal.events import (
+    EVENTS,
+    AttemptMade,
+    DraftSetAside,
+    FactsCorrected,
+    FactsPosted,
+    FactsStipulated,
+    GateAnswered,
+    GuardrailHit,
+    RiskTaken,
+    SessionAborted,
+    SessionDone,
+    SessionOpened,
+    SteeringSet,
+    TurnFailed,
+    TurnRecorded,
+    TurnStarted,
+)
+from playmolt_legal.forms import named_gate, read_form
+from playmolt_legal.intake import is_faults, read_facts, read_opening
+from playmolt_legal.state import State, evolve
+
+DETAIL_CHARS: Final = 2000
+_STATUSES: Final[tuple[GateStatus, ...]] = ("Go", "Conditional", "No-Go")
+_CHECKS: Final[tuple[Check, ...]] = ("unsupported_fact", "certain_advice", "out_of_focus", "exclusion")
+
+
+class Legal:
+    """The decider of the legal simulation."""
+
+    game: str = "legal"
+    rules_version: int = 1
+    needed: int = 1
+    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+
+    def __init__(self) -> None:
+        self.content_version = texts.version()
+        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
+            commands.OpenSession: self._open,
+            commands.ContinueSession: self._continue,
+            commands.PostFacts: _post_facts,
+            commands.PostForm: _post_form,
+            commands.Retry: _retry,
+            commands.Attempted: _attempted,
+            commands.TurnSpoken: _spoken,
+            commands.TurnFailed: _failed,
+            DeadlinePassed: _nothing,
+            EndGame: _end,
+        }
+
+    def initial(self, game_id: str) -> State:
+        """Give the state of a session of which nothing is stored yet."""
+        return State(game_id=game_id)
+
+    def decide(self, state: State, command: Command, at: datetime) -> Decision:
+        """Decide a command; what follows from it by itself happens in the same step."""
+        decider = self._decide.get(type(command))
+        if decider is None:
+            return Refused(Code.INVALID_REQUEST, "A session takes facts, forms and retries; it is no bot game.")
+        if not state.version and not isinstance(command, commands.OpenSession | commands.ContinueSession):
+            return _unknown()
+        decision = decider(state, command)
+        if isinstance(decision, Refused):
+            return decision
+        events = list(decision.events)
+        for event in events:
+            state = evolve(state, event, at)
+        while not state.settled:
+            follower = _follower(state, command)
+            events.append(follower)
+            state = evolve(state, follower, at)
+        return Accepted(tuple(events))
+
+    def evolve(self, state: State, event: Event, at: datetime) -> State:
+        """Fold one event into the state."""
+        return evolve(state, event, at)
+
+    def public(self, state: State, event: Event, viewer: Viewer) -> StreamMessage | None:
+        """Give an event's message for the session's owner; there is none for anybody else."""
+        return views.public(event) if _owns(state, viewer.agent_id) else None
+
+    def view(self, state: State, viewer: Viewer) -> Session | Unseen:
+        """Give the session as its owner sees it; anybody else sees nothing of it."""
+        return views.session(state) if _owns(state, viewer.agent_id) else Unseen()
+
+    def operator_view(self, state: State) -> Mapping[str, Any]:
+        """Give what pins the session; what its person told stays theirs."""
+        return {"case_type": state.case_type, "language": state.language, "model": state.model, "seed": state.seed}
+
+    def card(self, state: State) -> Card:
+        """Give the session at a glance."""
+        return Card(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
+
+    def participants(self, state: State) -> Mapping[str, str]:
+        """Give the owner."""
+        return {state.owner: state.name} if state.version else {}
+
+    def offers(self, state: State, agent_id: str) -> Sequence[Offer]:
+        """Give what the session wants of its owner now: its facts, the open gate's form, a retry."""
+        return views.offers(state) if _owns(state, agent_id) else ()
+
+    def wants(self, state: State) -> Sequence[Wish]:
+        """Ask for the turn in progress; a failed one is not asked for again by itself."""
+        if not state.version or state.waiting != "model" or state.started_at is None:
+            return ()
+        return (Wish(id=wish_id(state), kind=commands.WISH_KIND, due=state.started_at),)
+
+    def successor(self, state: State) -> commands.ContinueSession | None:
+        """Give the command that opens the linked session, on the stream `next_session` names.
+
+        It belongs into the unit that closes this session, so that neither is there without the other; given twice, it
+        changes nothing.
+        """
+        if state.next_session is None:
+            return None
+        return commands.ContinueSession(
+            agent_id=state.owner,
+            name=state.name,
+            seed=state.seed,
+            previous_session=state.game_id,
+            case_type=state.case_type,
+            jurisdiction=state.jurisdiction,
+            title=state.title,
+            language=state.language,
+            exclusions=state.exclusions,
+            model=state.model,
+            narrative=state.narrative,
+            facts=state.facts,
+        )
+
+    def _open(self, state: State, command: commands.OpenSession) -> Decision:
+        if state.version:
+            return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
+        request = read_opening(command.body, command.aliases)
+        if not isinstance(request, OpenSessionRequest):
+            return _invalid_request(request)
+        opened = SessionOpened(
+            owner=command.agent_id,
+            name=command.name,
+            seed=command.seed,
+            rules_version=self.rules_version,
+            content_version=self.content_version,
+            case_type=request.case_type,
+            jurisdiction=request.jurisdiction,
+            title=request.title,
+            language=request.language,
+            exclusions=tuple(request.exclusions),
+            model=request.model,
+        )
+        return Accepted((opened,))
+
+    def _continue(self, state: State, command: commands.ContinueSession) -> Decision:
+        if state.version:
+            same = state.previous_session == command.previous_session
+            return Accepted() if same else Refused(Code.ALREADY_STARTED, "This session exists already.")
+        opened = SessionOpened(
+            owner=command.agent_id,
+            name=command.name,
+            seed=command.seed,
+            rules_version=self.rules_version,
+            content_version=self.content_version,
+            case_type=cast("CaseType", command.case_type),
+            jurisdiction=command.jurisdiction,
+            title=command.title,
+            language=cast("Language", command.language),
+            exclusions=command.exclusions,
+            model=command.model,
+            previous_session=command.previous_session,
+            narrative=command.narrative,
+            facts=command.facts,
+        )
+        return Accepted((opened,))
+
+
+def wish_id(state: State) -> str:
+    """Name the turn that is owed now: 32 hex digits, the same after a crash, another one for a rewrite or a retry."""
+    kind = "ask" if state.draft is None else "rewrite"
+    return digest(["turn", state.game_id, state.phase, kind, state.starts])[:32]
+
+
+def _owns(state: State, agent_id: str | None) -> bool:
+    return bool(state.version) and agent_id == state.owner
+
+
+def _unknown() -> Refused:
+    return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
+
+
+def _invalid_request(errors: Sequence[FieldFault]) -> Refused:
+    return refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {told(errors)}.", errors)
+
+
+def _post_facts(state: State, command: commands.PostFacts) -> Decision:
+    if not _owns(state, command.agent_id):
+        return _unknown()
+    if state.waiting != "intake":
+        return refused(
+            LegalCode.SESSION_PHASE,
+            f"The session is in {state.phase} and takes no facts now. The gates take what is to be added.",
+        )
+    carried = (state.narrative, state.facts) if state.previous_session else None
+    read = read_facts(command.body, carried)
+    if is_faults(read):
+        return _invalid_request(cast("tuple[FieldFault, ...]", read))
+    narrative, timeline, evidence = cast("Any", read)
+    return Accepted((FactsPosted(by=command.agent_id, narrative=narrative, timeline=timeline, evidence=evidence),))
+
+
+def _post_form(state: State, command: commands.PostForm) -> Decision:
+    if not _owns(state, command.agent_id):
+        return _unknown()
+    named = named_gate(command.body)
+    if not isinstance(named, str):
+        return _invalid_form(named)
+    gate = state.gate
+    if gate is None or gate.gate != named:
+        now = f'The gate "{gate.gate}" is open' if gate else f"No gate is open in {state.phase}"
+        return refused(LegalCode.WRONG_GATE, f"{now}. Read the session and send the form of its gate.schema.")
+    form = read_form(command.body, state, gate)
+    if isinstance(form, tuple):
+        return _invalid_form(form)
+    if isinstance(form, EndForm) and form.resolution == "new_session" and not command.next_session:
+        raise ValueError("a form may ask for a new session, so the command must bring its id")
+    answered = GateAnswered(gate=gate.gate, by=command.agent_id, form=form)
+    return Accepted((answered, *_effects(state, command.agent_id, form)))
+
+
+def _effects(state: State, by: str, form: Any) -> tuple[Event, ...]:
+    if isinstance(form, FactsForm):
+        open_questions = tuple(question.id for question in state.facts.questions)
+        return (RiskTaken(by=by, questions=open_questions),) if form.choice == "proceed_unclear" else ()
+    merged = SteeringSet(by=by, number=len(state.steering_history) + 1, steering=steering.merged(state.steering, form))
+    if isinstance(form, Round1Form) and form.fact_corrections:
+        return (FactsCorrected(by=by, text=form.fact_corrections), merged)
+    return (merged,)
+
+
+def _invalid_form(errors: Sequence[FieldFault]) -> Refused:
+    detail = f"The gate stays open. Mend the form and send it again: {told(errors)}."
+    return refused(LegalCode.INVALID_FORM, detail, errors)
+
+
+def _retry(state: State, command: commands.Retry) -> Decision:
+    if not _owns(state, command.agent_id):
+        return _unknown()
+    if state.failed is None:
+        return refused(LegalCode.NOTHING_TO_RETRY, f"No turn has failed; the session is in {state.phase}.")
+    return Accepted((TurnStarted(phase=state.failed.phase),))
+
+
+def _attempted(state: State, command: commands.Attempted) -> Decision:
+    if state.over:
+        return Accepted()
+    return Accepted((AttemptMade(phase=command.phase, kind=command.kind, attempt=command.attempt),))
+
+
+def _owed(state: State, wish: str) -> bool:
+    return state.waiting == "model" and wish == wish_id(state)
+
+
+def _failed(state: State, command: commands.TurnFailed) -> Decision:
+    if not _owed(state, command.wish_id):
+        return Accepted()
+    failed = TurnFailed(
+        phase=state.phase, code=command.code, detail=command.detail[:DETAIL_CHARS], attempts=command.attempts
+    )
+    return Accepted((failed,))
+
+
+def _spoken(state: State, command: commands.TurnSpoken) -> Decision:
+    if not _owed(state, command.wish_id):
+        return Accepted()
+    try:
+        output = outputs.read(command.output, state.phase, state.case_type)
+    except outputs.InvalidReply as error:
+        return Refused(Code.INVALID_REQUEST, f"Ask the model again: {error}.", faults({"output": str(error)}))
+    if state.phase == phases.STIPULATE:
+        return Accepted((_stipulated(state, output),))
+    found = guardrails.inspect(state, output)
+    if found.hits and state.draft is None:
+        return Accepted((*_by_check(state, found.hits), DraftSetAside(phase=state.phase, output=output)))
+    recorded = TurnRecorded(
+        phase=state.phase,
+        output=output,
+        unresolved=found.hits,
+        warnings=found.warnings,
+        citations=found.citations,
+        gate_status=_status(state, output, found.hits),
+        unverified=found.unverified,
+    )
+    return Accepted((recorded,))
+
+
+def _by_check(state: State, hits: tuple[Hit, ...]) -> tuple[GuardrailHit, ...]:
+    grouped = ((check, tuple(hit for hit in hits if hit.check == check)) for check in _CHECKS)
+    return tuple(GuardrailHit(phase=state.phase, check=check, hits=group) for check, group in grouped if group)
+
+
+def _status(state: State, output: Mapping[str, Any], hits: tuple[Hit, ...]) -> GateStatus | None:
+    """What the verifier's word counts for: what does not parse is Conditional, and so is a Go over unresolved hits."""
+    if "GateStatus" not in output:
+        return None
+    status: GateStatus = next((known for known in _STATUSES if known == output["GateStatus"]), "Conditional")
+    if status == "Go" and (hits or gates.unresolved(state, state.round)):
+        return "Conditional"
+    return status
+
+
+def _stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
+    """A proposal is confirmed by evidence there is, or by an agreed entry of the timeline; else it stays disputed."""
+    evidence = {item.id for item in state.facts.evidence}
+    agreed = {entry.id for entry in state.facts.timeline if entry.agreed}
+    confirmed: list[ConfirmedFact] = []
+    disputed = [fact["text"] for fact in output["DisputedFacts"]]
+    for fact in output["ConfirmedFacts"]:
+        backing = tuple(dict.fromkeys(each for each in fact["evidence"] if each in evidence))
+        entries = tuple(dict.fromkeys(each for each in fact["timeline"] if each in agreed))
+        if not backing and not entries:
+            disputed.append(fact["text"])
+            continue
+        identifier = f"F{len(confirmed) + 1}"
+        confirmed.append(ConfirmedFact(id=identifier, text=fact["text"], evidence=backing, timeline=entries))
+    questions = (question["text"] for question in output["MissingFactsQuestions"])
+    return FactsStipulated(
+        confirmed=tuple(confirmed),
+        disputed=gates.numbered("D", disputed),
+        questions=gates.numbered("Q", questions),
+    )
+
+
+def _end(state: State, command: EndGame) -> Decision:
+    if state.over:
+        return Refused(Code.GAME_OVER, "This session is over.")
+    reason = trimmed(command.reason)
+    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
+        message = f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
+        return Refused(Code.INVALID_REQUEST, f"Say why: reason {message}.", faults({"reason": message}))
+    return Accepted((SessionAborted(reason=reason),))
+
+
+def _nothing(_: State, __: Command) -> Decision:
+    return Accepted()
+
+
+def _follower(state: State, command: Command) -> Event:
+    """Give the event that an unsettled state brings about by itself."""
+    if state.phase == phases.INTAKE:
+        return TurnStarted(phase=phases.STIPULATE)
+    if state.phase == phases.STIPULATE:
+        if len(state.facts.questions) >= OPEN_QUESTIONS:
+            return gates.facts_gate(state)
+        return TurnStarted(phase=phases.first(1))
+    if state.phase in (phases.USER_GATE, phases.END_GATE):
+        return _after_gate(state, command)
+    following = phases.following(state.phase)
+    return TurnStarted(phase=following) if following else gates.round_gate(state, state.turns[-1])
+
+
+def _after_gate(state: State, command: Command) -> Event:
+    phase = gates.after_form(state)
+    if phase is not None:
+        return TurnStarted(phase=phase)
+    form = state.gate_history[-1].form
+    if isinstance(form, EndForm) and form.resolution == "new_session" and isinstance(command, commands.PostForm):
+        return SessionDone(next_session=command.next_session)
+    return SessionDone()
+
+
+__all__ = ["Legal", "wish_id"]

@@ -1,0 +1,37 @@
+"""Sentences and quotations in Korean and English text."""
+
+import re
+from typing import Final
+
+_END: Final = re.compile(r"(?<=[.!?。？！…])[\"”’')\]]*\s+|\n+")
+_GOES_ON: Final = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Art|Sec|No|vs?|Inc|Ltd|Co|U\.S|cf|e\.g|i\.e)|\b\d{1,4}|\b[A-Z])\.$"
+)
+_QUOTED: Final = re.compile(
+    r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|「[^」\n]*」|『[^』\n]*』|«[^»\n]*»|(?<![A-Za-z가-힣0-9])'[^'\n]+'(?![A-Za-z])"
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text; `Mr.`, `2024. 3. 5.` and initials end no sentence."""
+    found: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        piece = text[start : match.end()].strip()
+        if _GOES_ON.search(text[start : match.start()].rstrip()) and "\n" not in match[0]:
+            continue
+        if piece:
+            found.append(piece)
+        start = match.end()
+    rest = text[start:].strip()
+    return [*found, rest] if rest else found
+
+
+def unquoted(text: str) -> str:
+    """Blank out what stands in quotation marks; places stay what they are."""
+    return _QUOTED.sub(lambda match: " " * len(match[0]), text)
+
+
+def asks(sentence: str) -> bool:
+    """Say whether a sentence is a question."""
+    return sentence.rstrip("\"”’')] ").endswith(("?", "？"))

@@ -1,0 +1,328 @@
+"""A session as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_core.decider import Event
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.legal import (
+    CaseType,
+    Citation,
+    Correction,
+    EndForm,
+    Evidence,
+    Facts,
+    FactsForm,
+    Failed,
+    GateEntry,
+    GateStatus,
+    Hit,
+    Language,
+    MoreFacts,
+    RiskAccepted,
+    Role,
+    Steering,
+    SteeringVersion,
+    TimelineItem,
+)
+
+from playmolt_legal import phases
+from playmolt_legal.events import (
+    Addition,
+    AnsweredQuestion,
+    AttemptMade,
+    DraftSetAside,
+    FactsCorrected,
+    FactsPosted,
+    FactsStipulated,
+    GateAnswered,
+    GateOpened,
+    GuardrailHit,
+    Narrative,
+    RiskTaken,
+    SessionAborted,
+    SessionDone,
+    SessionOpened,
+    SteeringSet,
+    TurnFailed,
+    TurnRecorded,
+    TurnStarted,
+)
+
+
+class Spoken(msgspec.Struct, frozen=True, kw_only=True):
+    """A recorded turn."""
+
+    phase: str
+    role: Role
+    round: int
+    output: dict[str, Any]
+    draft: dict[str, Any] | None
+    hits: tuple[Hit, ...]
+    unresolved: tuple[Hit, ...]
+    warnings: tuple[Hit, ...]
+    citations: tuple[Citation, ...] | None
+    gate_status: GateStatus | None
+    unverified: tuple[str, ...]
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A session. `settled` is False while something follows by itself from what happened last."""
+
+    game_id: str
+    version: int = 0
+    owner: str = ""
+    name: str = ""
+    seed: str = ""
+    created_at: str = ""
+    case_type: CaseType = "criminal"
+    jurisdiction: str = ""
+    title: str = ""
+    language: Language = "ko"
+    exclusions: tuple[str, ...] = ()
+    model: str = ""
+    previous_session: str | None = None
+    next_session: str | None = None
+    phase: str = phases.INTAKE
+    settled: bool = True
+    narrative: Narrative = Narrative()
+    facts: Facts = Facts()
+    added: int = 0
+    """How often facts were added at the facts gate."""
+    steering: Steering = Steering()
+    steering_history: tuple[SteeringVersion, ...] = ()
+    turns: tuple[Spoken, ...] = ()
+    gate: GateOpened | None = None
+    gate_history: tuple[GateEntry, ...] = ()
+    failed: Failed | None = None
+    draft: dict[str, Any] | None = None
+    draft_hits: tuple[Hit, ...] = ()
+    starts: int = 0
+    started_at: datetime | None = None
+    extended: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the session has ended or was ended."""
+        return self.phase in (phases.DONE, phases.ABORTED)
+
+    @property
+    def waiting(self) -> phases.Waiting:
+        """Say what the session waits for."""
+        if self.over:
+            return "nothing"
+        if self.gate is not None:
+            return "person"
+        if self.phase == phases.INTAKE:
+            return "intake"
+        return "retry" if self.failed else "model"
+
+    @property
+    def reported(self) -> bool:
+        """Whether the session ended with a report of its own."""
+        return self.phase == phases.DONE and self.next_session is None
+
+    @property
+    def round(self) -> int:
+        """The round that was begun last; 0 before the first."""
+        here = phases.turn(self.phase)
+        return here.round if here else max((turn.round for turn in self.turns), default=0)
+
+    def newest(self, role: Role, round_: int | None = None) -> Spoken | None:
+        """Give a role's newest turn, or its turn of a round; None before it."""
+        for turn in reversed(self.turns):
+            if turn.role == role and round_ in (None, turn.round):
+                return turn
+        return None
+
+    @property
+    def last_form(self) -> GateEntry | None:
+        """The newest form that steers; facts forms do not."""
+        return next((entry for entry in reversed(self.gate_history) if entry.gate != "facts"), None)
+
+
+def numbered_timeline(facts: Facts, more: MoreFacts) -> tuple[TimelineItem, ...]:
+    """Give added entries of the timeline with the ids that follow."""
+    return tuple(
+        TimelineItem(id=f"T{number}", when=entry.when, what=entry.what, agreed=entry.agreed)
+        for number, entry in enumerate(more.timeline, len(facts.timeline) + 1)
+    )
+
+
+def numbered_evidence(facts: Facts, more: MoreFacts) -> tuple[Evidence, ...]:
+    """Give added evidence with the ids that follow."""
+    return tuple(
+        Evidence(id=f"E{number}", title=entry.title, description=entry.description)
+        for number, entry in enumerate(more.evidence, len(facts.evidence) + 1)
+    )
+
+
+Changes = dict[str, Any]
+
+
+def evolve(state: State, event: Event, at: datetime) -> State:
+    """Fold one event, stored at `at`, into the state."""
+    return replace(state, version=state.version + 1, **_FOLDS[type(event)](state, event, at))
+
+
+def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
+    return {
+        "owner": event.owner,
+        "name": event.name,
+        "seed": event.seed,
+        "created_at": rfc3339(at),
+        "case_type": event.case_type,
+        "jurisdiction": event.jurisdiction,
+        "title": event.title,
+        "language": event.language,
+        "exclusions": event.exclusions,
+        "model": event.model,
+        "previous_session": event.previous_session,
+        "narrative": event.narrative or Narrative(),
+        "facts": event.facts or Facts(),
+    }
+
+
+def _posted(state: State, event: FactsPosted, _: datetime) -> Changes:
+    facts = Facts(evidence=event.evidence, timeline=event.timeline, corrections=state.facts.corrections)
+    return {"narrative": event.narrative, "facts": facts, "settled": False}
+
+
+def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
+    again = event.phase == state.phase
+    return {
+        "phase": event.phase,
+        "settled": True,
+        "failed": None,
+        "draft": state.draft if again else None,
+        "draft_hits": state.draft_hits if again else (),
+        "starts": state.starts + 1,
+        "started_at": at,
+    }
+
+
+def _attempted(_: State, __: AttemptMade, ___: datetime) -> Changes:
+    return {}
+
+
+def _hit(state: State, event: GuardrailHit, _: datetime) -> Changes:
+    return {"draft_hits": (*state.draft_hits, *event.hits)}
+
+
+def _set_aside(_: State, event: DraftSetAside, at: datetime) -> Changes:
+    return {"draft": event.output, "started_at": at}
+
+
+def _stipulated(state: State, event: FactsStipulated, _: datetime) -> Changes:
+    facts = replace(state.facts, confirmed=event.confirmed, disputed=event.disputed, questions=event.questions)
+    return {"facts": facts, "settled": False}
+
+
+def _recorded(state: State, event: TurnRecorded, _: datetime) -> Changes:
+    here = phases.turn(event.phase)
+    if here is None:
+        raise LookupError(f"{event.phase} is no role's turn")
+    spoken = Spoken(
+        phase=event.phase,
+        role=here.role,
+        round=here.round,
+        output=event.output,
+        draft=state.draft,
+        hits=state.draft_hits,
+        unresolved=event.unresolved,
+        warnings=event.warnings,
+        citations=event.citations,
+        gate_status=event.gate_status,
+        unverified=event.unverified,
+    )
+    return {"turns": (*state.turns, spoken), "draft": None, "draft_hits": (), "settled": False}
+
+
+def _failed(_: State, event: TurnFailed, __: datetime) -> Changes:
+    return {
+        "failed": Failed(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts),
+    }
+
+
+def _gate_opened(_: State, event: GateOpened, __: datetime) -> Changes:
+    return {"phase": phases.END_GATE if event.gate == "end" else phases.USER_GATE, "gate": event, "settled": True}
+
+
+def _answered(state: State, event: GateAnswered, at: datetime) -> Changes:
+    gate = state.gate
+    entry = GateEntry(
+        gate=event.gate,
+        form=event.form,
+        by=event.by,
+        at=rfc3339(at),
+        banner=gate.banner if gate else None,
+        missing_evidence=gate.missing_evidence if gate else (),
+        checklist=gate.checklist if gate else (),
+    )
+    changes: Changes = {"gate": None, "gate_history": (*state.gate_history, entry), "settled": False}
+    match event.form:
+        case FactsForm(choice="add_facts", facts=more):
+            return changes | _added(state, more or MoreFacts())
+        case EndForm(resolution="extend"):
+            return changes | {"extended": True}
+    return changes
+
+
+def _added(state: State, more: MoreFacts) -> Changes:
+    asked = {question.id: question.text for question in state.facts.questions}
+    answers = tuple(
+        AnsweredQuestion(question=asked.get(answer.id, answer.id), text=answer.text) for answer in more.answers
+    )
+    addition = Addition(text=more.text, answers=answers)
+    facts = replace(
+        state.facts,
+        timeline=(*state.facts.timeline, *numbered_timeline(state.facts, more)),
+        evidence=(*state.facts.evidence, *numbered_evidence(state.facts, more)),
+    )
+    narrative = replace(state.narrative, additions=(*state.narrative.additions, addition))
+    return {"narrative": narrative, "facts": facts, "added": state.added + 1}
+
+
+def _risk_taken(state: State, event: RiskTaken, at: datetime) -> Changes:
+    return {"facts": replace(state.facts, risk_accepted=RiskAccepted(by=event.by, at=rfc3339(at)))}
+
+
+def _corrected(state: State, event: FactsCorrected, at: datetime) -> Changes:
+    correction = Correction(text=event.text, by=event.by, at=rfc3339(at))
+    return {"facts": replace(state.facts, corrections=(*state.facts.corrections, correction))}
+
+
+def _steered(state: State, event: SteeringSet, at: datetime) -> Changes:
+    version = SteeringVersion(version=event.number, steering=event.steering, by=event.by, at=rfc3339(at))
+    return {"steering": event.steering, "steering_history": (*state.steering_history, version)}
+
+
+def _done(_: State, event: SessionDone, __: datetime) -> Changes:
+    return {"phase": phases.DONE, "next_session": event.next_session, "settled": True}
+
+
+def _aborted(_: State, __: SessionAborted, ___: datetime) -> Changes:
+    return {"phase": phases.ABORTED, "gate": None, "failed": None, "settled": True}
+
+
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+    SessionOpened: _opened,
+    FactsPosted: _posted,
+    TurnStarted: _started,
+    AttemptMade: _attempted,
+    GuardrailHit: _hit,
+    DraftSetAside: _set_aside,
+    FactsStipulated: _stipulated,
+    TurnRecorded: _recorded,
+    TurnFailed: _failed,
+    GateOpened: _gate_opened,
+    GateAnswered: _answered,
+    RiskTaken: _risk_taken,
+    FactsCorrected: _corrected,
+    SteeringSet: _steered,
+    SessionDone: _done,
+    SessionAborted: _aborted,
+}

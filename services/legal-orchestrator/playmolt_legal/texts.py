@@ -1,0 +1,69 @@
+"""The project's own words in both languages (`data/texts.json`) and the steering block of the source."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.legal import CaseType, Check, Language, Role
+
+_DATA: Final = files("playmolt_legal").joinpath("data")
+
+
+class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything the service says in one language."""
+
+    not_set: str
+    case_types: Mapping[CaseType, str]
+    goals: Mapping[str, str]
+    stances: Mapping[str, str]
+    constraints: Mapping[str, str]
+    levels: Mapping[str, str]
+    resolutions: Mapping[str, str]
+    styles: Mapping[str, str]
+    choices: Mapping[str, str]
+    titles: Mapping[CaseType, Mapping[Role, str]]
+    fields: Mapping[str, str]
+    banners: Mapping[str, str]
+    stipulate: str
+    setting: str
+    rules: str
+    tasks: Mapping[str, str]
+    schema: str
+    form: str
+    material: str
+    rewrite: str
+    checks: Mapping[Check, str]
+    report: Mapping[str, str]
+    roles: Mapping[Role, str]
+    disclaimer: str
+
+
+def data(name: str) -> bytes:
+    """Read a data file of this package."""
+    return _DATA.joinpath(name).read_bytes()
+
+
+@cache
+def _all() -> Mapping[Language, Texts]:
+    return msgspec.json.decode(data("texts.json"), type=dict[Language, Texts])
+
+
+def of(language: Language) -> Texts:
+    """Give the texts of a language."""
+    return _all()[language]
+
+
+@cache
+def steering_block() -> str:
+    """Give the block of the source's section 4.1, its fields still open, without a line end behind it."""
+    return data("steering_block.txt").decode().removesuffix("\n")
+
+
+@cache
+def version() -> str:
+    """Name all data files of this package, so that a change of any of them is seen in event 1."""
+    names = ("texts.json", "steering_block.txt", "guardrails.json", "scripted.json")
+    return digest([data(name).decode() for name in names])[:16]

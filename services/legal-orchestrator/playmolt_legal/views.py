@@ -1,0 +1,150 @@
+"""What the owner sees of a session: the only source of its bytes. Nobody else sees any."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec import UNSET
+from playmolt_core.decider import Event, Offer
+from playmolt_schemas.legal import (
+    Gate,
+    GateOpenedMessage,
+    GuardrailHitMessage,
+    ProgressMessage,
+    Session,
+    SessionDoneMessage,
+    StreamMessage,
+    Turn,
+    TurnDoneMessage,
+    TurnFailedMessage,
+    TurnStartedMessage,
+)
+
+from playmolt_legal import forms, intake, texts
+from playmolt_legal.events import (
+    FactsStipulated,
+    GateOpened,
+    GuardrailHit,
+    SessionAborted,
+    SessionDone,
+    TurnFailed,
+    TurnRecorded,
+    TurnStarted,
+)
+from playmolt_legal.phases import STIPULATE
+from playmolt_legal.state import Spoken, State
+
+
+def session(state: State) -> Session:
+    """Give the session whole."""
+    return Session(
+        id=state.game_id,
+        case_type=state.case_type,
+        jurisdiction=state.jurisdiction,
+        title=state.title,
+        language=state.language,
+        exclusions=state.exclusions,
+        model=state.model,
+        created_at=state.created_at,
+        version=state.version,
+        phase=state.phase,
+        facts=state.facts,
+        steering=state.steering,
+        steering_history=state.steering_history,
+        turns=tuple(_turn(state, number, turn) for number, turn in enumerate(state.turns, 1)),
+        gate=_gate(state, state.gate) if state.gate else None,
+        failed=state.failed,
+        previous_session=state.previous_session,
+        next_session=state.next_session,
+    )
+
+
+def offers(state: State) -> tuple[Offer, ...]:
+    """Give what the session wants of its owner now."""
+    match state.waiting:
+        case "intake":
+            return (Offer("facts", intake.facts_schema()),)
+        case "retry":
+            return (Offer("retry", {"type": "object", "properties": {}, "additionalProperties": False}),)
+        case "person" if state.gate:
+            return (Offer("steering", forms.schema(state, state.gate)),)
+    return ()
+
+
+def public(event: Event) -> StreamMessage:
+    """Give an event's message for the owner; what has nothing to tell is progress."""
+    tell = _PUBLIC.get(type(event))
+    return tell(event) if tell else ProgressMessage()
+
+
+def _turn(state: State, number: int, turn: Spoken) -> Turn:
+    return Turn(
+        n=number,
+        phase=turn.phase,
+        role=turn.role,
+        title=texts.of(state.language).titles[state.case_type][turn.role],
+        round=turn.round,
+        output=turn.output,
+        draft=turn.draft,
+        hits=turn.hits,
+        unresolved=turn.unresolved,
+        warnings=turn.warnings,
+        citations=UNSET if turn.citations is None else turn.citations,
+        gate_status=UNSET if turn.gate_status is None else turn.gate_status,
+    )
+
+
+def _gate(state: State, gate: GateOpened) -> Gate:
+    return Gate(
+        name=gate.gate,
+        banner=gate.banner,
+        missing_evidence=gate.missing_evidence,
+        checklist=gate.checklist,
+        issues=gate.issues,
+        focus=gate.focus,
+        schema=forms.schema(state, gate),
+    )
+
+
+def _started(event: TurnStarted) -> StreamMessage:
+    return TurnStartedMessage(phase=event.phase)
+
+
+def _stipulated(event: FactsStipulated) -> StreamMessage:
+    output = {
+        "ConfirmedFacts": event.confirmed,
+        "DisputedFacts": event.disputed,
+        "MissingFactsQuestions": event.questions,
+    }
+    return TurnDoneMessage(phase=STIPULATE, output=output)
+
+
+def _recorded(event: TurnRecorded) -> StreamMessage:
+    return TurnDoneMessage(phase=event.phase, output=event.output)
+
+
+def _failed(event: TurnFailed) -> StreamMessage:
+    return TurnFailedMessage(phase=event.phase)
+
+
+def _hit(event: GuardrailHit) -> StreamMessage:
+    return GuardrailHitMessage(phase=event.phase, check=event.check)
+
+
+def _gate_opened(event: GateOpened) -> StreamMessage:
+    return GateOpenedMessage(gate=event.gate)
+
+
+def _done(_: SessionDone | SessionAborted) -> StreamMessage:
+    return SessionDoneMessage()
+
+
+_PUBLIC: Final[Mapping[type[Event], Callable[[Any], StreamMessage]]] = {
+    TurnStarted: _started,
+    FactsStipulated: _stipulated,
+    TurnRecorded: _recorded,
+    TurnFailed: _failed,
+    GuardrailHit: _hit,
+    GateOpened: _gate_opened,
+    SessionDone: _done,
+    SessionAborted: _done,
+}

@@ -1,0 +1,214 @@
+"""A session at a desk: given what was told and answered, when somebody does this, then that."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer
+from playmolt_legal import commands, scripted
+from playmolt_legal.rules import Legal, wish_id
+from playmolt_legal.state import State
+
+OWNER = "agent-1"
+ISSUES = {"ko": "대금 지급 의무", "en": "duty to pay"}
+FACTS: Mapping[str, dict[str, Any]] = {
+    "ko": {
+        "overview": "김철수 대표는 2024년 3월 5일 물품 대금 500만원을 받지 못했다고 한다.",
+        "acts": "물품을 보냈으나 대금이 오지 않았다.",
+        "timeline": [
+            {"when": "2024-03-05", "what": "물품을 인도했다", "agreed": True},
+            {"when": "2024-04-01", "what": "대금을 독촉했다"},
+        ],
+        "evidence": [
+            {"title": "인수증", "description": "물품을 받았다는 서명이 있다"},
+            {"title": "계약서", "description": "대금은 500만원이며 민법 제563조를 인용한다"},
+        ],
+        "opposing_claims": "물품에 하자가 있었다.",
+    },
+    "en": {
+        "overview": "Ms. Rivera says that goods worth $5,000, delivered on March 5, 2024, were never paid for.",
+        "acts": "The goods were sent; the money did not come.",
+        "timeline": [
+            {"when": "2024-03-05", "what": "the goods were delivered", "agreed": True},
+            {"when": "2024-04-01", "what": "a reminder was sent"},
+        ],
+        "evidence": [
+            {"title": "receipt", "description": "signed for the goods"},
+            {"title": "contract", "description": "the price is $5,000; it names Civil Act Article 563"},
+        ],
+        "opposing_claims": "The goods were faulty.",
+    },
+}
+
+
+def forms(language: str = "ko", case_type: str = "civil") -> dict[str, dict[str, Any]]:
+    """Give a good form for every gate."""
+    round2: dict[str, Any] = {
+        "gate": "round2",
+        "proof_priority": "인도 사실",
+        "evidence_level": "moderate",
+        "obtainable_evidence": ["메일 기록"],
+        "constraints": ["budget_cap"],
+    }
+    if case_type == "civil":
+        round2 |= {"settlement_interest": True, "concession_range": "절반까지"}
+    return {
+        "facts": {"gate": "facts", "choice": "proceed_unclear"},
+        "round1": {"gate": "round1", "focus_issues": [ISSUES[language]], "goal": "win_likelihood", "stance": "neutral"},
+        "round2": round2,
+        "end": {"gate": "end", "resolution": "final_report", "report_style": "risk"},
+    }
+
+
+class Desk:
+    """Runs one session; `decision` is the newest one, `log` all events with their times and the state after each."""
+
+    def __init__(
+        self,
+        *,
+        case_type: str = "civil",
+        language: str = "ko",
+        profile: str = "plain",
+        opened: bool = True,
+        **body: Any,
+    ) -> None:
+        self.decider = Legal()
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+        self.state: State = self.decider.initial("legal-1")
+        self.log: list[tuple[Event, datetime, State]] = []
+        self.language, self.case_type, self.profile = language, case_type, profile
+        self.body = {
+            "case_type": case_type,
+            "jurisdiction": "대한민국" if language == "ko" else "Korea",
+            "title": "물품 대금" if language == "ko" else "Price of goods",
+            "language": language,
+            **body,
+        }
+        if opened:
+            self.open(self.body).then("session_opened")
+
+    def when(self, command: Command) -> "Desk":
+        self.now += timedelta(seconds=1)
+        self.decision: Decision = self.decider.decide(self.state, command, self.now)
+        self.caused: list[str] = []
+        if isinstance(self.decision, Accepted):
+            for event in self.decision.events:
+                self.state = self.decider.evolve(self.state, event, self.now)
+                self.log.append((event, self.now, self.state))
+                self.caused.append(event.type)
+        return self
+
+    def then(self, *types: str) -> "Desk":
+        assert isinstance(self.decision, Accepted), self.decision
+        assert tuple(self.caused) == types
+        return self
+
+    def refused(self, status: int, code: str, *fields: str) -> "Desk":
+        assert isinstance(self.decision, Refused), self.decision
+        assert (self.decision.code.status, self.decision.code.wire) == (status, code)
+        assert tuple(fault.field for fault in self.decision.errors) == fields, self.decision
+        assert self.decision.detail
+        return self
+
+    def open(self, body: Any, aliases: tuple[str, ...] = ("scripted", "fast")) -> "Desk":
+        return self.when(commands.OpenSession(agent_id=OWNER, name="Counsel", seed="7", body=body, aliases=aliases))
+
+    def facts(self, agent: str = OWNER, **changes: Any) -> "Desk":
+        return self.when(commands.PostFacts(agent_id=agent, body={**FACTS[self.language], **changes}))
+
+    def form(self, gate: str, agent: str = OWNER, **changes: Any) -> "Desk":
+        return self.send({**forms(self.language, self.case_type)[gate], **changes}, agent)
+
+    def send(self, body: Any, agent: str = OWNER) -> "Desk":
+        return self.when(commands.PostForm(agent_id=agent, body=body, next_session="legal-2"))
+
+    def spoken(self, output: Any = None, **changes: Any) -> "Desk":
+        """Answers the turn that is owed: as scripted, or with this."""
+        if output is None:
+            profile: Any = self.profile
+            output = scripted.answer(self.state, self.state.phase, profile=profile)
+        return self.when(commands.TurnSpoken(wish_id=wish_id(self.state), output={**output, **changes}))
+
+    def failed(self, code: Any = "model_unavailable") -> "Desk":
+        return self.when(
+            commands.TurnFailed(wish_id=wish_id(self.state), code=code, detail="The model is away.", attempts=4)
+        )
+
+    def retry(self, agent: str = OWNER) -> "Desk":
+        return self.when(commands.Retry(agent_id=agent))
+
+    def to(self, phase: str, **changes: dict[str, Any]) -> "Desk":
+        """Runs with good answers and forms until a phase begins, or a gate of that name opens."""
+        for _ in range(60):
+            if phase in (self.state.phase, self.state.gate.gate if self.state.gate else None):
+                return self
+            self._step(changes)
+        raise AssertionError(f"{phase} never came; the session is in {self.state.phase}")
+
+    def _step(self, changes: Mapping[str, dict[str, Any]]) -> None:
+        match self.state.waiting:
+            case "intake":
+                self.facts()
+            case "model":
+                self.spoken()
+            case "person":
+                assert self.state.gate
+                answers = {item.id: "none" for item in self.state.gate.missing_evidence}
+                given = {"missing_evidence_answers": answers} if answers else {}
+                self.form(self.state.gate.gate, **{**given, **changes.get(self.state.gate.gate, {})})
+            case waiting:
+                raise AssertionError(f"nothing leads on from {self.state.phase}: {waiting}")
+        assert isinstance(self.decision, Accepted), self.decision
+
+    def status(self, value: Any, **changes: Any) -> "Desk":
+        """Lets the verifier say a status."""
+        self.to(f"VERIFIER_R{self.state.round}")
+        return self.spoken(GateStatus=value, **changes)
+
+    def view(self, agent: str | None = OWNER) -> dict[str, Any]:
+        shown: dict[str, Any] = msgspec.json.decode(
+            msgspec.json.encode(self.decider.view(self.state, Viewer(agent) if agent else PUBLIC))
+        )
+        return shown
+
+    def messages(self, agent: str | None = OWNER) -> list[Any]:
+        viewer = Viewer(agent) if agent else PUBLIC
+        return [
+            msgspec.json.decode(msgspec.json.encode(self.decider.public(state, event, viewer)))
+            for event, _, state in self.log
+        ]
+
+    def phases(self) -> list[str]:
+        """Give the turns and gates in the order they began."""
+        return [
+            message.get("phase") or f"gate:{message['gate']}"
+            for message in self.messages()
+            if message["type"] in ("turn_started", "gate_opened")
+        ]
+
+    def newest(self, kind: str) -> Event:
+        return [event for event, _, _ in self.log if event.type == kind][-1]
+
+
+@pytest.fixture
+def desks() -> Callable[..., Desk]:
+    return Desk
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture(params=["ko", "en"])
+def language(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=["criminal", "civil"])
+def case_type(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
