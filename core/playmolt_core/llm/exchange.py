@@ -36,19 +36,24 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class _BodyTooLarge(Exception):
     """The answer is longer than BODY_BYTES."""
 
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
 
 class _Bounded(httpx2.AsyncByteStream):
     """A body that ends with an error instead of filling the memory."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, status: int) -> None:
         self._stream = stream
+        self._status = status
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._stream:
             size += len(chunk)
             if size > BODY_BYTES:
-                raise _BodyTooLarge
+                raise _BodyTooLarge(self._status)
             yield chunk
 
     async def aclose(self) -> None:
@@ -57,7 +62,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 async def _bound(response: httpx2.Response) -> None:
     if isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Bounded(response.stream)
+        response.stream = _Bounded(response.stream, response.status_code)
 
 
 class Exchange:
@@ -93,8 +98,9 @@ class Exchange:
             answer = Answer(fault="timeout", detail=f"no answer within {self._timeout:g} s")
         except openai.APIStatusError as error:
             answer = _status(error, self._key)
-        except _BodyTooLarge:
-            answer = Answer(fault="too_large", detail=f"the answer has more than {BODY_BYTES} bytes")
+        except _BodyTooLarge as large:
+            fault = _fault(large.status) if large.status >= 400 else "too_large"
+            answer = Answer(fault=fault, status=large.status, detail=f"the answer has more than {BODY_BYTES} bytes")
         except (openai.APIError, httpx2.HTTPError, OSError) as error:
             answer = Answer(fault="connection", detail=f"the connection broke: {_cause(error)}")
         return msgspec.structs.replace(answer, latency_ms=int((time.monotonic() - started) * 1000))
@@ -111,7 +117,7 @@ class Exchange:
             async for chunk in response.iter_bytes():
                 parts += chunk
                 if len(parts) > BODY_BYTES:  # a body that grew when it was unpacked
-                    raise _BodyTooLarge
+                    raise _BodyTooLarge(response.status_code)
             return Answer(status=response.status_code, body=bytes(parts))
 
     async def close(self) -> None:
@@ -124,14 +130,19 @@ def _status(error: openai.APIStatusError, key: str) -> Answer:
     if key:  # servers quote the key they refuse, and the answer is stored
         body = body.replace(key.encode(), b"[key]")
     status = error.response.status_code
-    fault: Outcome = "rate_limited" if status == 429 else "server_error" if status >= 500 else "rejected"
     return Answer(
-        fault=fault,
+        fault=_fault(status),
         status=status,
         body=body,
         detail=f"the server answered {status}",
         retry_after_ms=_retry_after_ms(error.response.headers),
     )
+
+
+def _fault(status: int) -> Outcome:
+    if status == 429:
+        return "rate_limited"
+    return "server_error" if status >= 500 else "rejected"
 
 
 def _retry_after_ms(headers: Mapping[str, str]) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playmolt_core.llm.leases import Lease, LeaseLost, Leases, holding
 
-SECONDS = 0.6
+SECONDS = 1.0
 
 
 async def taken(leases: Leases, holder: str = "a", seconds: float = SECONDS) -> Lease:

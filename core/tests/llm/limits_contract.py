@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playmolt_core.llm.limits import Admission, Allowance, Crowded, ModelLimits, permitted
 
-WINDOW = 1.2
-LEASE = 0.6
+WINDOW = 1.6
+LEASE = 1.0
 ONE_AT_ONCE = Allowance(concurrent=1)
 
 

@@ -123,6 +123,7 @@ async def test_a_cost_is_never_guessed(asking: Ask) -> None:
         (status(429), "rate_limited"),
         (status(500), "server_error"),
         (status(503), "server_error"),
+        (raw(b"x" * 3 * 1024 * 1024, 502), "server_error"),
         (truncated(), "connection"),
         (raw(b"no json"), "malformed"),
         (raw(b'{"choices":[]}'), "malformed"),
