@@ -24,6 +24,13 @@ _PACK_BYTES = 512 * 1024
 _SWEEP_SECONDS = 0.05
 _FIRST_PATIENCE = 1.0
 _NOBODY_PAUSE = 0.1
+_GATHER_SECONDS = 0.001
+"""The pause between packs under load; a call that comes after a silence never waits."""
+
+
+def _place(subject: str) -> str:
+    """Name a destination: one replica, or whichever of a game type."""
+    return subject if ".pack." in subject else subject.rpartition(".")[0]
 
 
 class _Pending:
@@ -50,6 +57,7 @@ class Calls:
         self._inbox = connection.new_inbox()
         self._pending: dict[int, _Pending] = {}
         self._outbox: defaultdict[str, list[_Pending]] = defaultdict(list)
+        self._places: dict[str, int] = {}
         self._last_id = 0
         self._ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -119,6 +127,7 @@ class Calls:
             for subject, waiting in outbox.items():
                 with suppress(nats.errors.Error, OSError):
                     await self._send(subject, waiting)
+            await asyncio.sleep(_GATHER_SECONDS)
 
     async def _send(self, subject: str, waiting: list[_Pending]) -> None:
         pack: list[Call] = []
@@ -133,8 +142,10 @@ class Calls:
             await self._publish(subject, pack)
 
     async def _publish(self, subject: str, pack: list[Call]) -> None:
-        # The pack's first id in the reply subject tells which calls nobody listens to, should the server say so.
-        await self._connection.publish(subject, encode_pack(pack), reply=f"{self._inbox}.{pack[0].id}")
+        # One reply subject a destination: it tells where nobody listens, should the server say so, and lets an engine
+        # answer the calls of many packs in one.
+        place = self._places.setdefault(_place(subject), len(self._places))
+        await self._connection.publish(subject, encode_pack(pack), reply=f"{self._inbox}.{place}")
 
     async def _hear(self, message: Msg) -> None:
         if message.headers and message.headers.get("Status") == "503":
@@ -145,18 +156,15 @@ class Calls:
             if pending and not pending.future.done():
                 pending.future.set_result(answer)
 
-    def _nobody(self, first_id: int) -> None:
+    def _nobody(self, place: int) -> None:
         """Nobody listens where a pack went: forget that replica and try its calls elsewhere."""
-        first = self._pending.get(first_id)
-        if first is None:
-            return
-        gone = first.sent_to
+        gone = next(name for name, number in self._places.items() if number == place)
         to_replica = ".pack." in gone
         if to_replica:
             self._roster.forget_replica(gone.rpartition(".")[2])
         again = asyncio.get_running_loop().time() + _NOBODY_PAUSE
         for pending in list(self._pending.values()):
-            if pending.sent_to != gone:
+            if _place(pending.sent_to) != gone:
                 continue
             pending.patience = _FIRST_PATIENCE
             if to_replica:

@@ -153,12 +153,12 @@ class JetStream:
         """
         if not self.connected():  # else they would wait in the client's buffer and come at some other time
             raise BusUnavailable("NATS is away")
-        batch = uuid.uuid4().hex if len(messages) > 1 else ""
+        batch = uuid.uuid4().hex[:16] if len(messages) > 1 else ""
         *earlier, last = messages
         with _unavailable("publish"):
-            for number, message in enumerate(earlier, 1):
-                headers = _headers(message, batch, number, after)
-                await self._connection.publish(message.subject, message.body, headers=headers)
+            if earlier:
+                # One buffer for all: publish() for each is half of what the relay costs.
+                await self._connection._send_command(_commands(earlier, batch, after))  # noqa: SLF001
             headers = _headers(last, batch, len(messages), after)
             if batch:
                 headers[_BATCH_COMMIT] = "1"
@@ -219,6 +219,17 @@ class JetStream:
         with suppress(nats.errors.Error, TimeoutError, OSError):
             async with asyncio.timeout(3):
                 await self._connection.close()
+
+
+def _commands(messages: Sequence[Message], batch: str, after: int) -> bytes:
+    """Give the protocol's HPUB commands of a batch's messages but the last."""
+    parts: list[bytes] = []
+    for number, message in enumerate(messages, 1):
+        lines = "".join(f"{name}: {value}\r\n" for name, value in _headers(message, batch, number, after).items())
+        head = f"NATS/1.0\r\n{lines}\r\n".encode()
+        size = len(head) + len(message.body)
+        parts += (f"HPUB {message.subject}  {len(head)} {size}\r\n".encode(), head, message.body, b"\r\n")
+    return b"".join(parts)
 
 
 def _headers(message: Message, batch: str, number: int, after: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from playmolt_gateway.ports import Accounts, GatewayBus
 from playmolt_gateway.problems import Refusal
 
 CACHED_KEYS: Final = 50_000
-CACHED_SECONDS: Final = 5.0
+CACHED_SECONDS: Final = 15.0
 LOOKUP_SECONDS: Final = 5.0
 _PREFIX: Final = "pm_"
 _BEARER: Final = b"Bearer "
@@ -72,7 +72,7 @@ def hash_of(key: str | bytes) -> str:
 class Keys:
     """Key hash → agent: a bounded cache over the accounts, one look-up at a time for a key.
 
-    What is remembered is at most 5 seconds old, and empty while NATS is away: notices of replaced keys may be missed.
+    What is remembered is at most 15 seconds old, and empty while NATS is away: notices of replaced keys may be missed.
     """
 
     def __init__(

@@ -26,7 +26,6 @@ CREATE TABLE log.stream (
 ) WITH (fillfactor = 45);
 CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
-CREATE INDEX stream_phase ON log.stream (game, phase, created_at DESC, stream DESC);
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
 
 CREATE TABLE log.event (
