@@ -18,7 +18,7 @@ from rows_platform import Guest, Json, Platform, Table, told, unknown_game
 
 pytest_plugins = ("rows_platform",)
 
-ROUNDS = 40
+ROUNDS = 15
 _WORDS: list[Any] = [
     None, True, False, 0, 1, -1, 3.5, 1e300, -0.0, 2**53, 2**64, 10**30, "", " ", "O", "X", "ox", "trial", "speak",
     "vote", "switch", "first_choice", "GUILTY", "\x00", "\ud800", "é" * 300, "\u202e", "[{" * 99, "1", "true", [], {},

@@ -158,12 +158,7 @@ def test_who_may_call_what(platform: Platform) -> None:
 def test_what_is_no_json_is_refused(platform: Platform, body: bytes) -> None:
     guest = platform.guest()
     game = platform.guest().join("ox")
-    for path in (
-        "/api/agents",
-        "/api/games/join",
-        f"/api/games/{game}/actions",
-        f"/api/games/{unknown_game()}/actions",
-    ):
+    for path in ("agents", "games/join", f"games/{game}/actions", f"games/{unknown_game()}/actions"):
         answer = guest.ask("POST", f"/api/{path}", content=body, headers={"Idempotency-Key": "form"})
         refused(answer, 400, "invalid_request")
 

@@ -45,6 +45,8 @@ def test_a_trial_without_its_agents_ends_by_forfeits(hasty: Platform) -> None:
     assert [(line["text"], line.get("forfeit", False)) for line in history] == [
         ("I was here.", False), *[("", True)] * 5,
     ]  # fmt: skip
+    for _ in range(3):
+        table.speak_all()
     reaches(hasty, table.game_id, "jury_vote", 3)
     juror = table.role("JUROR")[0]
     if juror.act(table.game_id, {"type": "vote", "verdict": "GUILTY"}).status_code != 200:
