@@ -75,12 +75,9 @@ class Exchange:
         self._headers: dict[str, Any] = {"Accept-Encoding": "identity"}
         if not key:
             self._headers["Authorization"] = openai.Omit()
-        # organization, project and admin key would else come from the environment and go to whatever server this is
+        # organization and project would else come from the environment and go to whatever server this is
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
-            admin_api_key="",
-            organization="",
-            project="",
             base_url=entry.base_url,
             max_retries=0,
             timeout=self._timeout,
