@@ -103,7 +103,7 @@ def _facts(fields: Fields, state: State, gate: GateOpened) -> FactsForm:
     more = None
     if choice == "add_facts" and not fields.faults:
         more = _more_facts(fields, state)
-    elif choice == "proceed_unclear" and fields.body.get("facts"):
+    elif fields.body.get("choice") == "proceed_unclear" and fields.body.get("facts"):
         fields.fault("facts", "goes with add_facts only; leave it out to go on as unclear")
     return FactsForm(choice=choice, facts=more, missing_evidence_answers=_missing(fields, gate))
 
@@ -165,7 +165,8 @@ def _settlement(fields: Fields) -> tuple[bool | None, str]:
     interest = fields.flag("settlement_interest")
     if interest:
         return interest, fields.text("concession_range", FORM_TEXT_CHARS)
-    if fields.text("concession_range", FORM_TEXT_CHARS, required=False):
+    given = fields.text("concession_range", FORM_TEXT_CHARS, required=False)
+    if given and fields.body.get("settlement_interest") is False:
         fields.fault("concession_range", "goes with settlement_interest: true only")
     return interest, ""
 

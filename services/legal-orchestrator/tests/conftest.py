@@ -119,7 +119,10 @@ class Desk:
         return self.when(commands.PostFacts(agent_id=agent, body={**FACTS[self.language], **changes}))
 
     def form(self, gate: str, agent: str = OWNER, **changes: Any) -> "Desk":
-        return self.send({**forms(self.language, self.case_type)[gate], **changes}, agent)
+        return self.send({**self.good_form(gate), **changes}, agent)
+
+    def good_form(self, gate: str) -> dict[str, Any]:
+        return forms(self.language, self.case_type)[gate]
 
     def send(self, body: Any, agent: str = OWNER) -> "Desk":
         return self.when(commands.PostForm(agent_id=agent, body=body, next_session="legal-2"))
