@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
@@ -164,10 +165,15 @@ class Decider(Protocol[S]):
         ...
 
 
-def read_event(decider: Decider[Any], kind: str, schema_version: int, data: bytes) -> Event:
+_decoder = lru_cache(maxsize=None)(msgspec.json.Decoder)
+"""Making a decoder costs more than most events."""
+
+
+def read_event(decider: Decider[Any], kind: str, schema_version: int, data: bytes | str) -> Event:
     """Decode a stored event. An unknown (type, schema_version) raises LookupError: an engine must not guess."""
     try:
         reader = decider.events[kind, schema_version]
     except KeyError:
         raise LookupError(f"{decider.game}: no reader for stored event {kind!r} version {schema_version}") from None
-    return msgspec.json.decode(data, type=reader)
+    event: Event = _decoder(reader).decode(data)
+    return event

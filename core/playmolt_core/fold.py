@@ -10,6 +10,7 @@ import msgspec
 from playmolt_schemas.records import Record
 
 from playmolt_core.decider import Decider, read_event
+from playmolt_core.log.port import Fact
 
 S = TypeVar("S")
 
@@ -51,9 +52,9 @@ def step(decider: Decider[S], state: S, record: Record) -> S:
     return decider.evolve(state, event, time_of(record))
 
 
-def fold(decider: Decider[S], stream: str, records: Iterable[Record]) -> S:
-    """Fold a stream's records, from the first on."""
-    state = decider.initial(stream)
-    for record in records:
-        state = step(decider, state, record)
+def fold(decider: Decider[S], stream: str, facts: Iterable[Fact]) -> S:
+    """Fold a stream's facts, from the first on."""
+    state, evolve = decider.initial(stream), decider.evolve
+    for kind, schema_version, data, at in facts:
+        state = evolve(state, read_event(decider, kind, schema_version, data), at)
     return state

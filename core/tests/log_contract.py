@@ -273,12 +273,25 @@ class LogContract:
         game = Game("ox-1")
         await log.append([unit(game.adds(1), outcomes=[outcome("ox-1", 7), outcome("ox-1", 3)])])
         await log.append([unit(Game("ox-2").adds(1), outcomes=[outcome("ox-2", 1)])])
-        found = await log.load("ox-1", 1)
+        found = await log.facts("ox-1", 1, commands=True)
         assert found is not None
         assert sorted(found.command_ids) == [f"{3:032x}", f"{7:032x}"]
-        bare = await log.load("ox-1", commands=False)
+        bare = await log.facts("ox-1")
         assert bare is not None
         assert list(bare.command_ids) == []
+
+    async def test_facts_are_what_the_records_hold(self, log: EventLog) -> None:
+        game = Game("ox-1")
+        await log.append([unit(game.adds(3))])
+        assert await log.facts("ox-2") is None
+        whole, facts = await log.load("ox-1", 1), await log.facts("ox-1", 1)
+        assert whole is not None
+        assert facts is not None
+        assert facts.head == whole.head
+        assert [
+            (kind, version, data.encode() if isinstance(data, str) else data, rfc3339(at))
+            for kind, version, data, at in facts.facts
+        ] == [(record.type, record.schema_version, bytes(record.data), record.at) for record in whole.records]
 
     async def test_an_outcome_belongs_to_a_stream_of_its_unit(self, log: EventLog) -> None:
         with pytest.raises(ValueError, match="outcome of ox-2"):

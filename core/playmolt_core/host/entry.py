@@ -9,7 +9,7 @@ from playmolt_schemas.records import ZERO_HASH
 
 from playmolt_core.decider import Decider
 from playmolt_core.fold import fold
-from playmolt_core.log.port import StoredStream
+from playmolt_core.log.port import StoredFacts
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -51,9 +51,9 @@ def fresh_entry(decider: Decider[Any], stream: str) -> Entry:
     return Entry(decider, stream, Snapshot(state, 0, ZERO_HASH, EPOCH, decider.card(state)), set())
 
 
-def read_entry(decider: Decider[Any], stream: str, stored: StoredStream) -> Entry:
+def read_entry(decider: Decider[Any], stream: str, stored: StoredFacts) -> Entry:
     """Fold a stored stream, read from its first record on."""
-    state = fold(decider, stream, stored.records)
+    state = fold(decider, stream, stored.facts)
     head = stored.head
     seen = {number_of(command_id) for command_id in stored.command_ids}
     return Entry(decider, stream, Snapshot(state, head.version, head.hash, head.at, decider.card(state)), seen)

@@ -1,14 +1,14 @@
 """The states a game went through: for time travel and for a seat's own feed."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from playmolt_core.decider import Decider, Event, read_event
-from playmolt_core.fold import time_of
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import EventLog, Fact
 
 _KEPT = 128
 
@@ -33,8 +33,8 @@ class Histories:
         """Give the moments 1 to at least `version` (index = version - 1). Raises LogUnavailable."""
         moments = self._kept.get(stream, ())
         if len(moments) < version:
-            stored = await self._log.load(stream, after=len(moments), commands=False)
-            moments = self._extended(stream, moments, stored.records if stored else ())
+            stored = await self._log.facts(stream, after=len(moments))
+            moments = self._extended(stream, moments, stored.facts if stored else ())
             self._kept[stream] = moments
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
@@ -42,12 +42,11 @@ class Histories:
             self._kept.move_to_end(stream)
         return moments
 
-    def _extended(self, stream: str, moments: tuple[Moment, ...], records: Any) -> tuple[Moment, ...]:
+    def _extended(self, stream: str, moments: tuple[Moment, ...], facts: Iterable[Fact]) -> tuple[Moment, ...]:
         state = moments[-1].state if moments else self._decider.initial(stream)
         more = []
-        for record in records:
-            event = read_event(self._decider, record.type, record.schema_version, record.data)
-            at = time_of(record)
+        for kind, schema_version, data, at in facts:
+            event = read_event(self._decider, kind, schema_version, data)
             state = self._decider.evolve(state, event, at)
             more.append(Moment(event, at, state))
         return (*moments, *more)

@@ -51,7 +51,7 @@ class Hot:
         """Read a stream from the log; None when it is unknown. A lobby always exists. Raises LogUnavailable."""
         decider: Decider[Any] = _LOBBY_RULES if is_lobby(stream) else self._decider
         async with self._reads:
-            stored = await self._log.load(stream)
+            stored = await self._log.facts(stream, commands=True)
         if stored is not None:
             return read_entry(decider, stream, stored)
         return fresh_entry(decider, stream) if is_lobby(stream) else None

@@ -235,7 +235,7 @@ class Reads:
             return _refusal(Code.NOT_FOUND, _NO_GAME)
         if not (work.call.operator or snapshot.card.over):
             return _refusal(Code.LOG_NOT_FINISHED, "The log opens when the game is over; /events is open all the time.")
-        stored = await self._log.load(work.call.target, after=ask.after, commands=False)
+        stored = await self._log.load(work.call.target, after=ask.after)
         records = [] if stored is None else stored.records[: min(ask.limit, PAGE_MAX)]
         taken = _fitting(map(_encode, records))
         next_after = ask.after + len(taken)

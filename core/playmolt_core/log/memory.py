@@ -16,6 +16,7 @@ from playmolt_core.log.port import (
     NewRecord,
     Outcome,
     PublicRecord,
+    StoredFacts,
     StoredStream,
     StreamAppend,
     Unit,
@@ -32,6 +33,9 @@ class _Stream:
         self.card: Card | None = None
         self.due: datetime | None = None
         self.created_at = self.updated_at = created_at
+
+    def head(self) -> Head:
+        return Head(version=len(self.records), hash=self.hash, at=self.updated_at)
 
     def listed(self) -> GameCard | None:
         if self.card is None:
@@ -105,17 +109,24 @@ class MemoryLog:
         for outcome in unit.outcomes:
             self._outcomes[outcome.stream, outcome.command_id] = outcome
 
-    async def load(self, stream: str, after: int = 0, *, commands: bool = True) -> StoredStream | None:
+    async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         """See the port."""
         known = self._streams.get(stream)
         if known is None:
             return None
+        return StoredStream(head=known.head(), records=[stored.record for stored in known.records[after:]])
+
+    async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
+        """See the port."""
+        known = self._streams.get(stream)
+        if known is None:
+            return None
+        facts = [
+            (record.type, record.schema_version, bytes(record.data), datetime.fromisoformat(record.at))
+            for record in (stored.record for stored in known.records[after:])
+        ]
         ids = sorted(command for name, command in self._outcomes if name == stream) if commands else []
-        return StoredStream(
-            head=Head(version=len(known.records), hash=known.hash, at=known.updated_at),
-            records=[stored.record for stored in known.records[after:]],
-            command_ids=ids,
-        )
+        return StoredFacts(head=known.head(), facts=facts, command_ids=ids)
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:
         """See the port."""

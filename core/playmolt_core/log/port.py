@@ -80,10 +80,21 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream read whole or from a version on, with the ids of the commands whose outcome is remembered."""
+    """A stream read whole or from a version on."""
 
     head: Head
     records: Sequence[Record]
+
+
+Fact = tuple[str, int, bytes | str, datetime]
+"""What a fold needs of a record: type, schema version, data (JSON), at."""
+
+
+class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream for folding: where it stands, its facts, and the ids of the commands whose outcome is remembered."""
+
+    head: Head
+    facts: Sequence[Fact]
     command_ids: Sequence[str]
 
 
@@ -124,9 +135,12 @@ class EventLog(Protocol):
         """
         ...
 
-    async def load(self, stream: str, after: int = 0, *, commands: bool = True) -> StoredStream | None:
-        """Read a stream's records with version > after and, if asked, all its command ids, as of one moment; None when
-        the stream is unknown."""
+    async def load(self, stream: str, after: int = 0) -> StoredStream | None:
+        """Read a stream's records with version > after, as of one moment; None when the stream is unknown."""
+        ...
+
+    async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
+        """Read what a fold needs of a stream, several times as fast as `load`, and, if asked, all its command ids."""
         ...
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:

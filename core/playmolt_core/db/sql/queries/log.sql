@@ -12,6 +12,9 @@ FROM log.stream AS s WHERE s.stream = $1
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
 FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY version
 
+-- name: facts
+SELECT type, schema_version, data, at FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY version
+
 -- name: outcome
 SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
 
