@@ -1,7 +1,7 @@
 """State is the fold of events; its hash says whether two folds agree."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ import immutables
 import msgspec
 from playmolt_schemas.records import Record
 
-from playmolt_core.decider import Decider, read_event
+from playmolt_core.decider import Decider, Event, read_event, reader_of
 from playmolt_core.log.port import Fact
 
 S = TypeVar("S")
@@ -55,6 +55,10 @@ def step(decider: Decider[S], state: S, record: Record) -> S:
 def fold(decider: Decider[S], stream: str, facts: Iterable[Fact]) -> S:
     """Fold a stream's facts, from the first on."""
     state, evolve = decider.initial(stream), decider.evolve
+    decoders: dict[tuple[str, int], Callable[[msgspec.Raw], Event]] = {}
     for kind, schema_version, data, at in facts:
-        state = evolve(state, read_event(decider, kind, schema_version, data), at)
+        decode = decoders.get((kind, schema_version))
+        if decode is None:
+            decode = decoders[kind, schema_version] = reader_of(decider, kind, schema_version)
+        state = evolve(state, decode(data), at)
     return state

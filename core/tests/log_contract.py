@@ -288,10 +288,9 @@ class LogContract:
         assert whole is not None
         assert facts is not None
         assert facts.head == whole.head
-        assert [
-            (kind, version, data.encode() if isinstance(data, str) else data, rfc3339(at))
-            for kind, version, data, at in facts.facts
-        ] == [(record.type, record.schema_version, bytes(record.data), record.at) for record in whole.records]
+        assert [(kind, version, bytes(data), rfc3339(at)) for kind, version, data, at in facts.facts] == [
+            (record.type, record.schema_version, bytes(record.data), record.at) for record in whole.records
+        ]
 
     async def test_an_outcome_belongs_to_a_stream_of_its_unit(self, log: EventLog) -> None:
         with pytest.raises(ValueError, match="outcome of ox-2"):

@@ -13,7 +13,12 @@ CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
 COMMAND_SECONDS = 10.0
 """What the client waits at most, for a server that no longer speaks; the server's own limits are shorter."""
-SESSION = {"statement_timeout": "5s", "lock_timeout": "2s", "idle_in_transaction_session_timeout": "10s"}
+SESSION = {
+    "timezone": "UTC",
+    "statement_timeout": "5s",
+    "lock_timeout": "2s",
+    "idle_in_transaction_session_timeout": "10s",
+}
 
 _AWAY = (
     OSError,

@@ -122,7 +122,7 @@ class MemoryLog:
         if known is None:
             return None
         facts = [
-            (record.type, record.schema_version, bytes(record.data), datetime.fromisoformat(record.at))
+            (record.type, record.schema_version, record.data, datetime.fromisoformat(record.at))
             for record in (stored.record for stored in known.records[after:])
         ]
         ids = sorted(command for name, command in self._outcomes if name == stream) if commands else []

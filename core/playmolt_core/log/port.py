@@ -86,7 +86,7 @@ class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
     records: Sequence[Record]
 
 
-Fact = tuple[str, int, bytes | str, datetime]
+Fact = tuple[str, int, msgspec.Raw, datetime]
 """What a fold needs of a record: type, schema version, data (JSON), at."""
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 from playmolt_schemas.cards import Card
@@ -13,12 +12,23 @@ from playmolt_schemas.records import Record
 from playmolt_core.db.pool import Connection, Pool, unavailable
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import documents
-from playmolt_core.log.port import AppendStatus, GameCard, Head, Outcome, PublicRecord, StoredFacts, StoredStream, Unit
+from playmolt_core.log.port import (
+    AppendStatus,
+    Fact,
+    GameCard,
+    Head,
+    Outcome,
+    PublicRecord,
+    StoredFacts,
+    StoredStream,
+    Unit,
+)
 from playmolt_core.log.units import check
 
 _SQL = queries("log")
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
+_read_facts = msgspec.json.Decoder(list[Fact]).decode
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 
@@ -47,31 +57,26 @@ class PostgresLog:
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         """See the port."""
-        found = await self._rows("records", stream, after, commands=False)
-        if found is None:
-            return None
-        head, rows, _ = found
+        async with self._pool.connection() as connection:
+            found = await connection.fetchrow(_SQL["head"], stream, False)
+            if found is None:
+                return None
+            version, last, at, _ = found
+            # Records never change, so what is read up to that version is as of that moment.
+            rows = await connection.fetch(_SQL["records"], stream, after, version) if version > after else ()
+        head = Head(version=version, hash=last.hex(), at=at)
         return StoredStream(head=head, records=[_record(*row) for row in rows])
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
         """See the port."""
-        found = await self._rows("facts", stream, after, commands=commands)
-        if found is None:
-            return None
-        head, rows, command_ids = found
-        return StoredFacts(head=head, facts=rows, command_ids=command_ids)
-
-    async def _rows(
-        self, query: str, stream: str, after: int, *, commands: bool
-    ) -> tuple[Head, Sequence[Any], Sequence[str]] | None:
         async with self._pool.connection() as connection:
             found = await connection.fetchrow(_SQL["head"], stream, commands)
             if found is None:
                 return None
             version, last, at, command_ids = found
-            # Records never change, so what is read up to that version is as of that moment.
-            rows = await connection.fetch(_SQL[query], stream, after, version) if version > after else ()
-        return Head(version=version, hash=last.hex(), at=at), rows, command_ids
+            text = await connection.fetchval(_SQL["facts"], stream, after, version) if version > after else "[]"
+        head = Head(version=version, hash=last.hex(), at=at)
+        return StoredFacts(head=head, facts=_read_facts(text), command_ids=command_ids)
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:
         """See the port."""
