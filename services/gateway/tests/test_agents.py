@@ -91,7 +91,7 @@ async def test_a_notice_that_fails_is_waited_out(house: Any, monkeypatch: pytest
 
 
 class TestKeyCache:
-    async def test_a_key_is_looked_up_once_in_five_seconds(self, house: Any) -> None:
+    async def test_a_key_is_looked_up_once_in_the_time_it_is_remembered(self, house: Any) -> None:
         now = [100.0]
         keys = Keys(house.store, house.bus, clock=lambda: now[0])
         agent_id, key = house.agent()
@@ -101,7 +101,7 @@ class TestKeyCache:
             assert found
             assert found.id == agent_id
         assert house.store.lookups == 1
-        now[0] += 5
+        now[0] += agents.CACHED_SECONDS
         await keys.agent(key_hash)
         assert house.store.lookups == 2
 
