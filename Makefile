@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 UV_VERSION := 0.13.9
-MEMBERS := schemas core services/gateway services/spectator services/trial-engine services/ox-engine sdk cli
+MEMBERS := schemas core services/gateway services/spectator services/trial-engine services/ox-engine services/legal-orchestrator sdk cli
 STAMP := $(VENV)/.installed
 export UV_PYTHON := $(BIN)/python
 
@@ -40,7 +40,7 @@ bench: $(STAMP) ## the product beside its floor and beside what a user would wri
 
 lock: $(STAMP) ## renew requirements.lock from the pyproject files
 	$(UV) lock --upgrade
-	$(UV) export --quiet --all-packages --group dev --no-emit-workspace --no-header --format requirements-txt -o requirements.lock
+	$(UV) export --quiet --all-packages --all-extras --group dev --no-emit-workspace --no-header --format requirements-txt -o requirements.lock
 
 docs: $(STAMP) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md

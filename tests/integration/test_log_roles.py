@@ -19,6 +19,8 @@ TABLES = {
     "account.agent": "name",
     "account.api_key": "hash",
     "limits.bucket": "full_at",
+    "limits.model_call": "tokens",
+    "lease.wish": "attempt",
     "projection.score": "points",
     "projection.progress": "position",
     "migration.applied": "checksum",
@@ -37,6 +39,12 @@ FUNCTIONS = {
     "log.append": "SELECT log.append('[]', '[]')",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
     "limits.sweep": "SELECT limits.sweep()",
+    "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1)",
+    "limits.hold": "SELECT limits.hold(gen_random_uuid(), 1)",
+    "limits.give_back": "SELECT limits.give_back(gen_random_uuid(), 1)",
+    "lease.take": "SELECT lease.take('w', 'h', 1)",
+    "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
+    "lease.release": "SELECT lease.release('w', 'h', 1, true)",
     "CREATE": "CREATE TABLE log.mine (a integer)",
     "SCHEMA": "CREATE SCHEMA mine",
     "OWNER": "SET ROLE playmolt_owner",
@@ -44,7 +52,7 @@ FUNCTIONS = {
 ALLOWED = {
     "playmolt_engine": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
-        "log.append",
+        "log.append", "limits.admit", "limits.hold", "limits.give_back", "lease.take", "lease.extend", "lease.release",
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"),
@@ -142,10 +150,10 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
     connection = await asyncpg.connect(database_url)
     rows = await connection.fetch(
         "SELECT p.oid::regprocedure::text AS name, p.proconfig FROM pg_proc AS p JOIN pg_namespace AS n"
-        " ON n.oid = p.pronamespace WHERE p.prosecdef AND n.nspname IN ('log', 'limits', 'account', 'projection')"
+        " ON n.oid = p.pronamespace WHERE p.prosecdef AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection')"
     )
     await connection.close()
-    assert len(rows) == 3
+    assert len(rows) == 9
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 
