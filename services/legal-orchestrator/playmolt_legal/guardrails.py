@@ -108,7 +108,9 @@ _OUTCOME: Final[Mapping[Language, re.Pattern[str]]] = {
 _NEGATION: Final[Mapping[Language, re.Pattern[str]]] = {
     language: re.compile(TABLES.negations[language], re.IGNORECASE) for language in LANGUAGES
 }
-_CLAUSE: Final = re.compile(r"[,;:，；]|(?<=[가-힣])(?:고|며|지만|으나)\s")
+_NEAR: Final = 80
+"""How far a negation may stand from what it negates, in characters; a bound keeps long texts cheap."""
+_CLAUSE: Final = re.compile(r"[,;:，；]|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s")
 
 
 def _certain(output: Mapping[str, Any]) -> tuple[list[Hit], list[Hit]]:
@@ -133,18 +135,21 @@ def certainty(sentence: str) -> str | None:
     for language in LANGUAGES:
         outcomes = list(_OUTCOME[language].finditer(plain))
         for word in _CERTAIN[language].finditer(plain):
-            if _negated(language, plain, word, outcomes):
+            if _negated(plain, word, outcomes):
                 continue
-            found = "promise" if outcomes else found or "word"
+            if outcomes:
+                return "promise"
+            found = "word"
     return found
 
 
-def _negated(language: Language, text: str, word: re.Match[str], outcomes: list[re.Match[str]]) -> bool:
-    if language == "en":
-        clause = _CLAUSE.split(text[: word.start()])[-1]
-        return _NEGATION["en"].search(" ".join(clause.split()[-5:])) is not None
+def _negated(text: str, word: re.Match[str], outcomes: list[re.Match[str]]) -> bool:
+    """English negates before the word, Korean after the outcome; `100%` stands in both."""
+    clause = _CLAUSE.split(text[max(0, word.start() - _NEAR) : word.start()])[-1]
+    if _NEGATION["en"].search(" ".join(clause.split()[-5:])):
+        return True
     end = min((outcome.end() for outcome in outcomes if outcome.start() >= word.end()), default=word.end())
-    return _NEGATION["ko"].search(_CLAUSE.split(text[end:])[0][:20]) is not None
+    return _NEGATION["ko"].search(_CLAUSE.split(text[end : end + _NEAR])[0][:20]) is not None
 
 
 def _out_of_focus(state: State, output: Mapping[str, Any]) -> Iterator[Hit]:

@@ -62,8 +62,10 @@ _DATES: Final = (
     ),
 )
 _AMOUNTS: Final = (
-    re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?)+(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
-    re.compile(rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?(?:조|억|천만|백만)\s?)+)(?![\d가-힣])"),
+    re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
+    re.compile(
+        rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?조\s?)?(?:{_NUMBER}\s?(?:억|천만|백만)\s?){{1,3}})(?=$|[^\d가-힣]|[이을은의에가까정])"
+    ),
     re.compile(rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY))\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"),
     re.compile(
         rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|KRW|USD|EUR|GBP|JPY)\b",

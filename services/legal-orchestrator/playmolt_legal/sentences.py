@@ -8,8 +8,11 @@ _GOES_ON: Final = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Art|Sec|No|vs?|Inc|Ltd|Co|U\.S|cf|e\.g|i\.e)|\b\d{1,4}|\b[A-Z])\.$"
 )
 _QUOTED: Final = re.compile(
-    r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|「[^」\n]*」|『[^』\n]*』|«[^»\n]*»|(?<![A-Za-z가-힣0-9])'[^'\n]+'(?![A-Za-z])"
+    r"\"[^\"\n]{0,500}\"|“[^”\n]{0,500}”|‘[^’\n]{0,500}’|「[^」\n]{0,500}」|『[^』\n]{0,500}』|«[^»\n]{0,500}»"
+    r"|(?<![A-Za-z가-힣0-9])'[^'\n]{1,500}'(?![A-Za-z])"
 )
+_ABBREVIATED: Final = 16
+"""As many characters tell an abbreviation from the end of a sentence."""
 
 
 def sentences(text: str) -> list[str]:
@@ -18,13 +21,19 @@ def sentences(text: str) -> list[str]:
     start = 0
     for match in _END.finditer(text):
         piece = text[start : match.end()].strip()
-        if _GOES_ON.search(text[start : match.start()].rstrip()) and "\n" not in match[0]:
+        if "\n" not in match[0] and _goes_on(text, match):
             continue
         if piece:
             found.append(piece)
         start = match.end()
     rest = text[start:].strip()
     return [*found, rest] if rest else found
+
+
+def _goes_on(text: str, end: re.Match[str]) -> bool:
+    before = text[max(0, end.start() - _ABBREVIATED) : end.start()]
+    following = text[end.end() : end.end() + 1]
+    return _GOES_ON.search(before) is not None or (before.endswith(" no.") and following.isdigit())
 
 
 def unquoted(text: str) -> str:

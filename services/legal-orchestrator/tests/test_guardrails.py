@@ -1,0 +1,402 @@
+"""The four checks, by tables: what fires, and the near misses that must not."""
+
+import time
+from typing import Any
+
+import pytest
+from playmolt_legal import corpus, guardrails
+from playmolt_legal.particulars import names, particulars
+from playmolt_legal.sentences import sentences
+from playmolt_schemas.legal import Citation
+
+
+@pytest.fixture
+def told(desks: Any) -> Any:
+    """Korean facts, confirmed, before any focus is set."""
+    return desks().to("JUDGE_R1").state
+
+
+@pytest.fixture
+def told_en(desks: Any) -> Any:
+    return desks(language="en").to("JUDGE_R1").state
+
+
+@pytest.fixture
+def focused(desks: Any) -> Any:
+    return desks().to("OPPOSING_R2").state
+
+
+def said(text: str, basis: Any = "Unknown", issue: str | None = None) -> dict[str, Any]:
+    return {"Claims": [{"text": text, "basis": basis, "issue": issue}]}
+
+
+def checks(state: Any, output: dict[str, Any]) -> set[str]:
+    return {hit.check for hit in guardrails.inspect(state, output).hits}
+
+
+# 1. Facts outside the confirmed ones
+
+
+@pytest.mark.parametrize(
+    ("basis", "hit"),
+    [
+        (["F1"], False), (["E2"], False), (["T1"], False), (["F1", "E1", "T1"], False), ("Unknown", False),
+        ([], True), (["F9"], True), (["E9"], True), (["T2"], True), (["D1"], True), (["Q1"], True),
+        (["F1", "E9"], True), (["f1"], True), (["Unknown"], True),
+    ],
+)  # fmt: skip
+def test_a_statement_rests_on_ids_there_are(told: Any, basis: Any, hit: bool) -> None:
+    assert checks(told, said("물품이 인도되었다.", basis)) == ({"unsupported_fact"} if hit else set())
+
+
+MADE_UP_KO = [
+    "2023년 1월 2일에 약속했다.", "2024.3.6. 약속했다.", "2024-03-06에 약속했다.", "3월 6일에 약속했다.",
+    "2019년에 약속했다.", "대금은 600만원이다.", "대금은 6,000,000원이다.", "대금은 3억 5천만 원이다.",
+    "대금은 7억이다.", "대금은 ₩100이다.", "민법 제750조에 따른다.", "제750조에 따른다.", "형법 355조에 따른다.",
+    "민법 제563조의2에 따른다.", "대법원 2019다12345 판결이 있다.", "서울중앙지방법원 2020가합1234 사건이 있다.",
+    "2016헌나1 결정이 있다.", "박영희 씨가 말했다.", "박영희씨가 말했다.", "이민준 과장이 말했다.",
+    "최수진 대표님이 말했다.", "박 씨가 말했다.", "남궁민수 부장은 알았다.",
+]  # fmt: skip
+SUPPLIED_KO = [
+    "2024년 3월 5일에 인도했다.", "2024. 3. 5.에 인도했다.", "2024-03-05에 인도했다.", "3월 5일에 인도했다.",
+    "2024년에 인도했다.", "2024년 3월에 인도했다.", "대금은 500만 원이다.", "대금은 5,000,000원이다.",
+    "대금은 ₩5,000,000이다.", "민법 제563조에 따른다.", "제563조를 본다.", "김철수 대표가 말했다.",
+    "김철수 씨가 말했다.", "김 씨가 말했다.",
+]  # fmt: skip
+NEAR_KO = [
+    "2주 안에 끝난다.", "14일 이내에 낸다.", "제3자가 보관했다.", "3자 대면이 있었다.", "원본이 있다.",
+    "100명이 모였다.", "지분 30%를 가졌다.", "제1조건을 본다.", "1심 판단을 기다린다.", "그 방법 3가지가 있다.",
+    "날씨가 좋았다.", "솜씨가 좋다.", "글씨가 같다.", "고객님이 받았다.", "재판장님께 아뢴다.", "선생님이 말했다.",
+    "회사 대표가 말했다.", "담당 과장이 말했다.", "구매부 과장이 말했다.", "기획팀 팀장이 말했다.",
+    "공동 대표가 있다.", "피고 대리인이 말했다.", "소송 대리인이 있다.", "주주 대표 소송이다.",
+    "임시 이사회가 열렸다.", "노동자 대표가 말했다.", "변호사님이 말했다.", "소비자 대표가 왔다.",
+    "정기 이사회 회의록이다.", "부모님이 왔다.", "원고 대표이사가 서명했다.", "사내 이사가 서명했다.",
+    "2024년 3월 5일과 3월 5일 사이이다.", "500만원을 넘는가, 600만원인가?", "2023년 1월 2일에 약속했는가?",
+    "박영희 씨가 말했는가?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", MADE_UP_KO)
+def test_what_nobody_supplied_is_made_up(told: Any, sentence: str) -> None:
+    assert checks(told, said(sentence)) == {"unsupported_fact"}
+
+
+@pytest.mark.parametrize("sentence", SUPPLIED_KO + NEAR_KO)
+def test_what_was_supplied_and_what_only_looks_alike_is_not(told: Any, sentence: str) -> None:
+    assert checks(told, said(sentence)) == set()
+
+
+MADE_UP_EN = [
+    "They agreed on March 6, 2024.", "They agreed on 6 March 2024.", "They agreed on 2024-03-06.",
+    "They agreed in 2019.", "They agreed in April 2023.", "The price is $6,000.", "The price is USD 5 million.",
+    "The price is 6,000 dollars.", "The price is KRW 100.", "It follows from Civil Act Article 750.",
+    "It follows from Article 750.", "See Section 12 of the Penal Code.", "See § 823.", "See 410 U.S. 113.",
+    "See Marbury v. Madison.", "See Case No. 2019-1234.", "The Supreme Court said so in 2019Da12345.",
+    "Mr. Johnson said so.", "It was Peter Novak who signed.", "It was signed by Kowalski.", "Thompson signed it.",
+    "The offer came from Dr. Emily Stone.",
+]  # fmt: skip
+NOT_MADE_UP_EN = [
+    "They agreed on March 5, 2024.", "They agreed on 5 March 2024.", "They agreed on 2024-03-05.",
+    "They agreed in 2024.", "They agreed in March 2024.", "The price is $5,000.", "The price is 5,000 dollars.",
+    "The price is USD 5 thousand.", "It follows from Civil Act Article 563.", "Article 563 applies.",
+    "Ms. Rivera said so.", "It was Rivera who signed.", "Delivery was late.", "The Supreme Court of Korea decides.",
+    "The Plaintiff and the Defendant met on Monday.", "The Presiding Judge asked.", "In May it may rain.",
+    "It took 3 weeks.", "He may march on.", "A list: Documents first.", "The Civil Act applies.", "This is No-Go.",
+    "The buyer owns 30% of it.", "We rely on E1.", "It was March.", "An HTTP log and a PDF exist.",
+    "Was it signed by Kowalski?", "Did they agree on March 6, 2024?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", MADE_UP_EN)
+def test_what_nobody_supplied_is_made_up_in_english(told_en: Any, sentence: str) -> None:
+    assert checks(told_en, said(sentence)) == {"unsupported_fact"}
+
+
+@pytest.mark.parametrize("sentence", NOT_MADE_UP_EN)
+def test_what_was_supplied_and_what_only_looks_alike_is_not_in_english(told_en: Any, sentence: str) -> None:
+    assert checks(told_en, said(sentence)) == set()
+
+
+def test_a_made_up_fact_is_told_with_its_sentence(told: Any) -> None:
+    (hit,) = guardrails.inspect(told, said("물품이 왔다. 대금은 600만원이다. 끝.", ["F1"])).hits
+    assert (hit.check, hit.field, hit.text) == ("unsupported_fact", "Claims", "대금은 600만원이다.")
+
+
+def test_a_plan_of_proof_names_evidence_there_is(told: Any) -> None:
+    def plan(evidence: str) -> dict[str, Any]:
+        return {"EvidencePlan": [{"evidence": evidence, "purpose": "인도를 보인다"}]}
+
+    assert checks(told, plan("E1")) == set()
+    assert checks(told, plan("E9")) == checks(told, plan("F1")) == {"unsupported_fact"}
+
+
+def test_a_range_and_next_steps_lean_on_no_made_up_law(told: Any) -> None:
+    assert checks(told, {"DecisionRange": "민법 제750조에 따라 달라진다."}) == {"unsupported_fact"}
+    assert checks(told, {"DecisionRange": "300만원에서 400만원 사이일 수 있다."}) == set()
+    assert checks(told, {"RecommendedNextSteps": ["2019다12345 판결을 찾아본다."]}) == {"unsupported_fact"}
+    assert checks(told, {"RecommendedNextSteps": ["2030년 1월 1일까지 자료를 모은다."]}) == set()
+
+
+def test_what_a_verifier_lists_as_unsupported_is_no_claim_of_its_own(told: Any) -> None:
+    listed = {
+        "UnsupportedClaims": ["2019다12345 판결로 반드시 승소한다는 주장"],
+        "MissingEvidence": ["2023년 1월 2일의 기록"],
+    }
+    assert checks(told, listed) == set()
+
+
+def test_answers_and_corrections_count_as_supplied(desk: Any) -> None:
+    desk.to("round1").form("round1", fact_corrections="박영희 씨가 2023년 1월 2일 600만원을 냈다.")
+    state = desk.state
+    assert "unsupported_fact" not in checks(state, said("박영희 씨가 2023년 1월 2일 600만원을 냈다.", ["E1"]))
+
+
+# 2. Certain advice
+
+
+PROMISES = [
+    "이 사건은 반드시 승소한다.", "확실히 유죄이다.", "틀림없이 기각될 것이다.", "무조건 승소합니다.",
+    "승소 가능성은 100%이다.", "100% 무죄입니다.", "책임은 100퍼센트 인정됩니다.", "피고의 책임이 확실히 인정된다.",
+    "상대방은 반드시 패소할 것이다.", "We will certainly win.", "The defendant is definitely liable.",
+    "A win is guaranteed.", "He is undoubtedly guilty.", "You will win 100%.",
+    "Without doubt the claim will be dismissed.", "Without a doubt she will be acquitted.",
+    "Liability is 100% certain.", "The motion will DEFINITELY be granted.", "They will definitely lose.",
+    "He will certainly be convicted.",
+]  # fmt: skip
+WORDS = [
+    "반드시 확인 필요.", "원본을 확실히 보관한다.", "무조건 보존해야 한다.", "반드시 무죄추정의 원칙을 지켜야 한다.",
+    "입증책임을 반드시 따져야 한다.", "책임자를 반드시 확인한다.", "Certainly check the originals.",
+    "Definitely keep the window open.", "The records are guaranteed to be kept.",
+]  # fmt: skip
+NO_PROMISES = [
+    "반드시 승소하는 것은 아니다.", "무조건 승소한다고 할 수 없다.", "확실히 유죄라고 단정할 수 없다.",
+    "100% 승소를 보장하지 않는다.", "틀림없이 인정된다고 보기 어렵다.", '상대방은 "반드시 승소한다"고 말했다.',
+    "‘무조건 승소’라는 표현은 피한다.", "지분 100%를 가진 회사에 책임이 있다.", "승소할 수 있다.",
+    "유죄가 인정될 수도 있다.", "결과는 불확실히 남아 유죄일 수 있다.", "There is no guaranteed win.",
+    "He is not certainly guilty.", "A win cannot be guaranteed.", "Nothing is guaranteed to be granted.",
+    'The other side says "we will definitely win".', "It owns 100% of the shares and may be liable.",
+    "The claim may be dismissed.", "They might win.", "It isn't guaranteed that they win.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", PROMISES)
+def test_an_outcome_promised_is_a_hit(told: Any, sentence: str) -> None:
+    assert checks(told, said(sentence)) == {"certain_advice"}
+
+
+@pytest.mark.parametrize("sentence", WORDS)
+def test_certainty_alone_is_a_warning(told: Any, sentence: str) -> None:
+    found = guardrails.inspect(told, said(sentence))
+    assert found.hits == ()
+    assert [(hit.check, hit.text) for hit in found.warnings] == [("certain_advice", sentence)]
+
+
+@pytest.mark.parametrize("sentence", NO_PROMISES)
+def test_quoted_negated_or_merely_possible_is_neither(told: Any, sentence: str) -> None:
+    found = guardrails.inspect(told, said(sentence))
+    assert (found.hits, found.warnings) == ((), ())
+
+
+def test_certainty_and_outcome_meet_in_one_sentence_only(told: Any) -> None:
+    found = guardrails.inspect(told, said("원본을 반드시 확인한다. 승소할 수도 있다."))
+    assert found.hits == ()
+    assert len(found.warnings) == 1
+
+
+# 3. Focus
+
+
+def test_before_the_first_gate_nothing_is_out_of_focus(told: Any) -> None:
+    assert checks(told, {**said("다르다.", issue="아무 쟁점"), "Issues": ["아무 쟁점"]}) == set()
+
+
+@pytest.mark.parametrize(
+    ("issue", "hit"),
+    [("대금 지급 의무", False), (" 대금  지급 의무 ", False), ("하자", True), (None, True), ("", True)],
+)
+def test_once_set_every_statement_keeps_to_the_focus(focused: Any, issue: str | None, hit: bool) -> None:
+    assert checks(focused, said("다르다.", issue=issue)) == ({"out_of_focus"} if hit else set())
+
+
+def test_the_judges_issues_keep_to_the_focus(focused: Any) -> None:
+    (hit,) = guardrails.inspect(focused, {"Issues": ["대금 지급 의무", "하자"]}).hits
+    assert (hit.check, hit.field, hit.text) == ("out_of_focus", "Issues", "하자")
+
+
+# 4. Exclusions
+
+
+PERSONAL = [
+    "주민번호는 900101-1234567이다.", "주민번호는 9001011234567 입니다.", "번호는 900101-1****** 이다.",
+    "전화는 010-1234-5678이다.", "전화는 01012345678 입니다.", "전화는 02-123-4567이다.",
+    "전화는 +82-10-1234-5678이다.", "메일은 kim@example.com이다.", "계좌 110-123-456789로 보냈다.",
+    "국민은행 123456-04-123456로 보냈다.", "계좌번호 12345678901 로 보냈다.", "Call 010 1234 5678.",
+    "Write to a.b+c@mail.example.co.kr.", "Pay to account no. 1234567890.", "Call (555) 123-4567.",
+]  # fmt: skip
+NOT_PERSONAL = [
+    "2019다12345 사건인가?", "2024-03-05에 인도했다.", "금액은 5,000,000원인가?",
+    "법인등록번호는 110111-1234567이다.", "사업자등록번호 123-45-67890이다.", "문서번호 2024-001이다.",
+    "운송장 1234-5678이다.", "20240305 기준이다.", "팀 @구매 에 물었다.", "비율은 3-2-1이다.",
+    "Version 1.2.3 was used.", "Ratio 10-20-30.",
+]  # fmt: skip
+OFFENSIVE = [
+    "그 개새끼가 그랬다.",
+    "병신 같은 주장이다.",
+    "이 시발 같은 계약.",
+    "멍청한 주장이다.",
+    "What an idiot.",
+    "This is BULLSHIT.",
+    "a stupid claim",
+    "fucking nonsense",
+]
+NOT_OFFENSIVE = [
+    "이 일이 분쟁의 시발점이다.", "시발역에서 만났다.", "등신대 인형이다.", "새끼손가락을 다쳤다.",
+    "병신년의 일이다.", "The scumble is dry.", "Scunthorpe is a town.",
+    "He retarded the process? No, the fire retardant did.", "Shiitake were sold.", "The bastardised text.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", PERSONAL + OFFENSIVE)
+def test_personal_data_and_offensive_words_are_excluded(told: Any, sentence: str) -> None:
+    assert "exclusion" in checks(told, {"MissingEvidence": [sentence]})
+
+
+@pytest.mark.parametrize("sentence", [*NOT_PERSONAL, *(text for text in NOT_OFFENSIVE if "retarded" not in text)])
+def test_what_only_looks_like_it_is_not(told: Any, sentence: str) -> None:
+    assert checks(told, {"MissingEvidence": [sentence]}) == set()
+
+
+COUNSEL = [
+    "외부 변호사를 선임하세요.", "외부 자문을 받는 것이 좋다.", "법무법인에 의뢰한다.", "변호사를 선임한다.",
+    "로펌과 상담한다.", "Retain outside counsel.", "Hire a law firm.", "Consult an attorney.",
+    "Seek external legal advice.", "Engage a lawyer.",
+]  # fmt: skip
+NO_COUNSEL = [
+    "외부 자문 없이 진행한다.", "외부 변호사를 선임하지 않는다.", "상대방 변호사가 말했다.", "변호인이 주장했다.",
+    "외부 회계 자료를 본다.", "사내 변호사가 검토한다.", "Proceed without outside counsel.", "Do not hire a lawyer.",
+    "Opposing counsel said so.", "In-house counsel reviews it.", "The lawyer of the other side wrote.",
+]  # fmt: skip
+
+
+@pytest.fixture
+def alone(desk: Any) -> Any:
+    """A session whose person allows no counsel from outside."""
+    return desk.to("round2").form("round2", constraints=["no_outside_counsel"]).state
+
+
+@pytest.mark.parametrize("sentence", COUNSEL)
+def test_under_no_outside_counsel_none_is_recommended(alone: Any, told: Any, sentence: str) -> None:
+    assert checks(alone, {"RecommendedNextSteps": [sentence]}) == {"exclusion"}
+    assert checks(told, {"RecommendedNextSteps": [sentence]}) == set()
+
+
+@pytest.mark.parametrize("sentence", NO_COUNSEL)
+def test_to_go_without_is_no_recommendation(alone: Any, sentence: str) -> None:
+    assert checks(alone, {"RecommendedNextSteps": [sentence]}) == set()
+
+
+@pytest.mark.parametrize(
+    ("exclusion", "sentence", "hit"),
+    [
+        ("이혼 경력", "원고의 이혼  경력이 문제된다.", True),
+        ("이혼 경력", "원고의 경력이 문제된다.", False),
+        ("tax", "The TAX return is missing.", True),
+        ("tax", "The syntax is wrong.", False),
+        ("c++", "Written in C++.", True),
+        ("개인정보", "개인정보 보호 절차를 확인한다.", False),
+        ("공격적 표현", "공격적 표현은 없었다.", False),
+        ("외부자문", "외부 변호사를 선임하세요.", True),
+    ],
+)
+def test_what_the_person_excluded_is_left_out(desks: Any, exclusion: str, sentence: str, hit: bool) -> None:
+    state = desks(exclusions=[exclusion]).to("JUDGE_R1").state
+    assert checks(state, {"MissingEvidence": [sentence]}) == ({"exclusion"} if hit else set())
+
+
+# Citations
+
+
+@pytest.mark.parametrize(
+    ("text", "unverified"),
+    [
+        ("E1", False), ("E1 인수증", False), ("F2", False), ("E9", True), ("민법 제563조", False), ("계약서", False),
+        ("민법 제750조", True), ("대법원 2019다12345", True), ("E1, 민법 제750조", True), ("사내 보안 규정", True),
+    ],
+)  # fmt: skip
+def test_a_citation_nobody_supplied_is_unverified(told: Any, text: str, unverified: bool) -> None:
+    found = guardrails.inspect(told, {"Citations": [text]})
+    assert found.citations == (Citation(text=text, unverified=unverified),)
+    assert found.hits == ()
+
+
+def test_no_citation_is_none(told: Any) -> None:
+    assert guardrails.inspect(told, {"Citations": "No citation"}).citations == ()
+    assert guardrails.inspect(told, said("그렇다.")).citations is None
+
+
+def test_unverified_law_is_named_wherever_it_stands(told: Any) -> None:
+    output = {
+        **said("민법 제750조와 제563조가 문제된다."),
+        "Issues": ["2019다12345 판결의 적용"],
+        "Citations": ["민법 제750조"],
+    }
+    assert guardrails.inspect(told, output).unverified == ("민법 제750조", "2019다12345")
+
+
+# Parts
+
+
+def test_the_order_of_the_checks_is_the_pages(focused: Any) -> None:
+    output = said("이 멍청한 사건은 반드시 승소한다.", ["F9"], "하자")
+    assert [hit.check for hit in guardrails.inspect(focused, output).hits] == [
+        "unsupported_fact", "certain_advice", "out_of_focus", "exclusion",
+    ]  # fmt: skip
+
+
+def test_one_fault_a_thousand_times_is_bounded(told: Any) -> None:
+    output = {"Claims": [{"text": f"대금은 {n},000,000원이다.", "basis": [], "issue": None} for n in range(10, 1000)]}
+    found = guardrails.inspect(told, output)
+    assert len(found.hits) == guardrails.MOST_HITS
+
+
+@pytest.mark.parametrize(
+    "unit", ["1", "1,", "가", "제1조 ", "1억", "A ", "A", "1-", "1. ", "a@", "1년", "“", "반드시 "]
+)
+def test_no_text_makes_a_check_slow(told: Any, unit: str) -> None:
+    started = time.process_time()
+    guardrails.inspect(told, said(unit * (16_000 // len(unit)), ["F1"]))
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        ("하나. 둘! 셋?", ["하나.", "둘!", "셋?"]),
+        ("2024. 3. 5.에 인도했다. 끝.", ["2024. 3. 5.에 인도했다.", "끝."]),
+        ("Mr. Kim came. He left.", ["Mr. Kim came.", "He left."]),
+        ("첫 줄\n둘째 줄", ["첫 줄", "둘째 줄"]),
+        ("  ", []),
+        ("가격은 3.5배이다.", ["가격은 3.5배이다."]),
+    ],
+)
+def test_sentences(text: str, split: list[str]) -> None:
+    assert sentences(text) == split
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2024년 3월 5일", "March 5, 2024"), ("2024-3-5", "5th of March 2024"), ("3억 5천만 원", "350,000,000원"),
+        ("₩1,000", "1,000 won"), ("$5 million", "5,000,000 dollars"), ("제750조", "Article 750"),
+        ("2019다12345", "2019 다 12345"),
+    ],
+)  # fmt: skip
+def test_spelling_does_not_matter(one: str, other: str) -> None:
+    assert [found.key for found in particulars(one)] == [found.key for found in particulars(other)] != []
+
+
+def test_a_surname_is_known_by_the_name_it_belongs_to(told: Any) -> None:
+    known = corpus.of(told)
+    assert known.names("김")
+    assert not known.names("박")
+    assert list(names("홍길동 씨와 이민준 과장이 왔다.")) == ["홍길동", "이민준"]

@@ -1,0 +1,310 @@
+"""The report: what it holds, and that every format holds it in one order, escaped, and the same after a replay."""
+
+import html.parser
+import io
+import re
+import zipfile
+from typing import Any
+
+import docx
+import msgspec
+import pytest
+from playmolt_core.decider import Refused
+from playmolt_legal import report as reports
+from playmolt_legal.report_docx import render_docx
+from playmolt_legal.report_html import render_html
+from playmolt_legal.report_markdown import render_md
+from playmolt_legal.report_pdf import render_pdf
+from playmolt_legal.rules import Legal
+from playmolt_schemas.legal import Citation, Report
+
+TEXT = {"md": render_md, "html": render_html}
+BOOKS = {"docx": render_docx, "pdf": render_pdf}
+
+
+def of(desk: Any) -> Report:
+    made = reports.report(desk.to("FINALIZE_DONE").state)
+    assert isinstance(made, Report), made
+    return made
+
+
+def plain(made: Report) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    return shown
+
+
+# When
+
+
+@pytest.mark.parametrize("phase", ["FACTS_INTAKE", "JUDGE_R1", "round1", "end"])
+def test_before_the_end_there_is_none(desk: Any, phase: str) -> None:
+    refused = reports.report(desk.to(phase).state)
+    assert isinstance(refused, Refused)
+    assert (refused.code.wire, refused.code.status) == ("not_finished", 409)
+
+
+def test_a_session_that_went_on_has_none(desk: Any) -> None:
+    refused = reports.report(desk.to("end").form("end", resolution="new_session").state)
+    assert isinstance(refused, Refused)
+    assert "legal-2" in refused.detail
+
+
+# What
+
+
+def test_it_has_the_fields_of_its_shape(desk: Any) -> None:
+    assert set(plain(of(desk))) == {
+        "language", "case", "facts", "issues", "best_cases", "findings", "decision_range", "evidence_matrix", "risks",
+        "strategy", "settlement", "order", "gate_history", "guardrail_hits", "no_go", "next_steps", "citations",
+        "unverified", "disclaimer",
+    }  # fmt: skip
+
+
+def test_it_is_made_of_the_newest_turns(desk: Any) -> None:
+    made, turns = plain(of(desk)), {turn.phase: turn.output for turn in desk.state.turns}
+    assert made["case"]["parties"] == {"claimant": "원고 대리인", "opposing": "피고 대리인"}
+    assert made["issues"] == turns["JUDGE_R3"]["Issues"]
+    assert made["findings"] == turns["JUDGE_R3"]["Findings"]
+    assert made["decision_range"] == turns["JUDGE_R3"]["DecisionRange"]
+    assert made["next_steps"] == turns["JUDGE_R3"]["RecommendedNextSteps"]
+    assert made["best_cases"] == {
+        "claimant": turns["CLAIMANT_R3"]["Claims"],
+        "opposing": turns["OPPOSING_R3"]["CounterArguments"],
+    }
+    assert made["risks"] == [*turns["OPPOSING_R3"]["ProceduralRisks"], *turns["CLAIMANT_R3"]["WeakPoints"]]
+    assert made["settlement"] == turns["OPPOSING_R3"]["SettlementOptions"]
+    assert made["citations"] == [{"text": "E1", "unverified": False}, {"text": "E2", "unverified": False}]
+
+
+def test_an_extra_round_is_in_it(desk: Any) -> None:
+    desk.to("end").form("end", resolution="extend")
+    desk.to("JUDGE_R4").spoken(DecisionRange="넷째 라운드의 범위")
+    assert of(desk).decision_range == "넷째 라운드의 범위"
+
+
+def test_a_criminal_case_has_no_settlement(desks: Any) -> None:
+    assert of(desks(case_type="criminal")).settlement == ()
+
+
+def test_the_matrix_says_who_relies_on_what(desk: Any) -> None:
+    rows = [(row.fact, row.evidence) for row in of(desk).evidence_matrix]
+    assert rows == [("F1", "E1"), ("F2", "E2"), ("F3", "T1")]
+    relied = {row.evidence: row.relied_on_by for row in of(desk).evidence_matrix}
+    assert relied == {"E1": ("judge", "claimant", "opposing"), "E2": ("judge", "claimant"), "T1": ()}
+
+
+def test_evidence_that_backs_no_fact_is_in_the_matrix_too(desk: Any) -> None:
+    desk.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": []})
+    assert [(row.fact, row.evidence) for row in of(desk).evidence_matrix] == [(None, "E1"), (None, "E2")]
+
+
+@pytest.mark.parametrize(
+    ("style", "order"),
+    [
+        ("risk", ("risks", "strategy", "settlement")),
+        ("strategy", ("strategy", "risks", "settlement")),
+        ("settlement", ("settlement", "risks", "strategy")),
+    ],
+)
+def test_its_style_says_what_comes_first(desk: Any, style: str, order: tuple[str, ...]) -> None:
+    made = of(desk.to("FINALIZE_DONE", end={"report_style": style}))
+    assert made.order == order
+
+
+def test_unclear_facts_are_unknown(desks: Any) -> None:
+    made = of(desks(profile="unsure"))
+    assert [item.id for item in made.facts.unknown] == ["Q1", "Q2", "Q3"]
+
+
+def test_hits_say_whether_they_still_stand(desks: Any) -> None:
+    mended, stubborn = of(desks(profile="rash")), of(desks(profile="stubborn"))
+    assert {hit.unresolved for hit in mended.guardrail_hits} == {False}
+    assert {hit.unresolved for hit in stubborn.guardrail_hits} == {True}
+    assert {hit.phase for hit in mended.guardrail_hits} == {"CLAIMANT_R1", "CLAIMANT_R2", "CLAIMANT_R3"}
+
+
+def test_a_civil_no_go_gives_its_reasons_and_exactly_two_alternatives(desks: Any) -> None:
+    desk = desks(profile="no_go")
+    made = of(desk)
+    turns = {turn.phase: turn.output for turn in desk.state.turns}
+    assert made.no_go is not None
+    assert made.no_go.reasons == (
+        *turns["VERIFIER_R2"]["MissingEvidence"],
+        *turns["VERIFIER_R2"]["UnsupportedClaims"],
+    )
+    assert made.no_go.alternatives == (
+        turns["OPPOSING_R2"]["SettlementOptions"][0]["text"],
+        turns["JUDGE_R2"]["RecommendedNextSteps"][0],
+    )
+
+
+def test_where_the_judge_gives_no_step_the_second_option_is_the_second_alternative(desks: Any) -> None:
+    desk = desks(profile="no_go").to("JUDGE_R2").spoken(RecommendedNextSteps=[])
+    options = [option["text"] for option in desk.state.newest("opposing").output["SettlementOptions"]]
+    no_go = of(desk).no_go
+    assert no_go is not None
+    assert no_go.alternatives == tuple(options[:2])
+
+
+@pytest.mark.parametrize(("case_type", "profile"), [("criminal", "no_go"), ("civil", "plain")])
+def test_no_other_report_has_no_go(desks: Any, case_type: str, profile: str) -> None:
+    assert of(desks(case_type=case_type, profile=profile)).no_go is None
+
+
+def test_the_gates_are_told_with_what_they_showed(desks: Any) -> None:
+    desk = desks(case_type="criminal", profile="no_go").to("FINALIZE_DONE")
+    history = plain(of(desk))["gate_history"]
+    assert [(entry["gate"], entry["form"]["gate"], entry["by"]) for entry in history] == [
+        ("round1", "round1", "agent-1"), ("round2", "round2", "agent-1"), ("end", "end", "agent-1"),
+    ]  # fmt: skip
+    assert history[1]["form"]["missing_evidence_answers"] == {"M1": "none", "M2": "none"}
+    assert [item["id"] for item in history[1]["missing_evidence"]] == ["M1", "M2"]
+
+
+def test_it_says_that_it_is_a_simulation_and_no_legal_advice(desks: Any) -> None:
+    assert all(word in of(desks(language="ko")).disclaimer for word in ("시뮬레이션", "법률 자문"))
+    assert all(word in of(desks(language="en")).disclaimer for word in ("simulation", "legal advice"))
+
+
+# Formats
+
+
+def test_the_same_log_gives_the_same_bytes(desks: Any, language: str) -> None:
+    desk = desks(profile="stubborn", language=language)
+    made = of(desk)
+    rules, state = Legal(), Legal().initial("legal-1")
+    for event, at, _ in desk.log:
+        kind = rules.events[event.type, event.schema_version]
+        state = rules.evolve(state, msgspec.json.decode(msgspec.json.encode(event), type=kind), at)
+    again = reports.report(state)
+    assert isinstance(again, Report)
+    assert msgspec.json.encode(again) == msgspec.json.encode(made)
+    assert [render(again) for render in TEXT.values()] == [render(made) for render in TEXT.values()]
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_book_is_the_same_bytes_each_time(desk: Any, name: str) -> None:
+    made = of(desk)
+    assert BOOKS[name](made) == BOOKS[name](made)
+
+
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("style", ["risk", "strategy", "settlement"])
+def test_the_section_of_the_style_comes_first(desks: Any, name: str, style: str, language: str) -> None:
+    made = of(desks(language=language).to("FINALIZE_DONE", end={"report_style": style}))
+    headings = re.findall(r"(?:^## |<h2>)([^<\n]+)", TEXT[name](made), re.MULTILINE)
+    titles = {"ko": ("리스크", "전략", "합의안"), "en": ("Risks", "Strategy", "Settlement")}[language]
+    named = dict(zip(("risks", "strategy", "settlement"), titles, strict=True))
+    assert headings[:3] == [named[part] for part in made.order]
+    assert len(headings) == len(set(headings)) == 15
+
+
+HOSTILE = "<script>alert(1)</script> & \"q\" 'a' [x](javascript:y) **b** `c` | d #e"
+
+
+@pytest.fixture
+def hostile(desks: Any) -> Report:
+    desk = desks(title=HOSTILE)
+    desk.facts(evidence=[{"title": "a", "description": HOSTILE}, {"title": "b", "description": "# 1. <img src=x>"}])
+    return of(desk)
+
+
+class Page(html.parser.HTMLParser):
+    """Notes the tags, attributes and ids of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+
+
+def test_the_page_escapes_everything_and_loads_nothing(hostile: Report) -> None:
+    page = Page()
+    page.feed(render_html(hostile))
+    assert page.tags <= {
+        "html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "h3", "ul", "li", "b", "a",
+        "table", "tr", "th", "td",
+    }  # fmt: skip
+    assert {name for name, _ in page.attributes} <= {"lang", "charset", "name", "content", "id", "href", "scope"}
+    targets = [str(value) for name, value in page.attributes if name == "href"]
+    assert targets
+    assert all(target.startswith("#") for target in targets)
+    assert "url(" not in render_html(hostile)
+
+
+def test_every_link_of_the_page_has_its_place(desks: Any) -> None:
+    page = Page()
+    page.feed(render_html(of(desks(profile="unsure"))))
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {str(value)[1:] for name, value in page.attributes if name == "href"} <= set(ids)
+    assert {"F1", "E1", "T1", "Q1"} <= set(ids)
+
+
+def test_markdown_takes_no_markup_from_the_texts(hostile: Report) -> None:
+    text = render_md(hostile)
+    assert "<script" not in text.replace("\\<", "")
+    assert "](javascript" not in text.replace("\\]", "")
+    assert not re.search(r"(?<!\\)\*\*b", text)
+    assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
+
+
+def test_every_asserting_line_links_to_its_id(desk: Any) -> None:
+    made = of(desk)
+    lines = render_md(made).splitlines()
+    for statement in (*made.findings, *made.best_cases.claimant, *made.best_cases.opposing):
+        assert isinstance(statement.basis, list)
+        (line,) = [line for line in lines if line.startswith(f"- {statement.text} ")]
+        assert all(f"[{ref}](#{ref.lower()})" in line for ref in statement.basis)
+
+
+def test_what_nobody_supplied_is_marked_wherever_it_shows(desk: Any) -> None:
+    said = {"text": "민법 제750조가 문제되는가?", "basis": "Unknown", "issue": "대금 지급 의무"}
+    desk.to("JUDGE_R3").spoken(Findings=[said], Citations=["민법 제750조", "사내 규정", "E1"])
+    made = of(desk)
+    assert made.citations[-1] == Citation(text="사내 규정", unverified=True)
+    assert made.unverified == ("민법 제750조",)
+    for text in (render_md(made), render_html(made)):
+        assert text.count("민법 제750조 (미확인)") == 2
+        assert "사내 규정 (미확인)" in text
+        assert "E1 (미확인)" not in text
+
+
+def test_what_still_stands_is_marked_where_it_is_said(desks: Any) -> None:
+    text = render_md(of(desks(profile="stubborn")))
+    assert "- 이 사건은 무조건 승소한다. (해소되지 않음(근거 없음))" in text
+
+
+def test_the_word_document_opens_and_holds_the_text(hostile: Report) -> None:
+    package = render_docx(hostile)
+    book = docx.Document(io.BytesIO(package))
+    text = "\n".join(paragraph.text for paragraph in book.paragraphs)
+    assert HOSTILE in text
+    assert hostile.disclaimer in text
+    headings = [each.text for each in book.paragraphs if each.style and each.style.name == "Heading 1"]
+    assert headings[0] == "리스크"
+    assert [cell.text for cell in book.tables[0].rows[1].cells][:2] == ["F1", "E1"]
+    body = zipfile.ZipFile(io.BytesIO(package)).read("word/document.xml").decode()
+    anchors = set(re.findall(r'w:anchor="(\w+)"', body))
+    assert anchors
+    assert anchors <= set(re.findall(r'w:name="(\w+)"', body))
+    assert "TargetMode" not in body
+
+
+def test_a_control_character_breaks_no_book(desks: Any) -> None:
+    made = of(desks(title="a\x01b\x0bc"))
+    assert docx.Document(io.BytesIO(render_docx(made))).paragraphs[0].text.endswith("a b c")
+    assert render_pdf(made).startswith(b"%PDF-")
+
+
+def test_the_pdf_carries_its_korean_font_and_its_links(desk: Any) -> None:
+    package = render_pdf(of(desk))
+    assert package.startswith(b"%PDF-")
+    assert package.rstrip().endswith(b"%%EOF")
+    assert b"NotoSansKR" in package
+    assert b"/Subtype /Link" in package
+    assert b"/URI" not in package
