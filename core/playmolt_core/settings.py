@@ -101,7 +101,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "memory"
     models: Annotated[str, _env("PLAYMOLT_MODELS", "TOML file of model endpoints; `scripted` is always there.")] = ""
     stuck_seconds: Annotated[
-        Positive, _env("PLAYMOLT_STUCK_SECONDS", "Idle time after which a running game counts as stuck.")
+        Positive, _env("PLAYMOLT_STUCK_SECONDS", "Idle time after which a game that is not over counts as stuck.")
     ] = 600
     log_level: Annotated[
         str, _env("PLAYMOLT_LOG_LEVEL", "Least severe log line that is written: debug, info, warning, error.")

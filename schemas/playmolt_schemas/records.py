@@ -8,7 +8,7 @@ import msgspec
 ZERO_HASH: Final = "0" * 64
 
 
-class Metadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     """Who and what caused an event. `state_hash` stands on some records only, so that a replay can be checked."""
 
     command_id: str
@@ -16,7 +16,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     causation: str = ""
     actor: str = ""
     trace: str = ""
-    state_hash: str = ""
+    state_hash: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -115,7 +115,7 @@ async def test_what_is_pending_in_one_loop_turn_travels_in_few_messages(nats_url
     settings = Settings(nats_url=nats_url)
     engine = await Echo(settings).start()
     async with caller(settings) as bus:
-        await until(lambda: bus.present())
+        await until(bus.present)
         before = bus._connection.stats["out_msgs"]
         await asyncio.gather(*(bus.submit("ox", "act", GAME) for _ in range(200)))
         assert bus._connection.stats["out_msgs"] - before < 20
@@ -131,7 +131,7 @@ async def test_a_spectators_calls_go_to_the_public_subject_only(nats_url: str) -
         await listener.on("public.>", lambda _: taken.append("public"))
         await listener.on("actions.>", lambda _: taken.append("actions"))
         await listener._connection.flush()
-        await until(lambda: bus.present())
+        await until(bus.present)
         await bus.submit("ox", "feed", GAME)
         await until(lambda: taken)
     assert set(taken) == {"public"}

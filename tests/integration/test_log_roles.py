@@ -150,7 +150,8 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
     connection = await asyncpg.connect(database_url)
     rows = await connection.fetch(
         "SELECT p.oid::regprocedure::text AS name, p.proconfig FROM pg_proc AS p JOIN pg_namespace AS n"
-        " ON n.oid = p.pronamespace WHERE p.prosecdef AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection')"
+        " ON n.oid = p.pronamespace WHERE p.prosecdef"
+        " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection')"
     )
     await connection.close()
     assert len(rows) == 9

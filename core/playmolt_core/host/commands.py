@@ -212,7 +212,7 @@ class Commands:
             decision = self._decider.decide(change.head.state, command, at)
             if isinstance(decision, Refused):
                 return decision
-            self._append(change, decision.events, at, work)
+            self._append(change, decision.events, at, work, announce=isinstance(command, Join))
         return None
 
     def _joined(self, stream: str, card: Card) -> bytes:
@@ -222,8 +222,10 @@ class Commands:
         """Now, but never before the stream's last record: two replicas' clocks differ."""
         return max(self._now(), entry.head.at)
 
-    def _append(self, change: Change, events: Sequence[Event], at: datetime, work: Work) -> None:
-        """Evolve a change's head by events and seal them as records."""
+    def _append(
+        self, change: Change, events: Sequence[Event], at: datetime, work: Work, *, announce: bool = True
+    ) -> None:
+        """Evolve a change's head by events and seal them as records; `announce` tells the lobby what they changed."""
         decider, stream = change.entry.decider, change.entry.stream
         game = decider.game != "lobby"
         before = change.head.card if change.head.version else None
@@ -241,16 +243,18 @@ class Commands:
                 event_type=event.type,
                 schema_version=event.schema_version,
                 data=canonical_json(event),
-                metadata=_metadata(work, state_hash(state) if carries else ""),
+                metadata=_metadata(work, state_hash(state) if carries else msgspec.UNSET),
                 public=message(decider, stream, version, at, state, event, PUBLIC) if game else None,
-                lobby=lobby_message(decider.game, stream, before, card, at) if game and index == last else None,
+                lobby=lobby_message(decider.game, stream, before, card, at)
+                if announce and game and index == last
+                else None,
                 closes=event.closes,
             )
             change.records.append(record)
             change.head = Snapshot(state, version, record.hash, at, card)
 
 
-def _metadata(work: Work, hashed: str) -> Metadata:
+def _metadata(work: Work, hashed: str | msgspec.UnsetType) -> Metadata:
     call = work.call
     return Metadata(
         command_id=call.command_id,

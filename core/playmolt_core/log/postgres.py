@@ -58,10 +58,10 @@ class PostgresLog:
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         """See the port."""
         async with self._pool.connection() as connection:
-            found = await connection.fetchrow(_SQL["head"], stream, False)
+            found = await connection.fetchrow(_SQL["head"], stream)
             if found is None:
                 return None
-            version, last, at, _ = found
+            version, last, at = found
             # Records never change, so what is read up to that version is as of that moment.
             rows = await connection.fetch(_SQL["records"], stream, after, version) if version > after else ()
         head = Head(version=version, hash=last.hex(), at=at)
@@ -69,12 +69,10 @@ class PostgresLog:
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
         """See the port."""
-        async with self._pool.connection() as connection:
-            found = await connection.fetchrow(_SQL["head"], stream, commands)
-            if found is None:
-                return None
-            version, last, at, command_ids = found
-            text = await connection.fetchval(_SQL["facts"], stream, after, version) if version > after else "[]"
+        found = await self._pool.row(_SQL["facts"], stream, after, commands)
+        if found is None:
+            return None
+        version, last, at, command_ids, text = found
         head = Head(version=version, hash=last.hex(), at=at)
         return StoredFacts(head=head, facts=_read_facts(text), command_ids=command_ids)
 

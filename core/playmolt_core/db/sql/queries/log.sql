@@ -2,25 +2,26 @@
 SELECT log.append($1, $2)
 
 -- name: head
-SELECT
-  s.version, s.hash, s.updated_at,
-  CASE WHEN $2 THEN ARRAY(SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1 ORDER BY o.command_id)
-       ELSE '{}' END
-FROM log.stream AS s WHERE s.stream = $1
+SELECT version, hash, updated_at FROM log.stream WHERE stream = $1
 
 -- name: records
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
 FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY version
 
 -- name: facts
--- One JSON text: a row for each event would cost the client twice as much as all the rest of a replay.
-SELECT '[' || string_agg(
-  '["' || type || '",' || schema_version || ',' || data || ',' || to_json(at)::text || ']', ','
-) || ']'
-FROM (
-  SELECT type, schema_version, data, at FROM log.event
-  WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY version
-) AS e
+-- One JSON text for all: a row for each event would cost the client twice as much as all the rest of a replay.
+SELECT
+  s.version, s.hash, s.updated_at,
+  CASE WHEN $3 THEN ARRAY(SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1) ELSE '{}' END,
+  (
+    SELECT '[' || coalesce(string_agg(
+      '["' || e.type || '",' || e.schema_version || ',' || e.data || ',' || to_json(e.at)::text || ']', ','
+    ), '') || ']'
+    FROM (
+      SELECT type, schema_version, data, at FROM log.event WHERE stream = $1 AND version > $2 ORDER BY version
+    ) AS e
+  )
+FROM log.stream AS s WHERE s.stream = $1
 
 -- name: outcome
 SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
