@@ -89,7 +89,8 @@ def _missing(fields: Fields, gate: GateOpened) -> dict[str, str]:
     if unanswered:
         fields.fault(name, f'needs an answer, or "none", to {", ".join(unanswered)}')
     answers = Fields({key: value[key] for key in asked if key in value}, f"{name}.")
-    read = {key: answers.text(key, FORM_TEXT_CHARS) for key in answers.body}
+    # Sorted by name, as the log keeps them, so that a replay gives the same bytes.
+    read = {key: answers.text(key, FORM_TEXT_CHARS) for key in sorted(answers.body)}
     if answers.faults:
         said = (f"{fault.field.removeprefix(name + '.')} {fault.message}" for fault in answers.faults)
         fields.fault(name, "; ".join(said))

@@ -81,6 +81,34 @@ def accepted_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
     return msgspec.json.schema(phase_type(phase, case_type))
 
 
+_FIELDS: Final = tuple(
+    dict.fromkeys(
+        field
+        for reply in (
+            legal.JudgeOutput,
+            legal.ClaimantOutput,
+            legal.DefendantOutput,
+            legal.VerifierOutput,
+            legal.Statement,
+            legal.PlannedEvidence,
+        )
+        for field in reply.__struct_encode_fields__
+        if field != "SteeringComplianceCheck"
+    )
+)
+_PLACE: Final = {field: place for place, field in enumerate((*_FIELDS, "SteeringComplianceCheck"))}
+
+
+def in_order(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Give an answer with its fields in the schema's order: the log keeps them sorted by name."""
+    return {
+        field: [in_order(each) if isinstance(each, dict) else each for each in value]
+        if isinstance(value, list)
+        else value
+        for field, value in sorted(output.items(), key=lambda item: _PLACE.get(item[0], len(_PLACE)))
+    }
+
+
 def statements(output: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give every statement of an answer with the field it stands in."""
     for field, values in output.items():

@@ -29,7 +29,7 @@ from playmolt_schemas.legal import (
     TimelineItem,
 )
 
-from playmolt_legal import phases
+from playmolt_legal import outputs, phases
 from playmolt_legal.events import (
     Addition,
     AnsweredQuestion,
@@ -213,7 +213,7 @@ def _hit(state: State, event: GuardrailHit, _: datetime) -> Changes:
 
 
 def _set_aside(_: State, event: DraftSetAside, at: datetime) -> Changes:
-    return {"draft": event.output, "started_at": at}
+    return {"draft": outputs.in_order(event.output), "started_at": at}
 
 
 def _stipulated(state: State, event: FactsStipulated, _: datetime) -> Changes:
@@ -229,7 +229,7 @@ def _recorded(state: State, event: TurnRecorded, _: datetime) -> Changes:
         phase=event.phase,
         role=here.role,
         round=here.round,
-        output=event.output,
+        output=outputs.in_order(event.output),
         draft=state.draft,
         hits=state.draft_hits,
         unresolved=event.unresolved,

@@ -19,7 +19,7 @@ from playmolt_schemas.legal import (
     TurnStartedMessage,
 )
 
-from playmolt_legal import forms, intake, texts
+from playmolt_legal import forms, intake, outputs, texts
 from playmolt_legal.events import (
     FactsStipulated,
     GateOpened,
@@ -119,7 +119,7 @@ def _stipulated(event: FactsStipulated) -> StreamMessage:
 
 
 def _recorded(event: TurnRecorded) -> StreamMessage:
-    return TurnDoneMessage(phase=event.phase, output=event.output)
+    return TurnDoneMessage(phase=event.phase, output=outputs.in_order(event.output))
 
 
 def _failed(event: TurnFailed) -> StreamMessage:

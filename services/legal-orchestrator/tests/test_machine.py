@@ -1,4 +1,4 @@
-"""Anything anybody can do to a session, in any order: nothing raises, the fold is the live state, every session ends."""
+"""Whatever is done to a session, in any order: nothing raises, the fold is the live state, every session can end."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from playmolt_core.decider import Accepted, Command, EndGame, Viewer, read_event
+from playmolt_core.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
 from playmolt_core.fold import state_hash
 from playmolt_legal import commands, prompts, report, scripted
 from playmolt_legal.rules import Legal, wish_id
@@ -71,6 +71,13 @@ SAFE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00
 PAIR = st.lists(SAFE | TEXTS.filter(lambda text: "\x00" not in text), min_size=2, max_size=2)
 
 
+def shown(state: Any) -> list[bytes]:
+    """Give all that a state shows, with its fields in the order they are shown in."""
+    ask = prompts.pending(state)
+    made: list[Any] = [RULES.view(state, OWNER), report.report(state), prompts.prompt(state, ask) if ask else None]
+    return [msgspec.json.encode(each) for each in made if not isinstance(each, Refused)]
+
+
 class Sessions(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
@@ -110,8 +117,9 @@ class Sessions(RuleBasedStateMachine):
 
     @rule(texts=PAIR, count=st.integers(0, 3))
     def tell(self, texts: list[str], count: int) -> None:
+        waiting = self.state.waiting
         taken = self.when(commands.PostFacts(agent_id="agent-1", body=facts(texts, count)))
-        assert taken == (self.log[-1][0] == "turn_started" and self.state.phase == "FACTS_STIPULATE") or not taken
+        assert taken == (waiting == "intake")
 
     @rule()
     def speak(self) -> None:
@@ -163,6 +171,7 @@ class Sessions(RuleBasedStateMachine):
         for kind, version, data, at in self.log:
             state = RULES.evolve(state, read_event(RULES, kind, version, data), at)
         assert state_hash(state) == state_hash(self.state)
+        assert shown(state) == shown(self.state)
 
     @invariant()
     def everything_can_be_shown_and_asked(self) -> None:

@@ -418,6 +418,16 @@ def test_the_turn_in_progress_is_wished_for_by_a_stable_id(desk: Any) -> None:
     assert desk.decider.wants(desk.state) == ()
 
 
+def test_a_replayed_answer_keeps_the_order_of_its_schema(desk: Any) -> None:
+    desk.to("FINALIZE_DONE")
+    for event, _, state in desk.log:
+        if event.type == "turn_recorded":
+            stored = msgspec.json.decode(msgspec.json.encode(event, order="sorted"), type=type(event))
+            live, replayed = (desk.decider.public(state, each, Viewer("agent-1")) for each in (event, stored))
+            assert msgspec.json.encode(live) == msgspec.json.encode(replayed)
+            assert list(replayed.output)[-1] == "SteeringComplianceCheck"
+
+
 # Failure and retry
 
 

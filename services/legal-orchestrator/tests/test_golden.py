@@ -1,0 +1,66 @@
+"""Every stored type and version has a sample that must read for ever. A sample is never changed, only added to."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import playmolt_schemas
+import pytest
+from playmolt_core.decider import EndGame, Event, read_event
+from playmolt_legal import commands
+from playmolt_legal.rules import Legal, wish_id
+from playmolt_schemas.canonical import canonical_json
+
+GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "legal"
+RULES = Legal()
+
+
+def samples() -> dict[tuple[str, int], bytes]:
+    read = {}
+    for path in sorted(GOLDEN.glob("*.json")):
+        kind, version = path.stem.rsplit(".", 1)
+        read[kind, int(version)] = path.read_bytes().removesuffix(b"\n")
+    return read
+
+
+def every_event(desks: Callable[..., Any]) -> list[Event]:
+    """Give events of all types: a session with everything in it, one that was ended, one that goes on from another."""
+    desk = desks(profile="stubborn", exclusions=["이혼 경력"])
+    questions = [{"text": f"질문 {number}?"} for number in (1, 2, 3)]
+    desk.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}).form("facts")
+    attempt = {"model": "scripted", "latency_ms": 12, "outcome": "ok"}
+    desk.when(commands.Attempted(wish_id=wish_id(desk.state), phase="JUDGE_R1", kind="ask", attempt=attempt))
+    desk.failed().retry().to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
+    desk.to("end").form("end", resolution="new_session")
+    linked = desks(opened=False).when(desk.decider.successor(desk.state))
+    aborted = desks().when(EndGame(reason="점검 때문에 끝냅니다."))
+    return [event for each in (linked, aborted, desk) for event, _, _ in each.log]
+
+
+@pytest.fixture
+def events(desks: Callable[..., Any]) -> list[Event]:
+    return every_event(desks)
+
+
+def test_every_stored_type_and_version_has_a_sample() -> None:
+    assert samples().keys() == RULES.events.keys()
+
+
+def test_every_sample_reads_and_writes_back_to_the_same_bytes() -> None:
+    for (kind, version), sample in samples().items():
+        event = read_event(RULES, kind, version, sample)
+        assert (event.type, event.schema_version) == (kind, version)
+        assert canonical_json(event) == sample
+
+
+def test_what_is_stored_today_has_the_fields_of_its_sample(events: list[Event]) -> None:
+    stored = {key: msgspec.json.decode(sample) for key, sample in samples().items()}
+    assert {(event.type, event.schema_version) for event in events} == stored.keys()
+    for event in events:
+        assert msgspec.to_builtins(event).keys() == stored[event.type, event.schema_version].keys()
+
+
+def test_an_unknown_type_is_not_guessed() -> None:
+    with pytest.raises(LookupError, match="no_such_event"):
+        read_event(RULES, "no_such_event", 1, b"{}")
