@@ -99,8 +99,8 @@ def is_faults(read: Any) -> bool:
     return isinstance(read, tuple) and bool(read) and isinstance(read[0], FieldFault)
 
 
-def facts_schema() -> Mapping[str, Any]:
-    """Give the JSON Schema of the body of `POST …/facts`."""
+def facts_schema(*, carried: bool) -> Mapping[str, Any]:
+    """Give the JSON Schema of the body of `POST …/facts`; nothing is required of a session that carries facts over."""
     text: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": NARRATIVE_CHARS}
     lines: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
     return {
@@ -112,7 +112,7 @@ def facts_schema() -> Mapping[str, Any]:
             "evidence": _entries("title", "description"),
             "opposing_claims": lines,
         },
-        "required": list(FactsRequest.__struct_fields__),
+        "required": [] if carried else list(FactsRequest.__struct_fields__),
         "additionalProperties": False,
     }
 

@@ -24,7 +24,6 @@ from playmolt_schemas.legal import (
 from playmolt_legal import gates, outputs, texts
 from playmolt_legal.state import Spoken, State
 
-FORMATS: Final = ("json", "md", "html", "docx", "pdf")
 ROLES: Final[tuple[Role, ...]] = ("judge", "claimant", "opposing", "verifier")
 _ORDER: Final[dict[ReportStyle, tuple[str, str, str]]] = {
     "risk": ("risks", "strategy", "settlement"),

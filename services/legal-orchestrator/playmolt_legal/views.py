@@ -62,7 +62,7 @@ def offers(state: State) -> tuple[Offer, ...]:
     """Give what the session wants of its owner now."""
     match state.waiting:
         case "intake":
-            return (Offer("facts", intake.facts_schema()),)
+            return (Offer("facts", intake.facts_schema(carried=state.previous_session is not None)),)
         case "retry":
             return (Offer("retry", {"type": "object", "properties": {}, "additionalProperties": False}),)
         case "person" if state.gate:

@@ -10,6 +10,7 @@ import docx
 import msgspec
 import pytest
 from playmolt_core.decider import Refused
+from playmolt_legal import formats
 from playmolt_legal import report as reports
 from playmolt_legal.report_docx import render_docx
 from playmolt_legal.report_html import render_html
@@ -197,6 +198,29 @@ def test_the_section_of_the_style_comes_first(desks: Any, name: str, style: str,
     named = dict(zip(("risks", "strategy", "settlement"), titles, strict=True))
     assert headings[:3] == [named[part] for part in made.order]
     assert len(headings) == len(set(headings)) == 15
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type", "start"),
+    [
+        ("json", "application/json", b'{"language":"ko"'),
+        ("md", "text/markdown; charset=utf-8", b"# "),
+        ("html", "text/html; charset=utf-8", b"<!doctype html>"),
+        ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", b"PK"),
+        ("pdf", "application/pdf", b"%PDF-"),
+    ],
+)
+def test_a_client_asks_for_a_format(desk: Any, name: str, content_type: str, start: bytes) -> None:
+    rendered = formats.render(of(desk), name)
+    assert isinstance(rendered, formats.Rendered)
+    assert rendered.content_type == content_type
+    assert rendered.body.startswith(start)
+
+
+def test_an_unknown_format_is_refused(desk: Any) -> None:
+    refused = formats.render(of(desk), "rtf")
+    assert isinstance(refused, Refused)
+    assert (refused.code.status, refused.errors[0].field) == (400, "format")
 
 
 HOSTILE = "<script>alert(1)</script> & \"q\" 'a' [x](javascript:y) **b** `c` | d #e"
