@@ -63,6 +63,15 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
     return plain
 
 
+def fault(value: Any, phase: str, case_type: CaseType) -> str | None:
+    """Say what a model has to put right in its answer; None when `read` takes it."""
+    try:
+        read(value, phase, case_type)
+    except InvalidReply as error:
+        return str(error)
+    return None
+
+
 @cache
 def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any]:
     """Give the JSON Schema that a role's answer is asked with: every field required, none besides."""

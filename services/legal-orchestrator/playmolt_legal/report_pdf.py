@@ -14,6 +14,7 @@ _FONT: Final = "sans"
 _LINE: Final = 6.0
 """Height of a line in millimetres."""
 _INDENT: Final = 5.0
+_KEPT: Final = 4 * _LINE
 
 
 def render_pdf(report: Report) -> bytes:
@@ -41,6 +42,9 @@ class _Paper:
         return bytes(self._pdf.output())
 
     def _head(self, text: str, size: int) -> None:
+        # A heading alone at the foot of a page loses what it titles.
+        if self._pdf.will_page_break(_KEPT):
+            self._pdf.add_page()
         self._pdf.ln(2)
         self._pdf.set_font(_FONT, size=size)
         self._pdf.multi_cell(0, size * 0.5, text, align="L", new_x="LMARGIN", new_y="NEXT")

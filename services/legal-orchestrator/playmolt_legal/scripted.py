@@ -17,6 +17,10 @@ claimant promises an outcome and makes up a fact, and mends it when asked. stubb
 facts leave many questions open until they are answered."""
 
 PROFILES: Final[tuple[Profile, ...]] = ("plain", "conditional", "no_go", "rash", "stubborn", "unsure")
+ALIASES: Final[Mapping[str, Profile]] = {
+    "scripted" if profile == "plain" else f"scripted-{profile.replace('_', '-')}": profile for profile in PROFILES
+}
+"""The model aliases that stand for a character: `scripted`, `scripted-no-go` …"""
 _FACT_CHARS: Final = 300
 
 

@@ -225,6 +225,12 @@ def test_scripted_answers_fit_the_schema_they_are_asked_with(
     assert {"FACTS_STIPULATE", "JUDGE_R1", "OPPOSING_R2", "VERIFIER_R2"} <= seen
 
 
+def test_every_character_has_an_alias() -> None:
+    assert scripted.ALIASES["scripted"] == "plain"
+    assert scripted.ALIASES["scripted-no-go"] == "no_go"
+    assert set(scripted.ALIASES.values()) == set(scripted.PROFILES)
+
+
 def good(phase: str, desks: Any, case_type: str = "civil") -> dict[str, Any]:
     desk = desks(case_type=case_type).to(phase)
     return scripted.answer(desk.state, phase)
@@ -255,8 +261,10 @@ def test_an_answer_outside_its_schema_is_told_why(
 ) -> None:
     answer = good(phase, desks, case_type)
     assert outputs.read(answer, phase, case_type) == answer
+    assert outputs.fault(answer, phase, case_type) is None
     with pytest.raises(outputs.InvalidReply, match=r"\w"):
         outputs.read({**answer, **changes}, phase, case_type)
+    assert outputs.fault({**answer, **changes}, phase, case_type)
 
 
 def test_a_missing_basis_is_for_the_guardrails_to_judge(desks: Any) -> None:
