@@ -20,7 +20,7 @@ def configure(service: str, level: str = "info") -> None:
         processors=[*shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
+        cache_logger_on_first_use=False,  # else what one command set up would hold for the rest of a process
     )
     structlog.contextvars.bind_contextvars(service=service)
     formatter = structlog.stdlib.ProcessorFormatter(
