@@ -85,7 +85,7 @@ async def test_a_service_publishes_its_own_subjects_and_no_other(server: Nats, u
     guest = await Guest().open(server, user)
     everything = set().union(*MAY_PUBLISH.values()) | NOBODY_PUBLISHES | {subjects.action("trial", TRIAL)}
     allowed = MAY_PUBLISH[user] | ({subjects.action("trial", TRIAL)} if user == "gateway" else set())
-    allowed |= {"$JS.API.DIRECT.GET.SPECTATE"} if user in ("gateway", "relay") else set()
+    allowed |= {"$JS.API.DIRECT.GET.SPECTATE"} if user == "relay" else set()
     assert {subject for subject in everything if await guest.may_publish(subject)} == allowed
     await guest.connection.close()
 
@@ -93,7 +93,10 @@ async def test_a_service_publishes_its_own_subjects_and_no_other(server: Nats, u
 @pytest.mark.parametrize("user", MAY_SUBSCRIBE)
 async def test_a_service_hears_its_own_subjects_and_no_other(server: Nats, user: str) -> None:
     guest = await Guest().open(server, user)
-    shared = {subjects.spectate("ox", ID), subjects.lobby("*")} if user in ("gateway", "spectator") else set()
+    shared = {
+        "gateway": {subjects.spectate("ox", ID)},
+        "spectator": {subjects.spectate("ox", ID), subjects.lobby("*")},
+    }.get(user, set())
     shared |= {"spectate.>"} if user == "gateway" else set()
     everything = set().union(*MAY_SUBSCRIBE.values()) | {"events.>", ">", "_INBOX.>", subjects.action("trial", "*")}
     assert {subject for subject in everything if await guest.may_subscribe(subject)} == MAY_SUBSCRIBE[user] | shared

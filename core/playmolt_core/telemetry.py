@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import traceback
 
 import structlog
 
@@ -32,6 +33,11 @@ def configure(service: str, level: str = "info") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(LEVELS[level], logging.WARNING))
+
+
+def where(error: BaseException) -> str:
+    """Give the frames of an error without its message and its variables: these may hold a key or a hidden move."""
+    return "".join(traceback.format_tb(error.__traceback__))
 
 
 def log(name: str) -> structlog.typing.FilteringBoundLogger:

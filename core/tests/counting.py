@@ -119,7 +119,7 @@ class Counting:
         if action == "pass":
             return Accepted(())
         if action == "bug":
-            raise RuntimeError("a bug in the rules")
+            raise RuntimeError(f"a bug beside {state.seats}")
         if not isinstance(action, dict) or not isinstance(action.get("add"), int):
             return Refused(Code.INVALID_ACTION, "add what?")
         added = Added(agent_id=agent_id, secret=action["add"])

@@ -281,6 +281,17 @@ async def test_a_bug_in_the_rules_fails_one_call_and_nothing_else(player: Player
     assert (await player.call("act", game, {"add": 1}, agent="a"))[0] == 200
 
 
+async def test_a_bug_is_told_with_its_place_and_without_what_the_move_held(
+    player: Player, capfd: pytest.CaptureFixture[str]
+) -> None:
+    game = await player.game()
+    await player.call("act", game, "bug", agent="a")
+    written = "".join(capfd.readouterr())
+    assert "decision_failed" in written
+    assert "counting.py" in written
+    assert "a bug beside {'a'" not in written, "an error's text may hold a hidden choice"
+
+
 async def test_a_call_nobody_waits_for_is_not_decided(player: Player) -> None:
     game = await player.game()
     gone = int((time.time() - 1) * 1000)

@@ -166,6 +166,23 @@ async def test_a_watch_that_is_not_read_reports_a_gap_and_stays_bounded(nats_url
         await watch.close()
 
 
+async def test_a_watch_that_is_given_up_while_it_opens_leaves_nothing_behind(nats_url: str) -> None:
+    async with caller(Settings(nats_url=nats_url)) as bus:
+        opening = asyncio.create_task(bus.watch("ox", GAME))
+        await asyncio.sleep(0)
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+        assert opening.cancelled()
+        await until(lambda: not bus._watches._openings)
+        assert not bus._watches._subjects
+        assert bus._connection.stats["reconnects"] == 0
+        await bus.publish("spectate.nobody", b"")
+        watch = await bus.watch("ox", GAME)
+        await bus.publish(spectate("ox", GAME), b"one")
+        assert await watch.next(2) == b"one"
+        await watch.close()
+
+
 async def test_losing_the_server_is_told_to_every_watch_and_calls_go_on_afterwards(nats_server: Nats) -> None:
     settings = Settings(nats_url=nats_server.url)
     engine = await Echo(settings).start()

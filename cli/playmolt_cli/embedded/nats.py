@@ -50,12 +50,9 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
     """Give what a user may publish and subscribe, besides its inbox and discovery."""
     if user == "gateway":
         return (
-            [
-                _all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG,
-                *_direct_get(subjects.SPECTATE_STREAM),
-            ],
-            [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*")), subjects.KEYS_REVOKED],
-        )  # fmt: skip
+            [_all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG],
+            [_all(subjects.spectate("*", "*")), subjects.KEYS_REVOKED],
+        )
     if user == "spectator":
         return (
             [_all(subjects.public("*", "*")), *_direct_get(subjects.SPECTATE_STREAM)],

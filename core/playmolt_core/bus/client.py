@@ -105,7 +105,7 @@ class NatsBus:
         """Publish and wait until the server has it; raises BusUnavailable."""
         try:
             await self._connection.publish(subject, data)
-            await self._connection.flush(2)
+            await asyncio.shield(self._connection.flush(2))
         except (nats.errors.Error, TimeoutError, OSError) as error:
             raise BusUnavailable(f"could not publish on {subject}: {error!r}") from error
 

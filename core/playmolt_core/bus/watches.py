@@ -76,6 +76,7 @@ class Watches:
     def __init__(self, connection: Client) -> None:
         self._connection = connection
         self._subjects: dict[str, _Watched] = {}
+        self._openings: set[asyncio.Task[None]] = set()
 
     async def watch(self, subject: str) -> SubjectWatch:
         """Subscribe; messages published after this returns are seen unless the connection breaks."""
@@ -84,13 +85,27 @@ class Watches:
             watched = self._subjects[subject] = _Watched(subject, self)
         watcher = SubjectWatch(watched)
         watched.watchers.add(watcher)
+        opening = asyncio.create_task(self._open(watched))
+        self._openings.add(opening)
+        opening.add_done_callback(self._openings.discard)
+        try:
+            # Shielded: a flush that is cancelled leaves a future behind on which the next PONG breaks the connection.
+            await asyncio.shield(opening)
+        except BaseException:
+            # A caller that gave up or could not subscribe gets no watch that it could close.
+            await watched.leave(watcher)
+            raise
+        return watcher
+
+    async def _open(self, watched: _Watched) -> None:
         async with watched.opening:
             if watched.subscription is None:
-                watched.subscription = await self._connection.subscribe(subject, cb=watched.receive)
+                watched.subscription = await self._connection.subscribe(watched.subject, cb=watched.receive)
                 # The server must know of it before the caller reads what there is: else a message falls between.
                 with suppress(nats.errors.Error, TimeoutError):
                     await self._connection.flush(2)
-        return watcher
+        if not watched.watchers:
+            await self.drop(watched)
 
     async def drop(self, watched: _Watched) -> None:
         """Unsubscribe from a subject that nobody watches any more."""

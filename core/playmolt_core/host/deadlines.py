@@ -13,7 +13,7 @@ from playmolt_core.host.freshness import Freshness
 from playmolt_core.host.work import Work
 from playmolt_core.host.writes import Writes
 from playmolt_core.log.port import EventLog, LogUnavailable
-from playmolt_core.telemetry import log
+from playmolt_core.telemetry import log, where
 
 _log = log("deadlines")
 LOOK_SECONDS = 0.5
@@ -49,8 +49,8 @@ class Deadlines:
         for stream in await self._log.due(self._decider.game, now, _AT_ONCE):
             try:
                 snapshot = await self._fresh.snapshot(stream)
-            except LookupError:
-                _log.exception("stream_unreadable", stream=stream)
+            except LookupError as error:
+                _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
                 continue
             if snapshot is None:
                 continue

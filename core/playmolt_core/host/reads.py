@@ -19,7 +19,7 @@ from playmolt_core.host.history import Histories
 from playmolt_core.host.messages import message
 from playmolt_core.host.work import Work, refuse_busy
 from playmolt_core.log.port import EventLog, LogUnavailable
-from playmolt_core.telemetry import log
+from playmolt_core.telemetry import log, where
 
 _log = log("reads")
 _encode = msgspec.json.encode
@@ -108,8 +108,9 @@ class Reads:
             refuse_busy(work)
         except msgspec.MsgspecError as error:
             work.refuse(Code.INVALID_REQUEST, f"The body does not fit: {error}.")
-        except Exception:  # a stored event that does not fold or a bug: this call fails, the engine goes on
-            _log.exception("read_failed", op=work.call.op, target=work.call.target)
+        except Exception as error:  # a stored event that does not fold or a bug: this call fails, the engine goes on
+            kind, frames = type(error).__name__, where(error)
+            _log.error("read_failed", op=work.call.op, target=work.call.target, error=kind, traceback=frames)
             refuse_busy(work)
         else:
             work.answer(status, body)

@@ -18,7 +18,7 @@ from playmolt_core.host.hot import Hot
 from playmolt_core.host.work import Work, refuse_busy
 from playmolt_core.log.port import EventLog, LogUnavailable, RecordTooLarge
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import log
+from playmolt_core.telemetry import log, where
 
 _log = log("writes")
 _MAX_TRIES = 12
@@ -98,8 +98,9 @@ class Writes:
             self._under_way -= 1
             work.refuse(Code.INVALID_REQUEST, f"The body does not fit: {error}.")
             return
-        except Exception:  # a bug in rules must not take the other games of this engine down
-            _log.exception("decision_failed", op=work.call.op, target=work.call.target)
+        except Exception as error:  # a bug in rules must not take the other games of this engine down
+            kind, frames = type(error).__name__, where(error)
+            _log.error("decision_failed", op=work.call.op, target=work.call.target, error=kind, traceback=frames)
             self._refuse_busy(work)
             return
         match planned:
@@ -140,8 +141,8 @@ class Writes:
             await asyncio.sleep(_AWAY_SECONDS)
             self._again(self._parked.pop(stream, ()))
             return
-        except Exception:  # a stored event that does not fold: this game is refused, the others go on
-            _log.exception("stream_unreadable", stream=stream)
+        except Exception as error:  # a stored event that does not fold: this game is refused, the others go on
+            _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
             for work in self._parked.pop(stream, ()):
                 self._refuse_busy(work)
             return

@@ -213,10 +213,6 @@ def _least_or_most(validator: str) -> str:
     return "at least" if validator.startswith("min") else "at most"
 
 
-def _path(error: ValidationError) -> str:
-    return "".join(f"[{part:06}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-
-
 def _place(error: ValidationError) -> str:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
     return path.removeprefix(".") or "the object"

@@ -11,8 +11,6 @@ from playmolt_core.llm.tool_text import flattened, tool_messages, tool_schema
 
 DECODINGS: Final[tuple[Decoding, ...]] = ("json_schema", "json_object", "prompt")
 """From the strictest to the one that every server can do."""
-LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens")
-"""Older and newer servers each reject the other's."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -22,6 +20,7 @@ class Form(msgspec.Struct, frozen=True):
     decoding: Decoding
     tools: Literal["native", "text"] = "native"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Older and newer servers each reject the other's field."""
 
 
 def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 """One request on its way through the gateway: who calls, what is asked, and the checks every route shares."""
 
 import re
-import traceback
 from time import perf_counter
 from typing import Any, Final
 
 import msgspec
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import log
+from playmolt_core.telemetry import log, where
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES, type_of
 from playmolt_schemas.routes import NoFields, Route
@@ -120,8 +119,7 @@ def read_head(headers: Headers) -> Head:
 
 def log_bug(route: str, error: BaseException) -> None:
     """Log where a bug is, without its message and the variables around it: these may hold a key or a hidden move."""
-    where = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("bug", route=route, error=type(error).__name__, traceback=where)
+    _log.error("bug", route=route, error=type(error).__name__, traceback=where(error))
 
 
 def game_of(game_id: str) -> str | None:

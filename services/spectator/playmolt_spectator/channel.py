@@ -1,5 +1,6 @@
 """An ordered feed in memory: its newest messages, its head, and the readers at the head."""
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -34,7 +35,7 @@ class Tail:
         return list(islice(self._messages, version + 1 - self._messages[0].version, None))
 
 
-class Channel:
+class Channel(ABC):
     """Readers and what they read. A subclass keeps the order and says where older messages come from."""
 
     def __init__(self, metrics: Metrics, head: int = 0) -> None:
@@ -48,9 +49,9 @@ class Channel:
         self._live: dict[Dialect, dict[Reader, None]] = {}
         self._ahead: dict[Reader, int] = {}
 
+    @abstractmethod
     async def older(self, version: int) -> Sequence[Message]:
         """Give some messages that follow `version`, in order and at least one, from outside memory."""
-        raise NotImplementedError
 
     def join(self, reader: Reader) -> None:
         """Count a reader in: it gets heartbeats and the end."""

@@ -7,6 +7,7 @@ dropped, thrown away: the close frame then follows the frame under way instead o
 import asyncio
 import socket
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
@@ -52,7 +53,7 @@ def chunked(dialect: Dialect, messages: Iterable[Message]) -> Iterable[tuple[byt
         yield b"".join(frames), len(frames)
 
 
-class Reader(asyncio.Protocol):
+class Reader(asyncio.Protocol, ABC):
     """Takes over a connection once its request is answered. `left` is called once, when it takes nothing any more."""
 
     # A fan-out touches every reader: small ones stay in the processor's cache.
@@ -159,8 +160,9 @@ class Reader(asyncio.Protocol):
         left, self.left = self.left, lambda: None
         left()
 
+    @abstractmethod
     def _farewell(self, code: int, reason: str) -> None:
-        raise NotImplementedError
+        """Tell the other end why nothing more comes."""
 
     def _last(self, chunk: bytes) -> None:
         """Send after all that waits."""
