@@ -1,0 +1,151 @@
+"""Agora: what an experiment's run is made of and what every turn of it records (`agora.md`, Turn)."""
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+Action = Literal["speak", "trade", "support", "whisper", "move", "idle"]
+ACTIONS: Final[tuple[Action, ...]] = ("speak", "trade", "support", "whisper", "move", "idle")
+"""In the order that every measure uses."""
+Skill = Literal["build_billboard", "adjust_tax", "grant_subsidy"]
+SKILLS: Final[tuple[Skill, ...]] = ("build_billboard", "adjust_tax", "grant_subsidy")
+"""The architect's; counted as the action `skill`, which is in no measure."""
+ParseCode = Literal[
+    "ok", "ok_fenced", "ok_canonicalised", "reasked", "parse_error", "invalid_action", "timeout", "refusal"
+]
+VALID_CODES: Final[frozenset[ParseCode]] = frozenset(("ok", "ok_fenced", "ok_canonicalised", "reasked"))
+PhaseName = Literal["stage1", "phase1", "phase2"]
+Language = Literal["ko", "en"]
+SetName = Literal["A", "B", "C", "D"]
+Persona = Literal["influencer", "archivist", "merchant", "jester", "citizen", "observer", "architect"]
+PersonaCondition = Literal["with_persona", "no_persona"]
+ConstraintLevel = Literal["high", "mid", "low", "none"]
+Decoding = Literal["prompt", "json_object", "json_schema"]
+FnClass = Literal["A", "B", "C"]
+Dissoc = Literal["A", "B", "C", "U"]
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting for all models; decimal strings, because what is stored holds no floats."""
+
+    temperature: str | None = "0.8"
+    top_p: str | None = None
+    max_tokens: int = 600
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent of a run: who it is, which model plays it, where it starts."""
+
+    agent: str
+    model: str
+    """The alias."""
+    persona: Persona | None
+    home: str
+
+
+class Parent(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a forked run branched off: the run, the version up to which it was replayed, and what was changed."""
+
+    run: str
+    version: int
+    change: str
+
+
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a run follows from, fixed before its first turn.
+
+    `rules` overrides the world's preset by the names of `stage1.md`; `cell` is `phase/model/language` (or
+    `phase2/set`), `number` counts the runs of a cell from 1.
+    """
+
+    experiment: str
+    run: str
+    number: int
+    cell: str
+    phase: PhaseName
+    set: SetName | None
+    language: Language
+    persona_condition: PersonaCondition
+    seed: str
+    turns: int
+    seats: tuple[Seat, ...]
+    rules: dict[str, Any] = {}
+    decoding: Decoding = "prompt"
+    sampling: Sampling = Sampling()
+    reask: int = 1
+    exploratory: bool = False
+    scripted: bool = False
+    parent: Parent | None = None
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an act did, or would have done: energy and influence by agent, and the treasury."""
+
+    energy: dict[str, int] = {}
+    influence: dict[str, int] = {}
+    treasury: int = 0
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """Tokens of all calls of a turn, as the server counted them."""
+
+    prompt: int = 0
+    completion: int = 0
+
+
+class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent's turn, one line of `turns.jsonl`. Attempted, applied and would-have-been are three fields.
+
+    `others_here` are the ids of the others in the same place before acting, `residents` the living, the agent included,
+    `feasible_actions` those of ACTIONS that could have succeeded. `resource_effect` is the actor's own applied energy
+    change by the act itself. `thought`, `action`, `target` and `content` are null on a turn that is not valid.
+    """
+
+    experiment: str
+    run: str
+    cell: str
+    set: SetName | None
+    phase: PhaseName
+    language: Language
+    turn: int
+    order: int
+    agent: str
+    model: str
+    model_asked: str
+    model_answered: str | None
+    persona: Persona | None
+    persona_condition: PersonaCondition
+    constraint_level: ConstraintLevel | None
+    home_location: str
+    place_before: str
+    place_after: str
+    others_here: tuple[str, ...]
+    residents: int
+    prompt_hash: str
+    raw_reply: str
+    parse_code: ParseCode
+    attempt: int
+    thought: str | None
+    action: str | None
+    target: str | None
+    content: str | None
+    success: bool
+    reason: str | None
+    feasible_actions: tuple[Action, ...]
+    effect_applied: Effect
+    effect_shadow: Effect
+    resource_effect: int
+    null_effect: bool
+    fn_class: FnClass | None
+    dissoc: Dissoc
+    decoding: Decoding
+    sampling: Sampling
+    tokens: Tokens
+    cost: str | None
+    latency_ms: int
+    cache_hit: bool
+    residents_start: int
+    turns_planned: int
+    exploratory: bool
+    cue_s: bool
+    cue_o: bool

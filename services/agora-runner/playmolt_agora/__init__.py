@@ -1,0 +1,1 @@
+"""Agora experiments: worlds, prompts, plans, measures."""

@@ -1,0 +1,61 @@
+"""What an agent is shown at its turn: values only. `prompts.render` puts them into the language of the run."""
+
+from typing import Any
+
+import msgspec
+from playmolt_schemas.agora import ConstraintLevel, Language, Persona, PersonaCondition, PhaseName
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened, as one agent may know it. `kind` names its line in the texts; `values` fills it.
+
+    Kinds: spoke {agent, content, place}, traded {agent}, supported {agent, target}, whispered {agent, target, content},
+    leaked {agent, target}, moved {agent, place, origin}, idled {agent}, failed {reason} (to the actor alone), feedback
+    {action} (Phase 2, to the actor alone), billboard {agent, content}, tax {agent, rate}, subsidy {agent, target,
+    amount}, rank {agent, rank}, market {pool, traders}, overflow {amount}, crisis {crisis}, death {agent},
+    happening {text} (a seed event of the plan).
+    """
+
+    turn: int
+    kind: str
+    importance: int
+    values: dict[str, Any]
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent's turn. What a phase does not have is None or empty.
+
+    `events` and `history` are the newest last, cut to what the agent's context allows; `context` is full everywhere but
+    in Stage 1. `rank` is commoner, notable or elder. `supporters` counts supports received by agent, `supported` those
+    given. `gini` has two decimals, as text. `rules` are the world's numbers that the texts name.
+    """
+
+    phase: PhaseName
+    language: Language
+    agent: str
+    persona: Persona | None
+    persona_condition: PersonaCondition
+    constraint_level: ConstraintLevel | None
+    place: str
+    turn: int
+    turns: int
+    residents: int
+    residents_start: int
+    here: tuple[str, ...]
+    agents: tuple[str, ...]
+    """Everyone alive, in the order of the run's seats."""
+    energy: int | None = None
+    energy_max: int | None = None
+    influence: int | None = None
+    rank: str | None = None
+    supporters: dict[str, int] = {}
+    supported: dict[str, int] = {}
+    gini: str | None = None
+    tax_rate: int | None = None
+    treasury: int | None = None
+    billboard: str | None = None
+    crisis: str | None = None
+    context: str = "full"
+    events: tuple[Happening, ...] = ()
+    history: tuple[Happening, ...] = ()
+    rules: dict[str, Any] = {}
