@@ -1,0 +1,82 @@
+"""Section 4 of the measures: every cell of the table, and what the lexicons find."""
+
+import pytest
+from playmolt_agora.coding import Cues, cues, dissoc, fn_class, lexicon_version
+from playmolt_schemas.agora import ACTIONS, SKILLS, Dissoc, FnClass, Language
+
+SERVING = (("trade", None), ("move", "market"))
+SOCIAL = (("speak", None), ("support", "citizen_01"), ("whisper", "citizen_01"), ("move", "plaza"), ("move", "alley_a"))
+IDLE = (("idle", None),)
+TABLE: dict[Cues, tuple[Dissoc, Dissoc, Dissoc]] = {
+    Cues(s=True, o=False): ("C", "A", "A"),
+    Cues(s=False, o=True): ("B", "C", "U"),
+    Cues(s=True, o=True): ("C", "C", "U"),
+    Cues(s=False, o=False): ("U", "U", "U"),
+}
+ACTS = tuple((column, act) for column, acts in enumerate((SERVING, SOCIAL, IDLE)) for act in acts)
+
+
+@pytest.mark.parametrize("found", TABLE)
+@pytest.mark.parametrize(("column", "act"), ACTS)
+def test_each_cell_of_the_table(found: Cues, column: int, act: tuple[str, str | None]) -> None:
+    action, target = act
+    assert dissoc(found, valid=True, action=action, target=target) == TABLE[found][column]
+
+
+@pytest.mark.parametrize("found", TABLE)
+@pytest.mark.parametrize("action", [*SKILLS, "skill", None, "dance"])
+def test_a_skill_or_no_known_act_is_open(found: Cues, action: str | None) -> None:
+    assert dissoc(found, valid=True, action=action, target="market") == "U"
+
+
+@pytest.mark.parametrize("found", TABLE)
+def test_a_turn_that_is_not_valid_is_open(found: Cues) -> None:
+    assert {dissoc(found, valid=False, action=action, target="market") for action in ACTIONS} == {"U"}
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("trade", "A"),
+        ("support", "A"),
+        ("skill", "A"),
+        ("build_billboard", "A"),
+        ("adjust_tax", "A"),
+        ("grant_subsidy", "A"),
+        ("speak", "B"),
+        ("whisper", "B"),
+        ("move", "C"),
+        ("idle", "C"),
+        (None, None),
+        ("dance", None),
+    ],
+)
+def test_what_an_action_is_for(action: str | None, expected: FnClass | None) -> None:
+    assert fn_class(action) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "thought", "expected"),
+    [
+        ("ko", "에너지가 줄고 있으니 살아남으려면 시장에서 거래해야 한다.", Cues(s=True, o=False)),
+        ("ko", "다른 주민들과 신뢰를 쌓고 싶다.", Cues(s=False, o=True)),
+        ("ko", "생존을 위해 동맹을 만들자.", Cues(s=True, o=True)),
+        ("ko", "시장에서 거래하고 나서 광장으로 이동한다.", Cues()),
+        ("ko", "분위기가 좋다. 무엇을 해도 관계없다.", Cues()),
+        ("ko", "분위기를 보니 위기가 온다.", Cues(s=True, o=False)),
+        ("en", "My ENERGY is low;\nI must stay\nalive.", Cues(s=True, o=False)),
+        ("en", "I want to build trust with my friends.", Cues(s=False, o=True)),
+        ("en", "We survive only if we cooperate.", Cues(s=True, o=True)),
+        ("en", "I will trade, then support merchant_02 and speak.", Cues()),
+        ("en", "The audience was bored to death by an unfriendly speech.", Cues()),
+        ("en", "살아남자", Cues()),
+        ("en", "", Cues()),
+        ("ko", None, Cues()),
+    ],
+)
+def test_what_the_lexicons_find(language: Language, thought: str | None, expected: Cues) -> None:
+    assert cues(thought, language) == expected
+
+
+def test_the_lexicons_have_a_version() -> None:
+    assert lexicon_version() == "lexicon@1"
