@@ -6,10 +6,9 @@ Numbers are integers or decimal strings, so that they may be stored. Texts are p
 from typing import Final, Literal
 
 import msgspec
+from playmolt_schemas.jury import Impact, Language, TopicImpact
+from playmolt_schemas.jury import VerdictName as Verdict
 
-Language = Literal["en", "zh"]
-Impact = Literal["positive", "neutral", "negative"]
-Verdict = Literal["guilty", "not_guilty"]
 Found = Literal["everything", "something", "nothing"]
 """What the overseer found out: every item opened and read; no lock opened at all; anything between."""
 
@@ -56,13 +55,6 @@ class Topic(_Part, frozen=True, kw_only=True):
     text: str
 
 
-class TopicImpact(_Part, frozen=True, kw_only=True):
-    """How a text bears on a topic."""
-
-    topic: str
-    impact: Impact
-
-
 class Evidence(_Part, frozen=True, kw_only=True):
     """An item E1 … E15; `stem` is its other name for tools ("system_log")."""
 
@@ -105,7 +97,7 @@ class Reaction(_Part, frozen=True, kw_only=True):
 
 
 class Node(_Part, frozen=True, kw_only=True):
-    """What a witness says. One that `ends` is a deliberate end; it may still offer choices to take the talk up again."""
+    """What a witness says. One that `ends` is a deliberate end; it may still offer choices to take the talk up."""
 
     text: str
     choices: tuple[Choice, ...] = ()
@@ -172,3 +164,26 @@ class Material(_Part, frozen=True, kw_only=True):
     witnesses: tuple[Witness, ...]
     jurors: tuple[Juror, ...]
     endings: tuple[Ending, ...]
+
+
+__all__ = [
+    "TOPICS",
+    "Choice",
+    "Dossier",
+    "Ending",
+    "Evidence",
+    "Found",
+    "Impact",
+    "Juror",
+    "Language",
+    "Line",
+    "Material",
+    "Node",
+    "Reaction",
+    "Topic",
+    "TopicImpact",
+    "Verdict",
+    "Weakness",
+    "When",
+    "Witness",
+]

@@ -1,0 +1,481 @@
+"""Messages of the AI jury: bodies, what the calls answer, the session, its stream (jury.md, shapes.md)."""
+
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from playmolt_schemas.api import Request
+
+Language = Literal["en", "zh"]
+PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
+Band = Literal["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"]
+Impact = Literal["positive", "neutral", "negative"]
+VerdictName = Literal["guilty", "not_guilty"]
+Cause = Literal["chat", "evidence", "note", "speech", "weakness"]
+FailureCode = Literal["model_unavailable", "invalid_reply", "refused"]
+
+ROUNDS_WITH_JUROR: Final = 10
+NOTES: Final = 3
+NOTE_CHARS: Final = 200
+CHAT_CHARS: Final = 4000
+DELIBERATION_ROUNDS: Final = 4
+
+
+class OpenJuryRequest(Request, frozen=True, kw_only=True):
+    """`POST /api/jury/sessions`; `model` is an alias."""
+
+    language: Language
+    model: str = "scripted"
+
+
+class PhaseRequest(Request, frozen=True, kw_only=True):
+    """`POST …/phase`."""
+
+    to: PhaseName
+
+
+class TalkRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
+    """`POST …/witnesses/{witness_id}/talk`: nothing shows where the talk stands; else one of the two."""
+
+    choice: str | None = None
+    evidence_id: str | None = None
+
+
+class ChatRequest(Request, frozen=True, kw_only=True):
+    """`POST …/chat/{juror_id}`: 1 to CHAT_CHARS characters."""
+
+    text: str
+
+
+class NoteRequest(Request, frozen=True, kw_only=True):
+    """`POST …/notes`: 1 to NOTE_CHARS characters."""
+
+    juror_id: str
+    text: str
+
+
+# What the calls answer
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody says something."""
+
+    speaker: str
+    text: str
+
+
+class JurorView(msgspec.Struct, frozen=True, kw_only=True):
+    """A juror as the overseer sees it; `stance` is there after the verdict, or where an operator shows it."""
+
+    id: str
+    name: str
+    personality: tuple[str, ...]
+    band: Band
+    rounds_left: int
+    stance: int | UnsetType = UNSET
+
+
+class JurySession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first."""
+
+    id: str
+    gameType: Literal["jury"] = "jury"  # noqa: N815 -- the wire's spelling
+    language: Language
+    model: str
+    version: int
+    phase: PhaseName
+    prologue: tuple[Line, ...]
+    notes_left: int
+    round: int
+    jurors: tuple[JurorView, ...]
+
+
+class JurySessions(msgspec.Struct, frozen=True):
+    """The caller's sessions, newest first."""
+
+    sessions: tuple[JurySession, ...]
+
+
+class UnseenJury(msgspec.Struct, frozen=True):
+    """A session as anybody but its owner sees it: not at all."""
+
+
+class DossierView(msgspec.Struct, frozen=True, kw_only=True):
+    """`GET …/dossier`."""
+
+    title: str
+    text: str
+
+
+class EvidenceEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of the list; a locked one has no title."""
+
+    id: str
+    locked: bool
+    title: str | UnsetType = UNSET
+
+
+class EvidenceList(msgspec.Struct, frozen=True):
+    """`GET …/evidence`."""
+
+    evidence: tuple[EvidenceEntry, ...]
+
+
+class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
+    """`GET …/evidence/{evidence_id}`."""
+
+    id: str
+    title: str
+    text: str
+    locked: Literal[False] = False
+
+
+class WitnessEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A witness of the list."""
+
+    id: str
+    name: str
+    cracked: bool
+
+
+class WitnessList(msgspec.Struct, frozen=True):
+    """`GET …/witnesses`."""
+
+    witnesses: tuple[WitnessEntry, ...]
+
+
+class ChoiceView(msgspec.Struct, frozen=True, kw_only=True):
+    """What the overseer may say to a witness now."""
+
+    id: str
+    text: str
+
+
+class TalkView(msgspec.Struct, frozen=True, kw_only=True):
+    """`POST …/talk`. `unlocked` are the ids that this step opened."""
+
+    witness_id: str
+    node: str
+    text: str
+    choices: tuple[ChoiceView, ...]
+    pressure: int
+    cracked: bool
+    unlocked: tuple[str, ...]
+    ended: bool
+
+
+class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
+    """`POST …/chat/…` and `…/present/…`: what the juror said and where it stands now."""
+
+    juror_id: str
+    reply: str
+    band: Band
+    rounds_left: int
+    weakness_hit: bool
+    version: int
+
+
+class NoteReply(msgspec.Struct, frozen=True, kw_only=True):
+    """`POST …/notes`."""
+
+    notes_left: int
+
+
+class SpeechView(msgspec.Struct, frozen=True, kw_only=True):
+    """One speech of a round."""
+
+    juror_id: str
+    text: str
+
+
+class BandChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A juror before and after a round; every juror has one, moved or not."""
+
+    juror_id: str
+    band_before: Band
+    band: Band
+
+
+class RoundReply(msgspec.Struct, frozen=True, kw_only=True):
+    """`POST …/deliberation/next`."""
+
+    round: int
+    leader: str
+    responders: tuple[str, ...]
+    speeches: tuple[SpeechView, ...]
+    changes: tuple[BandChange, ...]
+    phase: PhaseName
+
+
+class VoteView(msgspec.Struct, frozen=True, kw_only=True):
+    """A juror's vote as the chain has it; `guilty` is null and `tx_hash` empty when the case closed without it."""
+
+    juror_id: str
+    guilty: bool | None
+    stance: int
+    tx_hash: str
+    address: str
+
+
+class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
+    """`GET …/verdict`, as read back from the chain."""
+
+    verdict: VerdictName
+    guilty: int
+    not_guilty: int
+    votes: tuple[VoteView, ...]
+    contract: str
+    chain_id: int
+    log_hash: str
+
+
+class EndingView(msgspec.Struct, frozen=True, kw_only=True):
+    """`GET …/ending`."""
+
+    id: str
+    verdict: VerdictName
+    title: str
+    text: str
+
+
+# What a model answers
+
+
+class TopicImpact(msgspec.Struct, frozen=True, kw_only=True):
+    """How a text bears on a topic."""
+
+    topic: str
+    impact: Impact
+
+
+class Classification(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of a `classify` turn."""
+
+    topics: tuple[TopicImpact, ...]
+
+
+class SpeechReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of a `speech` turn."""
+
+    text: str
+    topics: tuple[TopicImpact, ...]
+
+
+# The stream
+
+
+class JuryMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """An event as the owner sees it; session_id, version and at are added where it goes out."""
+
+
+class JuryProgressMessage(JuryMessage, frozen=True, kw_only=True, tag="progress"):
+    """Something happened that has nothing to tell."""
+
+
+class JuryOpenedMessage(JuryMessage, frozen=True, kw_only=True, tag="jury_opened"):
+    """The session is open."""
+
+    language: Language
+    model: str
+
+
+class PhaseChangedMessage(JuryMessage, frozen=True, kw_only=True, tag="phase_changed"):
+    """The session went on, or back."""
+
+    from_: PhaseName = msgspec.field(name="from")
+    to: PhaseName
+
+
+class WitnessTalkedMessage(JuryMessage, frozen=True, kw_only=True, tag="witness_talked"):
+    """A step of a talk; `shown` is the node whose text was shown."""
+
+    witness_id: str
+    choice: str | None
+    evidence_id: str | None
+    shown: str
+    pressure: int
+    cracked: bool
+
+
+class EvidenceUnlockedMessage(JuryMessage, frozen=True, kw_only=True, tag="evidence_unlocked"):
+    """A witness broke and opened an item."""
+
+    evidence_id: str
+    witness_id: str
+
+
+class EvidenceReadMessage(JuryMessage, frozen=True, kw_only=True, tag="evidence_read"):
+    """The overseer read an item for the first time."""
+
+    evidence_id: str
+
+
+class TurnStartedMessage(JuryMessage, frozen=True, kw_only=True, tag="turn_started"):
+    """A model is asked; `turn` is chat, present, note, speech or vote."""
+
+    turn: str
+    juror_id: str
+
+
+class TurnFailedMessage(JuryMessage, frozen=True, kw_only=True, tag="turn_failed"):
+    """A model gave no usable answer; nothing is used up."""
+
+    turn: str
+    juror_id: str
+    code: FailureCode
+
+
+class OverseerSaidMessage(JuryMessage, frozen=True, kw_only=True, tag="overseer_said"):
+    """The overseer spoke to a juror."""
+
+    juror_id: str
+    text: str
+    topics: tuple[TopicImpact, ...]
+
+
+class EvidencePresentedMessage(JuryMessage, frozen=True, kw_only=True, tag="evidence_presented"):
+    """The overseer put an item before a juror."""
+
+    juror_id: str
+    evidence_id: str
+
+
+class JurorSaidMessage(JuryMessage, frozen=True, kw_only=True, tag="juror_said"):
+    """A juror answered the overseer."""
+
+    juror_id: str
+    text: str
+
+
+class NoteSentMessage(JuryMessage, frozen=True, kw_only=True, tag="note_sent"):
+    """The overseer sent a secret note."""
+
+    juror_id: str
+    text: str
+    topics: tuple[TopicImpact, ...]
+
+
+class RoundStartedMessage(JuryMessage, frozen=True, kw_only=True, tag="round_started"):
+    """A round of deliberation began."""
+
+    round: int
+    leader: str
+    responders: tuple[str, ...]
+
+
+class SpeechMessage(JuryMessage, frozen=True, kw_only=True, tag="speech"):
+    """A juror spoke to the others."""
+
+    round: int
+    juror_id: str
+    text: str
+    topics: tuple[TopicImpact, ...]
+
+
+class RoundEndedMessage(JuryMessage, frozen=True, kw_only=True, tag="round_ended"):
+    """A round is over, and its influence applied."""
+
+    round: int
+
+
+class StanceChangedMessage(JuryMessage, frozen=True, kw_only=True, tag="stance_changed"):
+    """What a message did to a juror; the numbers are there where an operator shows them."""
+
+    juror_id: str
+    cause: Cause
+    by: str
+    band_before: Band
+    band: Band
+    before: int | UnsetType = UNSET
+    after: int | UnsetType = UNSET
+
+
+class ToolCalledMessage(JuryMessage, frozen=True, kw_only=True, tag="tool_called"):
+    """A juror used a tool; what it looked up is there, how it meant to vote is not."""
+
+    juror_id: str
+    tool: str
+    input: Any = None
+
+
+class VoteDecidedMessage(JuryMessage, frozen=True, kw_only=True, tag="vote_decided"):
+    """A juror has made up its mind; its vote is on the way to the chain."""
+
+    juror_id: str
+
+
+class ContractDeployedMessage(JuryMessage, frozen=True, kw_only=True, tag="contract_deployed"):
+    """The case stands on the chain."""
+
+    contract: str
+    chain_id: int
+    tx_hash: str
+    log_hash: str
+
+
+class VoteCastMessage(JuryMessage, frozen=True, kw_only=True, tag="vote_cast"):
+    """A vote stands on the chain."""
+
+    juror_id: str
+    guilty: bool
+    tx_hash: str
+
+
+class VoteMissedMessage(JuryMessage, frozen=True, kw_only=True, tag="vote_missed"):
+    """The case closed before this vote."""
+
+    juror_id: str
+
+
+class VerdictReadMessage(JuryMessage, frozen=True, kw_only=True, tag="verdict_read"):
+    """The verdict, as read back from the chain."""
+
+    verdict: VerdictName
+    guilty: int
+    not_guilty: int
+    votes: tuple[VoteView, ...]
+    contract: str
+    chain_id: int
+    log_hash: str
+
+
+class EndedMessage(JuryMessage, frozen=True, kw_only=True, tag="ended"):
+    """The story is over; the stream ends."""
+
+    ending: str
+
+
+class JuryAbortedMessage(JuryMessage, frozen=True, kw_only=True, tag="game_aborted"):
+    """The operator ended the session; the stream ends."""
+
+    reason: str
+
+
+AnyJuryMessage = (
+    JuryProgressMessage
+    | JuryOpenedMessage
+    | PhaseChangedMessage
+    | WitnessTalkedMessage
+    | EvidenceUnlockedMessage
+    | EvidenceReadMessage
+    | TurnStartedMessage
+    | TurnFailedMessage
+    | OverseerSaidMessage
+    | EvidencePresentedMessage
+    | JurorSaidMessage
+    | NoteSentMessage
+    | RoundStartedMessage
+    | SpeechMessage
+    | RoundEndedMessage
+    | StanceChangedMessage
+    | ToolCalledMessage
+    | VoteDecidedMessage
+    | ContractDeployedMessage
+    | VoteCastMessage
+    | VoteMissedMessage
+    | VerdictReadMessage
+    | EndedMessage
+    | JuryAbortedMessage
+)
+"""Every message of a session's stream."""

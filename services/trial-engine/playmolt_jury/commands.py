@@ -1,0 +1,151 @@
+"""What is asked of a session: by its overseer, and by the workers that fulfil its wishes."""
+
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.decider import Command
+from playmolt_schemas.jury import FailureCode, TopicImpact
+
+from playmolt_jury.events import RequestKind
+
+TURN_WISH: Final = "llm_turn"
+"""`Wish.kind` of a turn that a model owes."""
+CHAIN_WISH: Final = "chain"
+"""`Wish.kind` of what the chain owes."""
+
+
+class OpenJury(Command, frozen=True, kw_only=True):
+    """`POST /api/jury/sessions`: the body as it came; `aliases` are the models there are."""
+
+    agent_id: str
+    name: str = ""
+    seed: str
+    body: Any
+    aliases: tuple[str, ...] = ("scripted",)
+
+
+class OwnerCommand(Command, frozen=True, kw_only=True):
+    """What the overseer asks. `call` is the id of the call, the same on every repeat of it."""
+
+    agent_id: str
+    call: str = ""
+    body: Any = None
+
+
+class ChangePhase(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/phase`."""
+
+
+class ReadEvidence(OwnerCommand, frozen=True, kw_only=True):
+    """`GET …/evidence/{evidence_id}`: the log notes what was read."""
+
+    evidence_id: str
+
+
+class TalkTo(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/witnesses/{witness_id}/talk`."""
+
+    witness_id: str
+
+
+class Chat(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/chat/{juror_id}`."""
+
+    juror_id: str
+
+
+class Present(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/jurors/{juror_id}/present/{evidence_id}`."""
+
+    juror_id: str
+    evidence_id: str
+
+
+class NextRound(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/deliberation/next`: the next round, or the rest of one in which a turn failed."""
+
+
+class SendNote(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/notes`."""
+
+
+class CallVote(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/vote`, again after a juror's turn failed."""
+
+
+class Attempted(Command, frozen=True, kw_only=True):
+    """A request was made for a wish; `attempt` is the model runtime's account of it, without floats."""
+
+    wish_id: str
+    turn: str
+    kind: RequestKind
+    attempt: dict[str, Any]
+
+
+class ToolUse(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call as it was carried out."""
+
+    tool: str
+    input: dict[str, Any]
+    result: str
+
+
+class JurorTurn(Command, frozen=True, kw_only=True):
+    """A turn is done. `topics` are those of the overseer's text (chat, note) or of the speech; `text` is the juror's;
+    `diverged` says that it insisted on the other vote."""
+
+    wish_id: str
+    topics: tuple[TopicImpact, ...] = ()
+    tools: tuple[ToolUse, ...] = ()
+    text: str = ""
+    diverged: bool = False
+
+
+class TurnLost(Command, frozen=True, kw_only=True):
+    """A turn could not be had."""
+
+    wish_id: str
+    code: FailureCode
+    detail: str
+    attempts: int
+
+
+class CaseOpened(Command, frozen=True, kw_only=True):
+    """The contract is deployed. `log_hash`: 0x and hex, as it was given to the contract."""
+
+    wish_id: str
+    address: str
+    chain_id: int
+    tx_hash: str
+    log_hash: str
+
+
+class VoteMined(Command, frozen=True, kw_only=True):
+    """A juror's vote as the chain has it; `guilty` is None when the case closed without it."""
+
+    wish_id: str
+    juror_id: str
+    guilty: bool | None
+    tx_hash: str
+
+
+class SeatRead(msgspec.Struct, frozen=True, kw_only=True):
+    """One juror's place in the contract, as read."""
+
+    juror_id: str
+    address: str
+    guilty: bool | None
+    tx_hash: str
+
+
+class VerdictFound(Command, frozen=True, kw_only=True):
+    """The closed case, as read from the chain."""
+
+    wish_id: str
+    guilty: bool
+    guilty_votes: int
+    not_guilty_votes: int
+    votes: tuple[SeatRead, ...]
+    contract: str
+    chain_id: int
+    log_hash: str

@@ -1,0 +1,143 @@
+"""How a stance moves (jury.md, Stance 1 to 4; shapes.md): exact fractions, rounded once, half away from zero."""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import floor
+from typing import Final, Literal
+
+import msgspec
+from playmolt_schemas.jury import Band, Impact, TopicImpact
+
+INNOCENT: Final = 0
+GUILTY: Final = 100
+MIDDLE: Final = 50
+MESSAGE_CAP: Final = 15
+WEAKNESS_POINTS: Final = 10
+EXTREMES: Final = (15, 85)
+"""Below the first and above the second a listener moves half as far."""
+
+_MOST_PLACES: Final = 18
+_HALF: Final = Fraction(1, 2)
+_ARGUED: Final[Mapping[Impact, Fraction]] = {
+    "positive": Fraction(1),
+    "neutral": Fraction(3, 10),
+    "negative": -_HALF,
+}
+_SPOKEN: Final[Mapping[Impact, Fraction]] = {
+    "positive": Fraction(1),
+    "neutral": Fraction(3, 10),
+    "negative": Fraction(-1),
+}
+_BANDS: Final[tuple[tuple[int, Band], ...]] = (
+    (20, "innocent"),
+    (40, "leaning_innocent"),
+    (59, "undecided"),
+    (79, "leaning_guilty"),
+    (100, "guilty"),
+)
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one topic, the cap of a message or the weakness gave; `points` is a decimal string.
+
+    The parts of a change add up to it exactly, before it is rounded and clamped.
+    """
+
+    rule: Literal["topic", "cap", "weakness"] = "topic"
+    topic: str = ""
+    impact: Impact | None = None
+    weight: int = 0
+    points: str
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A stance before and after, and why."""
+
+    before: int
+    after: int
+    parts: tuple[Part, ...]
+
+
+def band(stance: int) -> Band:
+    """Give the band that the overseer sees of a stance."""
+    return next(name for most, name in _BANDS if stance <= most)
+
+
+def votes_guilty(stance: int) -> bool:
+    """Say how a juror votes; at 50 it does not vote guilty."""
+    return stance > MIDDLE
+
+
+def argued(before: int, weights: Mapping[str, int], topics: Iterable[TopicImpact], *, half: bool = False) -> Change:
+    """Apply rule 1: the overseer's words or a presented item; `half` is rule 4, a secret note."""
+    scale = _HALF if half else Fraction(1)
+    listed = tuple(topics)
+    points = [weights.get(each.topic, 0) * _ARGUED[each.impact] for each in listed]
+    total = sum(points, Fraction(0))
+    capped = max(Fraction(-MESSAGE_CAP), min(Fraction(MESSAGE_CAP), total))
+    parts = tuple(_part(each, weights, gain * scale) for each, gain in zip(listed, points, strict=True))
+    if capped != total:
+        parts += (Part(rule="cap", points=decimal_text((capped - total) * scale)),)
+    return Change(before=before, after=moved(before, capped * scale), parts=parts)
+
+
+def struck(before_message: int, now: int) -> Change:
+    """Apply rule 2 after rule 1: judged on the stance before the message, added to the present one."""
+    points = 0
+    if before_message != MIDDLE:
+        points = -WEAKNESS_POINTS if before_message > MIDDLE else WEAKNESS_POINTS
+    parts = (Part(rule="weakness", points=str(points)),) if points else ()
+    return Change(before=now, after=moved(now, Fraction(points)), parts=parts)
+
+
+def hits(text: str, keywords: Iterable[str]) -> bool:
+    """Say whether a text holds one of the keywords, letter case aside."""
+    folded = text.casefold()
+    return any(keyword.casefold() in folded for keyword in keywords)
+
+
+def swayed(
+    now: int,
+    *,
+    listener: int,
+    speaker: int,
+    power: str,
+    weights: Mapping[str, int],
+    topics: Iterable[TopicImpact],
+) -> Change:
+    """Apply rule 3: a speech to one listener. `listener` and `speaker` are stances of the round's snapshot, the change
+    is added to the listener's stance of `now`."""
+    factor = Fraction(power) * (1 - Fraction(abs(listener - speaker), 100))
+    if listener < EXTREMES[0] or listener > EXTREMES[1]:
+        factor *= _HALF
+    listed = tuple(topics)
+    points = [weights.get(each.topic, 0) * _SPOKEN[each.impact] * factor for each in listed]
+    parts = tuple(_part(each, weights, gain) for each, gain in zip(listed, points, strict=True))
+    return Change(before=now, after=moved(now, sum(points, Fraction(0))), parts=parts)
+
+
+def moved(stance: int, points: Fraction) -> int:
+    """Add points, rounded half away from zero, and keep within the scale."""
+    return max(INNOCENT, min(GUILTY, stance + half_away(points)))
+
+
+def half_away(value: Fraction) -> int:
+    """Round to the nearest integer, halves away from zero."""
+    size = floor(abs(value) + _HALF)
+    return size if value > 0 else -size
+
+
+def decimal_text(value: Fraction) -> str:
+    """Write a fraction as a decimal; ValueError when it has no finite one."""
+    places = next((places for places in range(_MOST_PLACES) if 10**places % value.denominator == 0), None)
+    if places is None:
+        raise ValueError(f"{value} is no decimal number of less than {_MOST_PLACES} places")
+    scaled = value * 10**places
+    digits = str(abs(scaled.numerator)).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
+
+
+def _part(each: TopicImpact, weights: Mapping[str, int], points: Fraction) -> Part:
+    weight = weights.get(each.topic, 0)
+    return Part(topic=each.topic, impact=each.impact, weight=weight, points=decimal_text(points))
