@@ -12,7 +12,7 @@ from subprocess import Popen
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.settings import Settings, to_environment, variables
-from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli import probe
 from playmolt_cli.embedded import child, free_port
@@ -47,7 +47,7 @@ _MODULES = {
     "relay": "playmolt_core.relay",
     "gateway": "playmolt_gateway",
     "spectator": "playmolt_spectator",
-    **{f"{game}-engine": f"playmolt_{game}" for game in GAME_TYPES},
+    **{service: f"playmolt_{games[0]}" for service, games in ENGINES.items()},
 }
 _ROLES = {"relay": "playmolt_relay", "gateway": "playmolt_gateway", "spectator": ""}
 _RANKS = {"gateway": 0, "spectator": 1, "relay": 3}
@@ -115,7 +115,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def programs(self) -> list[Program]:
         """Give the services in the order in which they are started."""
-        numbers = {"relay": 1, **{f"{game}-engine": self.counts.engines for game in GAME_TYPES}}
+        numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
         numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators}
         return [self._program(service, number) for service, count in numbers.items() for number in range(count)]
 

@@ -14,6 +14,7 @@ ROLES = {
     "spectator": "",
     "trial-engine": "playmolt_engine",
     "ox-engine": "playmolt_engine",
+    "legal-orchestrator": "playmolt_engine",
     "relay": "playmolt_relay",
 }
 

@@ -32,9 +32,13 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     command_id: str = ""
     seed: str = "0"
 
+    def with_body(self, body: Any) -> "Ask":
+        """Give the same call with a body, taken as it is."""
+        return msgspec.structs.replace(self, body=body)
+
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer: 2xx with a body, JSON unless `content_type` says otherwise.
+    """An answer: a status with a body, JSON unless `content_type` says otherwise.
 
     202 means that a wish is still to be fulfilled: the gateway asks again, with the same `command_id`, whenever the
     session moves on, for up to 20 seconds, and passes on what it has then.
@@ -64,8 +68,11 @@ class Desk(Protocol[S_contra]):
     lists: frozenset[str]
     """Names of routes that are answered over the caller's sessions: `many` gets their states."""
 
-    def command(self, state: S_contra, ask: Ask) -> Command | Refused:
-        """Give the command of a writing route. Whoever may not know of the session gets NOT_FOUND."""
+    def command(self, state: S_contra, ask: Ask) -> Command | Refused | None:
+        """Give the command of a writing route; None when this call of it changes nothing (a dry run).
+
+        Whoever may not know of the session gets NOT_FOUND.
+        """
         ...
 
     def linked(self, before: S_contra, after: S_contra) -> Linked | None:

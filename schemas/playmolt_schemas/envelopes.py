@@ -9,12 +9,12 @@ from typing import Literal
 import msgspec
 
 Op = Literal[
-    "act", "join", "leave", "end", "deadline",
-    "state", "events", "feed", "turn", "seat", "games", "log", "forward", "operator",
+    "act", "join", "leave", "end", "tell", "wish",
+    "ask", "state", "events", "feed", "turn", "seat", "games", "log", "forward", "operator",
 ]  # fmt: skip
-"""docs/engine-operations.md says what each carries. `deadline` is an engine's own."""
+"""docs/engine-operations.md says what each carries. `wish` is an engine's own."""
 
-WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "deadline"})
+WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "tell", "wish"})
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True):
@@ -39,11 +39,16 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """An engine's answer: an HTTP status and the JSON (or NDJSON) body to send with it."""
+    """An engine's answer: an HTTP status and the body to send with it, JSON unless `content_type` says otherwise.
+
+    `total` is the length of a body too long for one answer, which holds the part that was asked for.
+    """
 
     id: int
     status: int
     body: bytes
+    content_type: str = ""
+    total: int = 0
 
 
 encode_pack = msgspec.msgpack.Encoder().encode

@@ -3,12 +3,23 @@
 import hashlib
 import re
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
 
 GAME_TYPES: tuple[str, ...] = ("trial", "ox")
 """The bot games: those that are joined through a lobby (api.md)."""
+WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, "agora")
+"""Whatever anybody may watch: games, and the runs of experiments."""
+SESSION_TYPES: tuple[str, ...] = ("legal", "jury", "experiment")
+"""What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown."""
+ENGINES: Mapping[str, tuple[str, ...]] = {
+    "trial-engine": ("trial",),
+    "ox-engine": ("ox",),
+    "legal-orchestrator": ("legal",),
+}
+"""Service → the types it serves."""
 
 # isoformat() takes twenty times as long, and every event is stamped several times.
 _encode = msgspec.json.Encoder().encode
@@ -32,6 +43,11 @@ def time_ordered_id(kind: str, at: datetime, *entropy: str) -> str:
         millis.to_bytes(6, "big") + bytes([0x70 | digest[0] & 0x0F, digest[1], 0x80 | digest[2] & 0x3F]) + digest[3:10]
     )
     return f"{kind}-{uuid.UUID(bytes=raw)}"
+
+
+def id_of_command(kind: str, command_id: str) -> str:
+    """Give the id of what a command creates: the same for every repeat of it."""
+    return f"{kind}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{kind}/{command_id}')}"
 
 
 def lobby_of(game: str) -> str:

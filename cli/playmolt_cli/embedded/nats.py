@@ -11,14 +11,14 @@ from string import Template
 from typing import Any
 
 from playmolt_schemas import subjects
-from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.embedded import binaries, child
 from playmolt_cli.embedded.server import Server
 
 _TEMPLATE = Path(__file__).with_name("nats.conf")
 _DISCOVERY = "$SRV.>"
-SERVICES: tuple[str, ...] = ("gateway", "spectator", *(f"{game}-engine" for game in GAME_TYPES), "relay")
+SERVICES: tuple[str, ...] = ("gateway", "spectator", *ENGINES, "relay")
 """The users of the services; `admin` is the operator's."""
 USERS: tuple[str, ...] = (*SERVICES, "admin")
 
@@ -67,11 +67,10 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
             ],
             [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG],
         )  # fmt: skip
-    game = user.removesuffix("-engine")
     return (
         # An engine answers a pack of calls in several messages, so a right to one response each would not do.
         [inbox("gateway"), inbox("spectator"), inbox("admin"), subjects.COMMITTED],
-        [subjects.action(game, ">"), subjects.public(game, ">")],
+        [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)],
     )
 
 

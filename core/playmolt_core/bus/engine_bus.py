@@ -16,26 +16,33 @@ __all__ = ["EngineBus", "Receive", "Respond"]
 
 
 class EngineBus:
-    """Serves one game type and tells the relay of commits."""
+    """Serves the game types of one service and tells the relay of commits."""
 
-    def __init__(self, settings: Settings, game: str) -> None:
+    def __init__(self, settings: Settings, service: str) -> None:
         self._settings = settings
-        self._game = game
+        self._service = service
         self._connection: Client
-        self._announced: Announced | None = None
+        self._announced: list[Announced] = []
         self._committed = asyncio.Event()
 
     async def open(self) -> None:
         """Connect; raises BusUnavailable when no server answers in 30 s."""
-        self._connection = await open_connection(self._settings, f"{self._game}-engine", lambda: None)
+        self._connection = await open_connection(self._settings, self._service, lambda: None)
         self._replies = Replies(self._connection)
         self._poker = asyncio.create_task(self._poke_forever())
 
-    async def serve(self, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
-        """Take calls from now on."""
-        self._announced = await serve_engine(
-            self._connection, self._game, schemas, self._replies, receive=receive, receive_public=receive_public
+    async def serve(self, game: str, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
+        """Take a game's calls from now on."""
+        announced = await serve_engine(
+            self._connection,
+            self._service,
+            game,
+            schemas,
+            self._replies,
+            receive=receive,
+            receive_public=receive_public,
         )
+        self._announced.append(announced)
 
     def poke(self) -> None:
         """Tell the relay, at most once a loop turn, that something was committed. A hint: it may be lost."""
@@ -54,8 +61,8 @@ class EngineBus:
 
     async def withdraw(self) -> None:
         """Take no more calls."""
-        if self._announced:
-            await self._announced.withdraw()
+        for announced in self._announced:
+            await announced.withdraw()
 
     async def close(self) -> None:
         """Send the answers that wait, then close; bounded."""

@@ -98,6 +98,7 @@ async def announce(connection: Client, name: str, metadata: Mapping[str, str] | 
 
 async def serve_engine(
     connection: Client,
+    service_name: str,
     game: str,
     schemas: Sequence[str],
     replies: Replies,
@@ -112,7 +113,7 @@ async def serve_engine(
     """
     instance = uuid.uuid4().hex[:12]
     metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas)}
-    service = await micro.add_service(connection, name=f"{game}-engine", version=_VERSION, metadata=metadata)
+    service = await micro.add_service(connection, name=service_name, version=_VERSION, metadata=metadata)
 
     def handler(take: Receive) -> Handler:
         async def handle(request: Request) -> None:

@@ -12,16 +12,16 @@ import msgspec
 from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Joined, Left
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.cards import Card
-from playmolt_schemas.codes import problem_bytes
+from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 from playmolt_schemas.records import Metadata
 
 from playmolt_core.decider import (
     PUBLIC,
+    Accepted,
     Act,
     Command,
     Create,
-    DeadlinePassed,
     Decider,
     EndGame,
     Event,
@@ -29,7 +29,9 @@ from playmolt_core.decider import (
     Leave,
     Refused,
 )
+from playmolt_core.desk import Ask, Desk, Reply
 from playmolt_core.fold import carries_state_hash, state_hash
+from playmolt_core.host.asks import BadBody, ask_of
 from playmolt_core.host.entry import Entry, Snapshot, fresh_entry, number_of
 from playmolt_core.host.messages import lobby_message, message
 from playmolt_core.host.work import Work
@@ -42,10 +44,6 @@ _encode = msgspec.json.encode
 _SEED_BITS = 128
 
 
-class BadBody(ValueError):
-    """A call's body is not what its op carries."""
-
-
 class Need(msgspec.Struct, frozen=True):
     """A stream that has to be in memory first."""
 
@@ -56,10 +54,6 @@ class Repeat(msgspec.Struct, frozen=True):
     """The command was decided before: its outcome is remembered on this stream."""
 
     stream: str
-
-
-class _WishId(msgspec.Struct, frozen=True):
-    wish_id: str
 
 
 class Change:
@@ -82,6 +76,11 @@ class Plan(msgspec.Struct, frozen=True):
     remember_on: str = ""
     """The stream that keeps the outcome; "" when a repeat may be decided afresh."""
 
+    @property
+    def remembered(self) -> bytes:
+        """Give the body that a repeat gets; empty when it is to be answered from what the stream has come to."""
+        return self.body if self.status in (200, 201) else b""
+
 
 Planned = Need | Repeat | Plan
 
@@ -96,12 +95,14 @@ class Commands:
         now: Callable[[], datetime],
         config: dict[str, Any],
         draw_seed: Callable[[], str] = lambda: str(secrets.randbits(_SEED_BITS)),
+        desk: Desk[Any] | None = None,
     ) -> None:
         self._decider = decider
         self._hot = hot
         self._now = now
         self._config = config
         self._draw_seed = draw_seed
+        self._desk = desk
         self._lobby = lobby_of(decider.game)
 
     def plan(self, work: Work) -> Planned:
@@ -115,7 +116,21 @@ class Commands:
             return Repeat(entry.stream)
         if work.call.op == "leave":
             return self._leave(work, entry)
+        if work.call.op == "tell":
+            return self._tell(work, entry)
         return self._decide(work, entry)
+
+    def opens(self, work: Work) -> bool:
+        """Say whether a call may open the stream it names."""
+        if work.call.op != "tell" or self._desk is None:
+            return False
+        return ask_of(work.call).route in self._desk.opens
+
+    def answer(self, state: Any, ask: Ask) -> Reply | Refused:
+        """Answer a route from a state."""
+        if self._desk is None:
+            return Refused(Code.NOT_FOUND, "This game has no calls of its own.")
+        return self._desk.answer(state, ask)
 
     def _decide(self, work: Work, entry: Entry) -> Plan:
         change = Change(entry)
@@ -134,14 +149,43 @@ class Commands:
         remember = entry.stream if change.records or work.call.fingerprint else ""
         return Plan((change,), 200, _encode(body), remember)
 
+    def _tell(self, work: Work, entry: Entry) -> Planned:
+        """Decide a call of the game's own, with what it brings about in another stream."""
+        desk, change = self._desk, Change(entry)
+        ask = ask_of(work.call, self._draw_seed())
+        if desk is None or ask.route not in desk.writes:
+            raise BadBody(f"no route {ask.route} changes anything here")
+        command = desk.command(entry.head.state, ask)
+        if isinstance(command, Refused):
+            return _refusal(change, command)
+        at = self._time(entry)
+        decision = self._decider.decide(entry.head.state, command, at) if command else Accepted()
+        if isinstance(decision, Refused):
+            return _refusal(change, decision)
+        self._append(change, decision.events, at, work)
+        changes = [change] if change.head.version else []
+        linked = desk.linked(entry.head.state, change.head.state) if change.records else None
+        if linked:
+            other = Change(self._hot(linked.stream) or fresh_entry(self._decider, linked.stream))
+            follows = self._decider.decide(other.head.state, linked.command, at)
+            if isinstance(follows, Refused):
+                return _refusal(change, follows)
+            self._append(other, follows.events, at, work)
+            changes.append(other)
+        reply = desk.answer(change.head.state, ask)
+        if isinstance(reply, Refused):
+            reply = Reply(problem_bytes(reply.code, reply.detail, reply.errors), reply.code.status)
+        remember = entry.stream if change.records or (work.call.fingerprint and changes) else ""
+        return Plan(changes, reply.status, body_of(reply), remember)
+
     def _command(self, work: Work) -> Command:
         call = work.call
+        if work.command is not None:
+            return work.command
         try:
             if call.op == "act":
                 return Act(agent_id=call.agent, action=parse_json(call.body))
-            if call.op == "end":
-                return EndGame(reason=msgspec.json.decode(call.body, type=EndRequest).reason)
-            return DeadlinePassed(wish_id=msgspec.json.decode(call.body, type=_WishId).wish_id)
+            return EndGame(reason=msgspec.json.decode(call.body, type=EndRequest).reason)
         except ValueError as error:
             raise BadBody(str(error)) from error
 
@@ -252,6 +296,11 @@ class Commands:
             )
             change.records.append(record)
             change.head = Snapshot(state, version, record.hash, at, card)
+
+
+def body_of(reply: Reply) -> bytes:
+    """Encode an answer's body."""
+    return reply.body if isinstance(reply.body, bytes) else _encode(reply.body)
 
 
 def _metadata(work: Work, hashed: str | msgspec.UnsetType) -> Metadata:

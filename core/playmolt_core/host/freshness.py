@@ -45,13 +45,18 @@ class Freshness:
             self._wanted.set()
         return future
 
+    def present(self, stream: str) -> Snapshot | None:
+        """Give a stream as this engine last committed it, if it is in memory."""
+        entry = self._hot.get(stream)
+        return entry.committed if entry is not None and entry.committed.version else None
+
     async def snapshot(self, stream: str) -> Snapshot | None:
         """Give a stream as committed now; None when it is unknown. Raises LogUnavailable."""
         version = await asyncio.shield(self._version(stream))
         for _ in range(_LOOKS):
             entry = self._hot.get(stream)
             if entry is not None and entry.committed.version >= version:
-                return entry.committed
+                return entry.committed if entry.committed.version else None
             if entry is None or not entry.uncommitted:
                 break
             settled = asyncio.Event()

@@ -1,6 +1,7 @@
 """What gathers for the next commit while the present one is under way (group commit without a timer)."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from playmolt_schemas.identifiers import is_lobby
 
@@ -13,7 +14,7 @@ from playmolt_core.log.port import NewRecord, Outcome, StreamAppend, Unit
 class _Tail:
     """One stream's part of a group: where it starts, what is added, where it ends."""
 
-    __slots__ = ("after", "entry", "expected", "prev_hash", "records")
+    __slots__ = ("after", "due", "entry", "expected", "prev_hash", "records")
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
@@ -21,6 +22,7 @@ class _Tail:
         self.prev_hash = entry.head.hash
         self.after: Snapshot = entry.head
         self.records: list[NewRecord] = []
+        self.due: datetime | None = None
 
     def append(self, change: Change) -> None:
         self.records.extend(change.records)
@@ -28,13 +30,14 @@ class _Tail:
 
     def to_append(self) -> StreamAppend:
         wishes = self.entry.decider.wants(self.after.state)
+        self.due = min((wish.due for wish in wishes), default=None)
         return StreamAppend(
             stream=self.entry.stream,
             expected=self.expected,
             prev_hash=self.prev_hash,
             records=self.records,
             card=None if is_lobby(self.entry.stream) else self.after.card,
-            due=min((wish.due for wish in wishes), default=None),
+            due=self.due,
         )
 
 
@@ -70,7 +73,7 @@ class Group:
                 stream=plan.remember_on,
                 command_id=work.call.command_id,
                 fingerprint=work.call.fingerprint,
-                body=plan.body,
+                body=plan.remembered,
             )
             self.outcomes.append(outcome)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from playmolt_schemas.cards import Card, LobbyMessage, lobby_type
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import SESSION_TYPES, rfc3339
 
 from playmolt_core.decider import Decider, Event, Viewer
 
@@ -19,15 +19,20 @@ def message(
 ) -> bytes:
     """Give the flat message of an event for a viewer, with game_id, version and at behind the game's own fields.
 
+    In a session the id is told as session_id.
+
     An event with nothing to tell is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
     """
     told = decider.public(state, event, viewer)
     body = _encode(_PROGRESS if told is None else told)
-    return body[:-1] + f',"game_id":"{stream}","version":{version},"at":"{rfc3339(at)}"}}'.encode()
+    name = "session_id" if decider.game in SESSION_TYPES else "game_id"
+    return body[:-1] + f',"{name}":"{stream}","version":{version},"at":"{rfc3339(at)}"}}'.encode()
 
 
 def lobby_message(game: str, stream: str, before: Card | None, after: Card, at: datetime) -> bytes | None:
     """Give the lobby message of a change, or None when the lobby shows the game as before."""
+    if game in SESSION_TYPES:
+        return None
     kind = lobby_type(after)
     if before is not None and lobby_type(before) == kind and (kind != "game_waiting" or before.seated == after.seated):
         return None

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,10 +10,14 @@ from typing import Any
 import msgspec
 from playmolt_schemas.api import ActionOffer, GameLine, Turn
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.identifiers import lobby_of, rfc3339
+from playmolt_schemas.identifiers import SESSION_TYPES, lobby_of, rfc3339
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
 
-from playmolt_core.decider import PUBLIC, Decider, Viewer
+from playmolt_core.decider import PUBLIC, Decider, Refused, Viewer
+from playmolt_core.desk import Ask, Desk
+from playmolt_core.desk import Reply as DeskReply
+from playmolt_core.host.asks import BadBody, ask_of, offset_of
+from playmolt_core.host.commands import body_of
 from playmolt_core.host.entry import Snapshot
 from playmolt_core.host.freshness import Freshness
 from playmolt_core.host.history import Histories
@@ -25,8 +30,12 @@ _log = log("reads")
 _encode = msgspec.json.encode
 _NO_GAME = "There is no such game; see GET /api/games for those there are."
 _UNDER_WAY = 5_000
+_PARTS = 8
+_SESSIONS = 100
 
-Reply = tuple[int, bytes]
+Reply = tuple[int, bytes] | tuple[int, bytes, str, int]
+"""Status and body; then the type of what is no JSON, and the length of what is sent in parts."""
+_NO_SESSION = "You have no such session. Its list is at the path without an id."
 
 
 class StateAt(msgspec.Struct, frozen=True):
@@ -72,7 +81,12 @@ def _fitting(items: Iterable[bytes]) -> list[bytes]:
 class Reads:
     """The reading half of an engine."""
 
-    def __init__(self, decider: Decider[Any], event_log: EventLog, fresh: Freshness) -> None:
+    def __init__(
+        self, decider: Decider[Any], event_log: EventLog, fresh: Freshness, desk: Desk[Any] | None = None
+    ) -> None:
+        self._desk = desk
+        self._private = decider.game in SESSION_TYPES
+        self._parts: OrderedDict[tuple[Any, ...], DeskReply | Refused] = OrderedDict()
         self._decider = decider
         self._log = event_log
         self._fresh = fresh
@@ -88,6 +102,7 @@ class Reads:
             "log": self._game_log,
             "forward": self._forward,
             "operator": self._operator,
+            "ask": self._ask,
         }
 
     def take(self, work: Work) -> None:
@@ -103,17 +118,17 @@ class Reads:
         left = work.call.deadline_ms / 1000 - time.time() if work.call.deadline_ms else 10.0
         try:
             async with asyncio.timeout(max(left, 0)):
-                status, body = await self._handlers[work.call.op](work)
+                reply = await self._handlers[work.call.op](work)
         except (LogUnavailable, TimeoutError):
             refuse_busy(work)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, BadBody) as error:
             work.refuse(Code.INVALID_REQUEST, f"The body does not fit: {error}.")
         except Exception as error:  # a stored event that does not fold or a bug: this call fails, the engine goes on
             kind, frames = type(error).__name__, where(error)
             _log.error("read_failed", op=work.call.op, target=work.call.target, error=kind, traceback=frames)
             refuse_busy(work)
         else:
-            work.answer(status, body)
+            work.answer(*reply)
 
     def _viewer(self, snapshot: Snapshot, agent: str) -> Viewer:
         return Viewer(agent) if agent and agent in self._decider.participants(snapshot.state) else PUBLIC
@@ -152,6 +167,8 @@ class Reads:
         if snapshot is None:
             return _refusal(Code.NOT_FOUND, _NO_GAME)
         viewer = self._viewer(snapshot, work.call.agent)
+        if self._private and viewer == PUBLIC:
+            return _refusal(Code.NOT_FOUND, _NO_SESSION)
         limit = min(ask.limit, PAGE_MAX)
         if ask.after >= snapshot.version:
             messages: list[bytes] = []
@@ -275,3 +292,49 @@ class Reads:
             "config": self._decider.operator_view(snapshot.state),
         }
         return 200, _encode(body)
+
+    async def _ask(self, work: Work) -> Reply:
+        """Answer a route of the game's own; a body too long for one message goes out in parts."""
+        desk, ask = self._desk, ask_of(work.call)
+        if desk is None:
+            return _refusal(Code.NOT_FOUND, _NO_GAME)
+        found = await self._answered(desk, ask)
+        if isinstance(found, Refused):
+            return found.code.status, problem_bytes(found.code, found.detail, found.errors)
+        body = body_of(found)
+        if len(body) <= BUS_REPLY_BYTES:
+            return found.status, body, found.content_type, 0
+        offset = offset_of(work.call)
+        return found.status, body[offset : offset + BUS_REPLY_BYTES], found.content_type, len(body)
+
+    async def _answered(self, desk: Desk[Any], ask: Ask) -> DeskReply | Refused:
+        if ask.route in desk.lists:
+            return _newest(desk, await self._sessions_of(ask), ask)
+        snapshot = await self._fresh.snapshot(ask.stream)
+        if snapshot is None:
+            return Refused(Code.NOT_FOUND, _NO_SESSION)
+        if ask.route not in desk.slow:
+            return desk.answer(snapshot.state, ask)
+        # Kept for the calls that fetch the other parts of a long answer, and for a reader who asks again.
+        key = (ask.stream, snapshot.version, ask.route, ask.agent_id, ask.operator, repr(ask.query), repr(ask.params))
+        if key not in self._parts:
+            made = await asyncio.to_thread(desk.answer, snapshot.state, ask)
+            self._parts[key] = made if isinstance(made, Refused) else msgspec.structs.replace(made, body=body_of(made))
+            while len(self._parts) > _PARTS:
+                self._parts.popitem(last=False)
+        return self._parts[key]
+
+    async def _sessions_of(self, ask: Ask) -> list[Any]:
+        owner = None if ask.operator else ask.agent_id
+        found = await self._log.games(self._decider.game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
+        snapshots = [await self._fresh.snapshot(game.stream) for game in found]
+        return [snapshot.state for snapshot in snapshots if snapshot is not None]
+
+
+def _newest(desk: Desk[Any], states: list[Any], ask: Ask) -> DeskReply | Refused:
+    """List what fits into one message, newest first: a list made twice could differ between its parts."""
+    while True:
+        reply = desk.many(states, ask)
+        if isinstance(reply, Refused) or len(states) < 2 or len(body_of(reply)) <= BUS_REPLY_BYTES:
+            return reply
+        states = states[: len(states) // 2]

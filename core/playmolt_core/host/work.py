@@ -1,30 +1,33 @@
 """A call under way inside an engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.codes import Code, FieldFault, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
+
+from playmolt_core.decider import Command
 
 Respond = Callable[[Answer], None]
 
 
 class Work:
-    """A call and the way to answer it, once."""
+    """A call and the way to answer it, once. A wish brings its command with it."""
 
-    __slots__ = ("call", "respond", "tries")
+    __slots__ = ("call", "command", "respond", "tries")
 
-    def __init__(self, call: Call, respond: Respond) -> None:
+    def __init__(self, call: Call, respond: Respond, command: Command | None = None) -> None:
         self.call = call
+        self.command = command
         self.respond = respond
         self.tries = 0
 
-    def answer(self, status: int, body: bytes) -> None:
+    def answer(self, status: int, body: bytes, content_type: str = "", total: int = 0) -> None:
         """Send the answer."""
-        self.respond(Answer(self.call.id, status, body))
+        self.respond(Answer(self.call.id, status, body, content_type, total))
 
-    def refuse(self, code: Code, detail: str) -> None:
+    def refuse(self, code: Code, detail: str, errors: Sequence[FieldFault] = ()) -> None:
         """Send a refusal."""
-        self.answer(code.status, problem_bytes(code, detail))
+        self.answer(code.status, problem_bytes(code, detail, errors))
 
     def expired(self, now_ms: float) -> bool:
         """Say whether nobody waits for the answer any more."""

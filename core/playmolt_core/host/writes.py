@@ -10,9 +10,11 @@ from typing import Any
 
 from playmolt_schemas.codes import Code
 
-from playmolt_core.decider import Decider
-from playmolt_core.host.commands import BadBody, Commands, Need, Plan, Repeat
-from playmolt_core.host.entry import number_of
+from playmolt_core.decider import Decider, Refused
+from playmolt_core.desk import Desk
+from playmolt_core.host.asks import BadBody, ask_of
+from playmolt_core.host.commands import Commands, Need, Plan, Repeat, body_of
+from playmolt_core.host.entry import fresh_entry, number_of
 from playmolt_core.host.gathering import Gathering, Group
 from playmolt_core.host.hot import Hot
 from playmolt_core.host.work import Work, refuse_busy
@@ -30,14 +32,23 @@ class Writes:
     """The writing half of an engine. Every call it takes is answered, at the latest with `unavailable`."""
 
     def __init__(
-        self, decider: Decider[Any], event_log: EventLog, hot: Hot, settings: Settings, on_commit: Callable[[], None]
+        self,
+        decider: Decider[Any],
+        event_log: EventLog,
+        hot: Hot,
+        settings: Settings,
+        on_commit: Callable[[], None],
+        desk: Desk[Any] | None = None,
     ) -> None:
+        self._decider = decider
         self._log = event_log
         self._hot = hot
         self._settings = settings
         self._on_commit = on_commit
         config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
-        self._commands = Commands(decider, hot.get, lambda: datetime.now(UTC), config)
+        self._commands = Commands(decider, hot.get, lambda: datetime.now(UTC), config, desk=desk)
+        self._desk = desk
+        self.on_due: Callable[[str], None] = lambda _: None
         self._gathering = Gathering()
         self._gathered = asyncio.Event()
         self._parked: defaultdict[str, list[Work]] = defaultdict(list)
@@ -149,11 +160,21 @@ class Writes:
         if entry is not None and self._hot.get(stream) is None:
             self._hot.put(entry)
         for work in self._parked.pop(stream, ()):
-            if entry is None:
+            if entry is not None or self._opened(work, stream):
+                self._attempt(work)
+            else:
                 self._under_way -= 1
                 work.refuse(Code.NOT_FOUND, "There is no such game; see GET /api/games for those there are.")
-            else:
-                self._attempt(work)
+
+    def _opened(self, work: Work, stream: str) -> bool:
+        """Make room for a stream that a call may open."""
+        try:
+            opens = self._commands.opens(work)
+        except BadBody:
+            return False
+        if opens and self._hot.get(stream) is None:
+            self._hot.put(fresh_entry(self._decider, stream))
+        return opens
 
     def _repeat(self, work: Work, stream: str) -> None:
         """Answer a repeated command with its remembered outcome, once that is committed."""
@@ -180,8 +201,25 @@ class Writes:
                 Code.IDEMPOTENCY_MISMATCH,
                 "This Idempotency-Key was used with another body. Send a new key for a new request.",
             )
+        elif work.call.op == "tell":
+            self._tell_again(work, stream, outcome.body)
         else:
             self._answer(work, 200, outcome.body)
+
+    def _tell_again(self, work: Work, stream: str, body: bytes) -> None:
+        """Repeat the answer of a game's own call: as remembered, or from what the stream has come to meanwhile."""
+        entry, ask = self._hot.get(stream), ask_of(work.call)
+        if body:
+            self._answer(work, 201 if self._desk and ask.route in self._desk.opens else 200, body)
+        elif entry is None:
+            self._again([work])
+        else:
+            reply = self._commands.answer(entry.committed.state, ask)
+            if isinstance(reply, Refused):
+                self._under_way -= 1
+                work.refuse(reply.code, reply.detail, reply.errors)
+            else:
+                self._answer(work, reply.status, body_of(reply))
 
     async def _commit(self, batch: list[Group]) -> None:
         try:
@@ -209,6 +247,8 @@ class Writes:
             tail.entry.committed = tail.after
             tail.entry.uncommitted -= 1
             self._notify(stream)
+            if tail.due is not None and tail.records:
+                self.on_due(stream)
         for work, status, body in group.answers:
             self._answer(work, status, body)
 

@@ -168,18 +168,25 @@ class MemoryLog:
         limit: int,
         idle_since: datetime | None = None,
         running: bool = False,
+        opened_by: str | None = None,
     ) -> Sequence[GameCard]:
         """See the port."""
+        mine = None if opened_by is None else self._opened_by(opened_by)
         found = [
             line
             for line in (stream.listed() for stream in self._of(game))
             if line is not None
+            and (mine is None or line.stream in mine)
             and phase in (None, line.card.phase)
             and (before is None or (line.created_at, line.stream) < before)
             and (idle_since is None or line.updated_at <= idle_since)
             and not (line.card.over and (running or idle_since is not None))
         ]
         return sorted(found, key=lambda line: (line.created_at, line.stream), reverse=True)[:limit]
+
+    def _opened_by(self, actor: str) -> set[str]:
+        firsts = ((stream.name, stream.records[0].record.metadata) for stream in self._streams.values())
+        return {name for name, metadata in firsts if msgspec.json.decode(metadata)["actor"] == actor}
 
     def _of(self, game: str) -> Iterator[_Stream]:
         return (stream for stream in self._streams.values() if stream.game == game)

@@ -180,9 +180,11 @@ class EventLog(Protocol):
         limit: int,
         idle_since: datetime | None = None,
         running: bool = False,
+        opened_by: str | None = None,
     ) -> Sequence[GameCard]:
         """List games newest first (created_at, then id), older than `before`.
 
-        `running` keeps those that are not over; `idle_since` those of them that nothing happened in since then.
+        `opened_by` keeps those whose first record has this actor; it goes with none of the others. `running` keeps
+        those that are not over; `idle_since` those of them that nothing happened in since then.
         """
         ...

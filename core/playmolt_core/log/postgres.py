@@ -126,10 +126,13 @@ class PostgresLog:
         limit: int,
         idle_since: datetime | None = None,
         running: bool = False,
+        opened_by: str | None = None,
     ) -> Sequence[GameCard]:
         """See the port."""
         page = (game, *(before or _LATEST), limit)
-        if running or idle_since is not None:
+        if opened_by is not None:
+            rows = await self._pool.fetch(_SQL["games_opened_by"], *page, opened_by)
+        elif running or idle_since is not None:
             rows = await self._pool.fetch(_SQL["games_running"], *page, phase, idle_since)
         elif phase is not None:
             rows = await self._pool.fetch(_SQL["games_in_phase"], *page, phase)

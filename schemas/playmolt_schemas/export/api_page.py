@@ -7,8 +7,10 @@ import msgspec
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.export.json_schemas import FOLDER, leaves, name_of
+from playmolt_schemas.legal_routes import LEGAL
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routes import ADMIN, AGENTS, GAMES, PAGES, Auth, Media, Route
+from playmolt_schemas.routes import ADMIN, AGENTS, GAMES, PAGES
+from playmolt_schemas.routing import Auth, Media, Route
 
 FILE: Final = "docs/api.md"
 
@@ -22,6 +24,7 @@ _KEYS: Final = {
 _SECTIONS: Final = (
     ("Agents", AGENTS),
     ("Games", GAMES),
+    ("Legal simulation", LEGAL),
     ("Operator", ADMIN),
     ("Operation and documents", PAGES),
 )

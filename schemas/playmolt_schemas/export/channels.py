@@ -14,7 +14,8 @@ from playmolt_schemas.export import wire
 from playmolt_schemas.export.json_schemas import leaves, name_of
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
-from playmolt_schemas.routes import EVENT_STREAM, MESSAGES, ROUTES, Media, Route
+from playmolt_schemas.routes import MESSAGES, ROUTES
+from playmolt_schemas.routing import EVENT_STREAM, Media, Route
 
 JSON: Final = "application/json"
 MSGPACK: Final = "application/msgpack"

@@ -13,7 +13,8 @@ import playmolt_schemas
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
 from playmolt_schemas.game_messages import PublicMessage
-from playmolt_schemas.routes import ROUTES, Media, OneOf, Query, Route
+from playmolt_schemas.routes import ROUTES
+from playmolt_schemas.routing import Media, OneOf, Query, Route
 
 FOLDER: Final = "schemas/json/messages"
 STORED_FOLDER: Final = "schemas/json/stored"

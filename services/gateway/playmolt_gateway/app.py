@@ -9,14 +9,15 @@ from fastapi import FastAPI
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes import ROUTES, Route
+from playmolt_schemas.routes import ROUTES
+from playmolt_schemas.routing import EVENT_STREAM, Media, Route
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.routing import Route as Mounted
 
-from playmolt_gateway import admin, agents, documents, feeds, games, hot, operation
+from playmolt_gateway import admin, agents, documents, feeds, games, hot, operation, sessions
 from playmolt_gateway.cors import AnyoneMayRead
 from playmolt_gateway.exchange import Ask, House, Reply, reply_to
 from playmolt_gateway.hot import Actions, Front
@@ -36,7 +37,17 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         documents.openapi, documents.docs, documents.llms, documents.skill,
     )
 }  # fmt: skip
-"""Route name → who serves it. The route of actions is served by `hot`."""
+"""Route name → who serves it. The route of actions is served by `hot`, those of a service by the service."""
+
+
+def _handler(route: Route) -> Handler:
+    if not route.service:
+        return HANDLERS[route.name]
+    return feeds.stream_events if any(map(_is_stream, route.answers.values())) else sessions.pass_on
+
+
+def _is_stream(answer: object) -> bool:
+    return isinstance(answer, Media) and answer.content_type == EVENT_STREAM
 
 
 class Gateway(Front):
@@ -70,7 +81,7 @@ def _mount(api: FastAPI, house: House) -> None:
         if route.name == hot.NAME:
             api.router.routes.append(Mounted(route.path, Actions(house), methods=[route.method], name=route.name))
         else:
-            endpoint = _endpoint(house, route, HANDLERS[route.name])
+            endpoint = _endpoint(house, route, _handler(route))
             api.add_api_route(
                 route.path,
                 endpoint,

@@ -9,8 +9,8 @@ from playmolt_core.db.cursors import BadCursor
 from playmolt_core.settings import Settings
 from playmolt_core.telemetry import log, where
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.identifiers import GAME_TYPES, type_of
-from playmolt_schemas.routes import NoFields, Route
+from playmolt_schemas.identifiers import WATCHED_TYPES, type_of
+from playmolt_schemas.routing import NoFields, Route
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive
@@ -67,8 +67,12 @@ class House:
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """A request that has passed the checks of its form. `game` is "" on routes that are about no game."""
+    """A request that has passed the checks of its form. `game` is "" on routes that are about no game.
 
+    On the routes of a service `body` is the JSON as it came: its rules check it.
+    """
+
+    route: Route
     caller: Caller
     game: str
     query: Any
@@ -125,11 +129,20 @@ def log_bug(route: str, error: BaseException) -> None:
 def game_of(game_id: str) -> str | None:
     """Give the type of a game id that may go on to an engine."""
     game = type_of(game_id)
-    return game if game in GAME_TYPES else None
+    return game if game in WATCHED_TYPES else None
+
+
+def _game(route: Route, identifier: str) -> str | None:
+    """Give the type that a request is about, "" for none; None when its id cannot be one of that type."""
+    if route.service:
+        return route.service if "{id}" not in route.path or type_of(identifier) == route.service else None
+    return game_of(identifier) if route.game else ""
 
 
 def answer_response(answer: Answer) -> Response:
     """Send an engine's answer as it is."""
+    if answer.content_type and answer.status < 400:
+        return Response(answer.body, answer.status, media_type=answer.content_type)
     extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (429, 503) else []
     return json_response(answer.status, answer.body, extra)
 
@@ -144,7 +157,7 @@ async def _checked_body(house: House, route: Route, caller: Caller, head: Head, 
     value = parse(b"{}" if not body and route.request is NoFields else body)
     if isinstance(value, Refusal):
         return value
-    typed = convert(value, route.request)
+    typed = msgspec.Raw(body) if route.service and body else convert(value, route.request)
     if isinstance(typed, Refusal):
         return typed
     key = head.idempotency_key if route.idempotent else None
@@ -167,15 +180,13 @@ async def ask_of(house: House, route: Route, request: Request) -> Ask | Refusal:
     query = parse_query(request.scope["query_string"], route.query)
     if isinstance(query, Refusal):
         return query
-    game = ""
-    if route.game:
-        found = game_of(request.path_params["id"])
-        if found is None:
-            return no_such_game(request.path_params["id"])
-        game = found
+    game = _game(route, request.path_params.get("id", ""))
+    if game is None:
+        return no_such_game(request.path_params["id"])
     last = head.last_event_id
     return Ask(
-        caller=caller, game=game, query=query, body=checked[0], command=checked[1], params=request.path_params,
+        route=route, caller=caller, game=game, query=query, body=checked[0], command=checked[1],
+        params=request.path_params,
         last_event_id=None if last is None else last.decode("latin-1"), trace=head.trace, receive=request.receive,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from playmolt_core.telemetry import log
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.routes import Auth, Query
+from playmolt_schemas.routing import Auth, Query
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.auth import Caller

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.codes import Code, Problem
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routes import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, Route
+from playmolt_schemas.routing import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, Route
 
 _REFERENCE: Final = "#/components/schemas/{name}"
 _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {

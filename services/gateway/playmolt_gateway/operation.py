@@ -7,8 +7,9 @@ from typing import Final
 import msgspec
 from playmolt_core.telemetry import log
 from playmolt_schemas.codes import Code, problem
-from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.routes import METRICS, Alive, Ready
+from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.routes import Alive, Ready
+from playmolt_schemas.routing import METRICS
 from starlette.responses import Response
 
 from playmolt_gateway.exchange import AWAY, Ask, House, Reply
@@ -39,7 +40,7 @@ async def readyz(house: House, ask: Ask) -> Reply:
     parts = {"nats": house.bus.connected(), "postgres": await _postgres(house)}
     if ask.query.own is None:
         engines, services = house.bus.present(), house.bus.services()
-        parts |= {f"engine.{game}": game in engines for game in GAME_TYPES}
+        parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}
         parts |= {service: service in services for service in SERVICES}
     parts["accepting"] = not house.closing.closed
     if all(parts.values()):

@@ -19,6 +19,7 @@ from playmolt_gateway.app import Gateway, build
 from playmolt_gateway.auth import hash_of, new_key
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
+from playmolt_schemas.identifiers import ENGINES
 
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Exception | None
@@ -52,8 +53,8 @@ class TwinBus:
         self.answers: dict[str, bytes | Exception] = {}
         self.listeners: dict[str, list[Callable[[bytes], None]]] = defaultdict(list)
         self.changes: list[Callable[[], None]] = []
-        self.games = frozenset({"trial", "ox"})
-        self.names = frozenset({"trial-engine", "ox-engine", "relay", "spectator", "gateway"})
+        self.games = frozenset(game for games in ENGINES.values() for game in games)
+        self.names = frozenset({*ENGINES, "relay", "spectator", "gateway"})
 
     def submit(self, game: str, op: Any, target: str, body: bytes = b"{}", **options: Any) -> "Future[Answer]":
         options.pop("deadline", None)

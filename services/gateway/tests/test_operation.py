@@ -12,8 +12,9 @@ from playmolt_gateway import hot
 from playmolt_gateway.app import HANDLERS
 from playmolt_gateway.documents import openapi_bytes
 from playmolt_schemas.codes import Code
-from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.routes import ROUTES, Auth
+from playmolt_schemas.identifiers import ENGINES, GAME_TYPES
+from playmolt_schemas.routes import ROUTES
+from playmolt_schemas.routing import Auth
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from starlette.routing import Route as Mounted
@@ -88,7 +89,8 @@ class TestHealth:
         response = await house.send("GET", "/readyz")
         assert response.status_code == 200
         assert set(response.json()["parts"]) == {
-            "nats", "postgres", "engine.trial", "engine.ox", "relay", "spectator", "accepting",
+            *(f"engine.{game}" for games in ENGINES.values() for game in games),
+            "nats", "postgres", "relay", "spectator", "accepting",
         }  # fmt: skip
 
     @pytest.mark.parametrize("part", ["nats", "postgres", "engine.ox", "relay", "spectator", "accepting"])
@@ -204,7 +206,7 @@ class TestRoutes:
             for method in route.methods or ()
         }
         assert mounted == {(route.method, route.path) for route in ROUTES}
-        assert {route.name for route in ROUTES} == {*HANDLERS, hot.NAME}
+        assert {route.name for route in ROUTES if not route.service} == {*HANDLERS, hot.NAME}
 
     def test_names_are_unique_and_posts_declare_their_bodies(self) -> None:
         assert len({route.name for route in ROUTES}) == len(ROUTES)

@@ -39,7 +39,7 @@ from playmolt_schemas.limits import REASON_CHARS
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_legal import commands, gates, guardrails, outputs, phases, steering, texts, views
-from playmolt_legal.codes import LegalCode, refused, told
+from playmolt_legal.codes import refused, told
 from playmolt_legal.events import (
     EVENTS,
     AttemptMade,
@@ -237,7 +237,7 @@ def _post_facts(state: State, command: commands.PostFacts) -> Decision:
         return _unknown()
     if state.waiting != "intake":
         return refused(
-            LegalCode.SESSION_PHASE,
+            Code.SESSION_PHASE,
             f"The session is in {state.phase} and takes no facts now. The gates take what is to be added.",
         )
     carried = (state.narrative, state.facts) if state.previous_session else None
@@ -257,7 +257,7 @@ def _post_form(state: State, command: commands.PostForm) -> Decision:
     gate = state.gate
     if gate is None or gate.gate != named:
         now = f'The gate "{gate.gate}" is open' if gate else f"No gate is open in {state.phase}"
-        return refused(LegalCode.WRONG_GATE, f"{now}. Read the session and send the form of its gate.schema.")
+        return refused(Code.WRONG_GATE, f"{now}. Read the session and send the form of its gate.schema.")
     form = read_form(command.body, state, gate)
     if isinstance(form, tuple):
         return _invalid_form(form)
@@ -279,14 +279,14 @@ def _effects(state: State, by: str, form: Any) -> tuple[Event, ...]:
 
 def _invalid_form(errors: Sequence[FieldFault]) -> Refused:
     detail = f"The gate stays open. Mend the form and send it again: {told(errors)}."
-    return refused(LegalCode.INVALID_FORM, detail, errors)
+    return refused(Code.INVALID_FORM, detail, errors)
 
 
 def _retry(state: State, command: commands.Retry) -> Decision:
     if not _owns(state, command.agent_id):
         return _unknown()
     if state.failed is None:
-        return refused(LegalCode.NOTHING_TO_RETRY, f"No turn has failed; the session is in {state.phase}.")
+        return refused(Code.NOTHING_TO_RETRY, f"No turn has failed; the session is in {state.phase}.")
     return Accepted((TurnStarted(phase=state.failed.phase),))
 
 

@@ -14,7 +14,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.telemetry import log
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.identifiers import GAME_TYPES, type_of
+from playmolt_schemas.identifiers import SESSION_TYPES, WATCHED_TYPES, type_of
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
@@ -254,7 +254,8 @@ class Connection(asyncio.Protocol):
         return None, ""
 
     def _known(self, game_id: str) -> None:
-        if game_id and type_of(game_id) not in self._server.source.present().union(GAME_TYPES):
+        kind = type_of(game_id) if game_id else None
+        if game_id and (kind in SESSION_TYPES or kind not in self._server.source.present().union(WATCHED_TYPES)):
             raise UnknownGame(game_id)
 
     async def _open_events(self, request: h11.Request, game_id: str, after: int | None) -> None:

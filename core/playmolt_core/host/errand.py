@@ -1,0 +1,82 @@
+"""A wish in a worker's hands."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from playmolt_schemas.envelopes import Answer, Call
+
+from playmolt_core.decider import Command, Wish
+from playmolt_core.host.entry import Snapshot
+from playmolt_core.host.work import Work
+from playmolt_core.host.writes import Writes
+from playmolt_core.log.port import LogUnavailable
+
+
+class _Problem(msgspec.Struct):
+    detail: str = ""
+
+
+class Wishless(Exception):
+    """The rules did not take a worker's command; `status` and `detail` are those of the refusal."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(f"{status}: {detail}")
+        self.status = status
+        self.detail = detail
+
+
+class Errand:
+    """A wish that this worker alone fulfils now. `attempt` is 1 plus the workers that were lost with it.
+
+    `snapshot` is the stream as read under the lease.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        wish: Wish,
+        snapshot: Snapshot | None,
+        attempt: int,
+        writes: Writes,
+        command_id: Callable[[str, str], str],
+    ) -> None:
+        self.stream = stream
+        self.wish = wish
+        self.attempt = attempt
+        self._snapshot = snapshot
+        self._writes = writes
+        self._command_id = command_id
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The stream as it was when the wish was taken up."""
+        if self._snapshot is None:
+            raise RuntimeError("a deadline has no worker")
+        return self._snapshot
+
+    async def tell(self, command: Command, step: str = "", *, to: tuple[Writes, str] | None = None) -> None:
+        """Commit a command; without `step` it is the one that the wish ends in. The same step commits once.
+
+        `to` names another stream and the writes of its engine. Raises Wishless when the rules refuse it, and
+        LogUnavailable when the log is away: whether it was stored is then unknown.
+        """
+        writes, stream = to or (self._writes, self.stream)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+        def respond(answer: Answer) -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        call = Call(0, "wish", stream, command_id=self._command_id(self.wish.id, step))
+        writes.take(Work(call, respond, command))
+        answer = await future
+        if answer.status == 503:
+            raise LogUnavailable("the engine is busy or its log is away")
+        if answer.status >= 300:
+            raise Wishless(answer.status, msgspec.json.decode(answer.body, type=_Problem).detail)
+
+
+Worker = Callable[[Errand], Awaitable[None]]
+"""Fulfils a wish by telling its stream the command that the wish ends in. It bounds its own waits. What it raises is
+logged, and the wish taken up again later."""

@@ -1,0 +1,105 @@
+"""A service process: its games, the event log and the bus, wired once. A service's main says `run(service, …)`."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import uvloop
+
+from playmolt_core import health, telemetry
+from playmolt_core.bus.engine_bus import EngineBus
+from playmolt_core.db.leases import PgLeases
+from playmolt_core.db.model_limits import PgModelLimits
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.decider import Decider
+from playmolt_core.desk import Desk
+from playmolt_core.host.engine import Engine
+from playmolt_core.host.errand import Worker
+from playmolt_core.llm.catalogue import Catalogue, load
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.scripted import Cast
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.settings import Settings, from_environment
+
+_log = telemetry.log("process")
+
+
+class Kit:
+    """What a game's workers and desk may be built of. `engines` holds every game of the process once all are built."""
+
+    def __init__(self, settings: Settings, pool: Pool, log: PostgresLog) -> None:
+        self.settings = settings
+        self.pool = pool
+        self.log = log
+        self.catalogue: Catalogue = load(settings.models, os.environ)
+        self.engines: dict[str, Engine] = {}
+        self._limits = PgModelLimits(pool)
+
+    def models(self, cast: Cast, *, seed: str = "0") -> Models:
+        """Give the models there are, the scripted ones played by a cast."""
+        return Models(self.catalogue, self._limits, cast, seed=seed)
+
+
+class Hosted(msgspec.Struct, frozen=True):
+    """A game as a service hosts it: rules, calls of its own, workers by kind of wish."""
+
+    decider: Any
+    desk: Any = None
+    workers: Mapping[str, Worker] = {}
+
+
+Build = Callable[[Kit], Hosted]
+
+
+def _engine(hosted: Hosted, kit: Kit, bus: EngineBus) -> Engine:
+    decider: Decider[Any] = hosted.decider
+    desk: Desk[Any] | None = hosted.desk
+    return Engine(
+        decider, kit.log, kit.settings, bus.poke, desk=desk, workers=hosted.workers, leases=PgLeases(kit.pool)
+    )
+
+
+async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stopping.set)
+    pool = await open_pool(settings.database_url, role=settings.database_role)
+    kit = Kit(settings, pool, PostgresLog(pool))
+    bus = EngineBus(settings, service)
+    await bus.open()
+    for build in builds:
+        hosted = build(kit)
+        kit.engines[hosted.decider.game] = _engine(hosted, kit, bus)
+    engines = tuple(kit.engines.values())
+    for engine in engines:
+        engine.start()
+
+    async def ready() -> Mapping[str, bool]:
+        return {"nats": bus.connected(), "postgres": await pool.answers()}
+
+    def metrics() -> str:
+        return "".join(engine.metrics() for engine in engines)
+
+    server = await health.serve(settings.health_port, ready, metrics, settings.host)
+    for engine in engines:
+        schemas = sorted(kind for kind, _ in engine.decider.events)
+        await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
+    _log.info("serving", service=service, games=list(kit.engines), health_port=server.port)
+    await stopping.wait()
+    _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
+    await bus.withdraw()
+    await asyncio.gather(*(engine.stop() for engine in engines))
+    await bus.close()
+    await server.close()
+    await pool.close()
+
+
+def run(service: str, *builds: Build) -> None:
+    """Serve games until SIGTERM, then finish what was taken. Settings come from the environment."""
+    settings = from_environment()
+    telemetry.configure(service, settings.log_level)
+    uvloop.run(_serve(service, builds, settings))

@@ -1,0 +1,65 @@
+"""The calls of the legal simulation (`legal.md`, API)."""
+
+from typing import Final, Literal
+
+from playmolt_schemas import legal
+from playmolt_schemas.codes import Code
+from playmolt_schemas.routing import EVENT_STREAM, Auth, Media, NoFields, OneOf, Query, Route, StreamQuery
+
+_PATH: Final = "/api/sessions"
+FORMS: Final = OneOf((legal.FactsForm, legal.Round1Form, legal.Round2Form, legal.EndForm))
+MESSAGES: Final = OneOf(
+    (
+        legal.ProgressMessage, legal.TurnStartedMessage, legal.TurnDoneMessage, legal.TurnFailedMessage,
+        legal.GuardrailHitMessage, legal.GateOpenedMessage, legal.SessionDoneMessage,
+    )
+)  # fmt: skip
+
+
+class ReportQuery(Query, frozen=True):
+    """`GET /api/sessions/{id}/report`."""
+
+    format: Literal["json", "md", "html", "docx", "pdf"] = "json"
+
+
+LEGAL: Final = (
+    Route(
+        method="POST", path=_PATH, name="open_session", tag="legal", auth=Auth.AGENT, idempotent=True, service="legal",
+        summary="Open a session of the legal simulation.",
+        request=legal.OpenSessionRequest, answers={201: legal.Session},
+    ),
+    Route(
+        method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.AGENT, service="legal",
+        summary="My sessions, newest first.", answers={200: legal.Sessions},
+    ),
+    Route(
+        method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.AGENT, service="legal",
+        summary="A session with its facts, turns and open gate; gate.schema is the form it waits for.",
+        answers={200: legal.Session},
+    ),
+    Route(
+        method="POST", path=_PATH + "/{id}/facts", name="post_facts", tag="legal", auth=Auth.AGENT, idempotent=True,
+        service="legal", summary="Tell the facts.", request=legal.FactsRequest, answers={200: legal.Session},
+        errors=(Code.SESSION_PHASE,),
+    ),
+    Route(
+        method="POST", path=_PATH + "/{id}/steering", name="post_steering", tag="legal", auth=Auth.AGENT,
+        idempotent=True, service="legal", summary="Answer the open gate.", request=FORMS,
+        answers={200: legal.Session}, errors=(Code.WRONG_GATE, Code.INVALID_FORM),
+    ),
+    Route(
+        method="POST", path=_PATH + "/{id}/retry", name="retry_turn", tag="legal", auth=Auth.AGENT, idempotent=True,
+        service="legal", summary="Ask for a failed turn again.", request=NoFields, answers={200: legal.Session},
+        errors=(Code.NOTHING_TO_RETRY,),
+    ),
+    Route(
+        method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.AGENT, service="legal",
+        summary="The report, as JSON or in another format.", query=ReportQuery, answers={200: legal.Report},
+        errors=(Code.NOT_FINISHED,),
+    ),
+    Route(
+        method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
+        service="legal", summary="What happens in the session, as it happens; ends after session_done.",
+        query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES)},
+    ),
+)  # fmt: skip

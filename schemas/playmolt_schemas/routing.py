@@ -1,0 +1,123 @@
+"""What a route of the HTTP API is: its path, who may call it, what it takes and what it answers."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from playmolt_schemas import api, limits
+from playmolt_schemas.codes import Code
+
+LARGEST: Final = 2**53
+"""Versions and positions on the wire stay integers that every JSON reader holds exactly."""
+
+After = Annotated[int, Meta(ge=0, le=LARGEST, description="Only what comes after this version.")]
+Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_MAX, description="How many at most.")]
+Cursor = Annotated[str, Meta(description="`next_cursor` of the page before.")]
+
+
+class Auth(Enum):
+    """Whose key a route asks for. A key that is sent must be valid everywhere but on `NONE`."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    AGENT = "agent"
+    OPERATOR = "operator"
+
+
+class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query values of a route; one that is not declared is refused."""
+
+
+class PageQuery(Query, frozen=True):
+    """A page of a list."""
+
+    limit: Limit = limits.PAGE_DEFAULT
+    cursor: Cursor | None = None
+
+
+class EventsQuery(Query, frozen=True):
+    """A page of what has an order of its own."""
+
+    after: After = 0
+    limit: Limit = limits.PAGE_DEFAULT
+
+
+class StreamQuery(Query, frozen=True):
+    """`GET /api/games/{id}/stream`; the `Last-Event-ID` header wins over `after`."""
+
+    after: After = 0
+
+
+class NoFields(api.Request, frozen=True):
+    """A body without fields: `{}`, or none at all."""
+
+
+class Media(msgspec.Struct, frozen=True):
+    """An answer that is no single JSON document; `item` is the type of one line or one event's data."""
+
+    content_type: str
+    item: Any = None
+
+
+class OneOf(msgspec.Struct, frozen=True):
+    """JSON of one of several types, told apart by a field that all of them have."""
+
+    kinds: tuple[Any, ...]
+
+
+NDJSON: Final = "application/x-ndjson"
+EVENT_STREAM: Final = "text/event-stream"
+HTML: Final = "text/html; charset=utf-8"
+TEXT: Final = "text/plain; charset=utf-8"
+MARKDOWN: Final = "text/markdown; charset=utf-8"
+METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+JSON: Final = "application/json"
+PROBLEM: Final = "application/problem+json"
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of the API. `answers` maps a status to a type, to a Media, or to None for no body.
+
+    `errors` are the refusals of this route alone: `refusals` gives all.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    tag: str
+    request: Any = None
+    query: Any = Query
+    answers: Mapping[int, Any]
+    errors: tuple[Code, ...] = ()
+    auth: Auth = Auth.OPTIONAL
+    idempotent: bool = False
+    alone: bool = False
+    """Whether it answers without an engine, NATS and Postgres."""
+    service: str = ""
+    """The type of session or run whose engine answers; "" for the gateway's own. Its rules check the body."""
+
+    @property
+    def game(self) -> bool:
+        """Whether it is about one game, named in the path."""
+        return "/games/{id}" in self.path
+
+    def refusals(self) -> tuple[Code, ...]:
+        """Every code the route can answer with, in the order of the table of codes."""
+        codes = {Code.INVALID_REQUEST, *self.errors}
+        if self.auth is not Auth.NONE:
+            codes |= {Code.UNAUTHORIZED, Code.RATE_LIMITED}
+        if self.auth is Auth.OPERATOR:
+            codes.add(Code.OPERATOR_ONLY)
+        if self.method == "POST":
+            codes.add(Code.BODY_TOO_LARGE)
+        if self.game or self.service:
+            codes.add(Code.NOT_FOUND)
+        if self.idempotent:
+            codes.add(Code.IDEMPOTENCY_MISMATCH)
+        if not self.alone:
+            codes.add(Code.UNAVAILABLE)
+        return tuple(code for code in Code if code in codes)

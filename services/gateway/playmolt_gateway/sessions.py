@@ -1,0 +1,80 @@
+"""The calls that a game has of its own: passed on as they come, answered by its engine."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.envelopes import Answer, Op
+from playmolt_schemas.identifiers import id_of_command
+
+from playmolt_gateway.exchange import Ask, House, Reply, answer_response
+from playmolt_gateway.games import too_many_waits
+from playmolt_gateway.waiting import Patience, news
+
+SLOW_SECONDS: Final = 20.0
+"""How long a call waits for a model or the chain before its caller is told to come back (shapes.md, phases)."""
+_LOOK_SECONDS: Final = 2.0
+_encode = msgspec.json.encode
+
+
+class _Told(msgspec.Struct):
+    route: str
+    params: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Any
+    offset: int = 0
+
+
+async def pass_on(house: House, ask: Ask) -> Reply:
+    """Pass a call on; where its answer needs a model or the chain, wait for it a while."""
+    if ask.route.method != "POST":
+        return await _whole(house, ask)
+    if house.closing.full:
+        return too_many_waits()
+    answer = await _submit(house, ask, "tell")
+    return await _settled(house, ask) if answer.status == 202 else answer_response(answer)
+
+
+def _target(ask: Ask) -> str:
+    if "{id}" in ask.route.path:
+        return ask.params["id"]
+    return id_of_command(ask.game, ask.command.id) if ask.command.id else ""
+
+
+def _submit(house: House, ask: Ask, op: Op, offset: int = 0) -> "asyncio.Future[Answer]":
+    params = {name: value for name, value in ask.params.items() if name != "id"}
+    query = {name: value for name, value in msgspec.to_builtins(ask.query).items() if value is not None}
+    body = _encode(_Told(ask.route.name, params, query, ask.body, offset))
+    agent = ask.caller.agent
+    return house.bus.submit(
+        ask.game, op, _target(ask), body, agent=agent.id if agent else "", name=agent.name if agent else "",
+        operator=ask.caller.operator, command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
+    )  # fmt: skip
+
+
+async def _whole(house: House, ask: Ask) -> Reply:
+    """Read an answer, in as many parts as it takes."""
+    answer = await _submit(house, ask, "ask")
+    body, last = answer.body, answer
+    while len(body) < answer.total and last.status == answer.status and last.body:
+        last = await _submit(house, ask, "ask", len(body))
+        body += last.body
+    return answer_response(msgspec.structs.replace(answer, body=body))
+
+
+async def _settled(house: House, ask: Ask) -> Reply:
+    """Look again whenever the session moves on, until the call is answered or the time is up."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + SLOW_SECONDS
+    watch = await house.bus.watch(ask.game, _target(ask))
+    try:
+        async with Patience(ask.receive, house.closing) as patience:
+            while True:
+                answer = await _submit(house, ask, "ask")
+                if answer.status != 202 or patience.over or clock() >= end:
+                    return answer_response(answer)
+                pause = min(_LOOK_SECONDS, end - clock())
+                await patience.first([news(watch, 0, pause)], pause)
+    finally:
+        await watch.close()

@@ -1,0 +1,93 @@
+"""The worker that has a model speak: it fulfils a session's wish for the turn in progress."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, cast
+
+import msgspec
+from playmolt_core.host.errand import Errand
+from playmolt_core.llm.conversation import Answered, ask_object
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import TURN_HEADER, Attempt, Failed, Message, Model, ModelRequest, Turn
+from playmolt_core.llm.scripted import Cast, Said, ScriptedModel
+from playmolt_core.llm.scripted import Scene as Request
+from playmolt_schemas.legal import Kind
+
+from playmolt_legal import commands, outputs, phases, prompts, scripted
+from playmolt_legal.state import State
+
+REPLY_TOKENS: Final = 4096
+
+
+class Turns:
+    """Asks the session's model and brings its answer back. Every request is stored before the next one is made."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    async def __call__(self, errand: Errand) -> None:
+        """Fulfil a wish of kind `llm_turn`: with TurnSpoken, or with TurnFailed when no usable answer came."""
+        state: State = errand.snapshot.state
+        asked = prompts.pending(state)
+        if asked is None:
+            return
+        model = _scripted(state, asked.phase) or self._models.get(state.model)
+        if model is None:
+            detail = f"there is no model {state.model!r} any more; ask the operator, or open a session with another one"
+            answer: Answered | Failed = Failed(code="model_unavailable", detail=detail, attempts=0)
+        else:
+            answer = await _ask(model, state, asked, _recorder(errand, asked.phase))
+        if isinstance(answer, Answered):
+            await errand.tell(commands.TurnSpoken(wish_id=errand.wish.id, output=answer.value))
+        else:
+            failed = commands.TurnFailed(
+                wish_id=errand.wish.id, code=answer.code, detail=answer.detail, attempts=answer.attempts
+            )
+            await errand.tell(failed)
+
+
+async def _ask(
+    model: Model, state: State, asked: prompts.Ask, record: Callable[[Attempt], Awaitable[None]]
+) -> Answered | Failed:
+    here = phases.turn(asked.phase)
+    request = ModelRequest(
+        alias=state.model,
+        messages=tuple(msgspec.convert(message, Message) for message in prompts.prompt(state, asked)),
+        turn=Turn(state.game_id, asked.phase, asked.kind),
+        schema_name=here.role if here else "stipulation",
+        schema=outputs.accepted_schema(asked.phase, state.case_type),
+        max_tokens=REPLY_TOKENS,
+    )
+
+    def fault(value: dict[str, Any]) -> str | None:
+        return outputs.fault(value, asked.phase, state.case_type)
+
+    return await ask_object(model, request, record, check=fault, korean=state.language == "ko")
+
+
+def _recorder(errand: Errand, phase: str) -> Callable[[Attempt], Awaitable[None]]:
+    """Give what stores an attempt; the number of the lease tells the attempts of a lost worker apart."""
+    count = 0
+
+    async def record(attempt: Attempt) -> None:
+        nonlocal count
+        count += 1
+        kind = cast("Kind", attempt.headers[TURN_HEADER].rpartition(" ")[2])
+        told = commands.Attempted(wish_id=errand.wish.id, phase=phase, kind=kind, attempt=msgspec.to_builtins(attempt))
+        await errand.tell(told, f"attempt/{errand.attempt}/{count}")
+
+    return record
+
+
+def _scripted(state: State, phase: str) -> Model | None:
+    """Give the offline model: it plays from the session itself, as no model could from a prompt."""
+    profile = scripted.ALIASES.get(state.model)
+    if profile is None:
+        return None
+    answer = msgspec.json.encode(scripted.answer(state, phase, profile=profile)).decode()
+
+    def character(_: Request) -> Said:
+        return Said(answer)
+
+    cast_of_one = Cast()
+    cast_of_one.add(character, alias=state.model)
+    return ScriptedModel(cast_of_one, state.seed)
