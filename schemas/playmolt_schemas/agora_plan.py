@@ -1,0 +1,415 @@
+"""The plan of an Agora experiment, what it comes to, and what its operator sees of it (agora.md: Plan, lock, run).
+
+Amounts are decimal strings: what is stored holds no floats. A plan may write them as numbers.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from playmolt_schemas.agora import Action, Decoding, Language, Sampling, SetName
+from playmolt_schemas.codes import FieldFault
+
+PLAN_BYTES: Final = 60 * 1024
+"""A plan's text, in UTF-8: it travels in a body and is stored in one record."""
+RUNS: Final = 1000
+"""Runs of one experiment, added ones included."""
+NOTE_CHARS: Final = 2000
+
+Amount = Annotated[
+    str,
+    Meta(
+        pattern=r"^(0|[1-9][0-9]{0,14})(\.[0-9]{1,12})?$",
+        description="A decimal number, not negative. A number is taken for its text.",
+    ),
+]
+Count = Annotated[int, Meta(ge=0, le=10**15)]
+Alias = Annotated[str, Meta(min_length=1, max_length=64)]
+Note = Annotated[str, Meta(max_length=NOTE_CHARS)]
+Line = Annotated[str, Meta(min_length=1, max_length=200)]
+Runs = Annotated[int, Meta(ge=0, le=RUNS)]
+Turns = Annotated[int, Meta(ge=1, le=1000)]
+Arm = Literal["stage1", "phase1", "phase1_costs_real", "phase2"]
+AdaptiveMeasure = Literal["pcs", "p:speak", "p:trade", "p:support", "p:whisper", "p:move", "p:idle"]
+HomePolicy = Literal["persona", "rotated"]
+Pairs = Literal["neighbours", "all"]
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class PhasePlan(_Part, frozen=True, kw_only=True):
+    """One phase: runs of each cell, turns (epochs) of each run.
+
+    `models` and `languages` are the plan's unless the phase names its own; `rules` overrides the world's preset by the
+    names of stage1.md.
+    """
+
+    runs: Runs
+    turns: Turns
+    models: tuple[Alias, ...] | None = None
+    languages: tuple[Language, ...] | None = None
+    rules: dict[str, Any] = {}
+
+
+class Stage1Plan(PhasePlan, frozen=True, kw_only=True):
+    """Stage 1: one model a room, a cell for each model and language."""
+
+    runs: Runs = 5
+    turns: Turns = 50
+
+
+class Phase1Plan(PhasePlan, frozen=True, kw_only=True):
+    """Phase 1, Empty Agora: one model a room, a cell for each model and language."""
+
+    runs: Runs = 3
+    turns: Turns = 50
+
+
+class CostsRealPlan(PhasePlan, frozen=True, kw_only=True):
+    """The optional arm: Phase 1's prompt with costs deducted, no decay, no death (measures.md, section 3)."""
+
+    runs: Runs = 3
+    turns: Turns = 50
+
+
+class Phase2Plan(PhasePlan, frozen=True, kw_only=True):
+    """Phase 2, Enriched Neutral: all models in a room; a cell for each set.
+
+    A and B are with personas, C and D without; A and C Korean, B and D English. Without `sets`: all whose language the
+    plan has.
+    """
+
+    runs: Runs = 3
+    turns: Turns = 100
+    sets: tuple[SetName, ...] | None = None
+
+
+class Phases(_Part, frozen=True, kw_only=True):
+    """The phases that run; one that is left out does not."""
+
+    stage1: Stage1Plan | None = None
+    phase1: Phase1Plan | None = None
+    phase1_costs_real: CostsRealPlan | None = None
+    phase2: Phase2Plan | None = None
+
+
+class Hypothesis(_Part, frozen=True, kw_only=True):
+    """A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` stand for all of theirs."""
+
+    test: Line
+    alpha: Amount = "0.05"
+    claim: Note = ""
+
+
+class Limits(_Part, frozen=True, kw_only=True):
+    """What may be spent; what is left out has no limit. `tokens` counts prompts and replies."""
+
+    money: Amount | None = None
+    tokens: Count | None = None
+    calls: Count | None = None
+
+
+class Budget(Limits, frozen=True, kw_only=True):
+    """The limits in all, and those of each run."""
+
+    per_run: Limits = Limits()
+
+
+class Adaptive(_Part, frozen=True, kw_only=True):
+    """Runs are added to a Phase 1 cell, one a look, until the interval of `measure` is at most `width` wide."""
+
+    measure: AdaptiveMeasure
+    width: Amount
+    max_runs: Annotated[int, Meta(ge=1, le=RUNS)]
+    """Of a cell, the planned ones included."""
+
+
+class SeedEvent(_Part, frozen=True, kw_only=True):
+    """A neutral happening that every agent is told of in a Phase 2 turn."""
+
+    turn: Turns
+    ko: Line
+    en: Line
+
+
+class ImportedRun(_Part, frozen=True, kw_only=True):
+    """Counts of attempted actions of one Stage 1 run from elsewhere."""
+
+    run: Line
+    model: Alias
+    language: Language
+    counts: dict[Action, Count]
+
+
+class Stage1Import(_Part, frozen=True, kw_only=True):
+    """A Stage 1 distribution from elsewhere, and the file that reports name."""
+
+    file: Line
+    runs: tuple[ImportedRun, ...]
+
+
+class Plan(_Part, frozen=True, kw_only=True):
+    """What an experiment does, fixed before its first turn."""
+
+    name: Line
+    seed: Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"type": ["string", "integer"]})] = "0"
+    models: Annotated[tuple[Alias, ...], Meta(min_length=1, max_length=20)]
+    languages: Annotated[tuple[Language, ...], Meta(min_length=1)] = ("ko", "en")
+    phases: Phases
+    decoding: Decoding = "prompt"
+    sampling: Sampling = Sampling()
+    reask: Annotated[int, Meta(ge=0, le=2)] = 1
+    hypotheses: Annotated[tuple[str | Hypothesis, ...], Meta(max_length=50)] = ()
+    """What is tested in confirmation. Nothing else is; every other figure is descriptive."""
+    budget: Budget = Budget()
+    exploratory: bool = False
+    stage1_import: str | Stage1Import | None = None
+    """A file's name, or the counts themselves."""
+    adaptive: Adaptive | None = None
+    home_policy: HomePolicy = "persona"
+    allow_unbalanced: bool = False
+    pairs: Pairs = "neighbours"
+    shuffle_labels: bool = False
+    seed_events: Annotated[tuple[SeedEvent, ...], Meta(max_length=200)] = ()
+
+
+class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
+    """One test and the smallest p it can reach with this many runs.
+
+    `p_holm` is that p after Holm's correction over its family, `reachable` whether it can come to `alpha`. None where
+    the design gives no p at all.
+    """
+
+    test: str
+    confirmatory: bool
+    alpha: str
+    family: str
+    n: str
+    """The units, as in `5 v 3 runs, ko + en`."""
+    labelings: int | None
+    p_min: float | None
+    p_exact: str | None
+    """The same as a fraction."""
+    p_holm: float | None
+    reachable: bool
+    note: str = ""
+
+
+class SquareAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One seat of a square."""
+
+    agent: str
+    model: str
+    home: str
+    persona: str | None = None
+    slot: int | None = None
+
+
+class SquareRun(msgspec.Struct, frozen=True):
+    """One run of a square."""
+
+    run: int
+    agents: tuple[SquareAgent, ...]
+
+
+class Square(msgspec.Struct, frozen=True, kw_only=True):
+    """The seats of a set's runs, with the margins that were checked.
+
+    `margins` is name → row → column → how often; `balanced` says whether they are even, `reasons` why not.
+    """
+
+    sets: tuple[SetName, ...]
+    condition: Literal["A", "B"]
+    models: tuple[str, ...]
+    """In the order that the square was made with."""
+    runs: tuple[SquareRun, ...]
+    margins: dict[str, dict[str, dict[str, int]]]
+    balanced: bool
+    reasons: tuple[str, ...] = ()
+
+
+class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell of the matrix: how many runs, agents and turns it holds."""
+
+    cell: str
+    phase: str
+    language: Language
+    runs: int
+    agents: int
+    turns: int
+
+
+class ModelCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model is expected to take. `cost` is null where a price is unknown."""
+
+    model: str
+    scripted: bool
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: str | None
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan comes to: `agora plan --json` and the answer to `?dry=1`.
+
+    `calls` is one a turn; `calls_most` counts every re-ask. `cost` is the projection, null where a price is unknown and
+    "0" where all models are scripted; `cost_most` the same with the longest replies and every re-ask.
+    """
+
+    name: str
+    plan_hash: str
+    runs: int
+    agents: int
+    turns: int
+    calls: int
+    calls_most: int
+    tokens: int
+    cost: str | None
+    cost_most: str | None
+    scripted: bool
+    exploratory: bool
+    matrix: tuple[MatrixRow, ...]
+    models: tuple[ModelCost, ...]
+    squares: tuple[Square, ...]
+    tests: tuple[PlannedTest, ...]
+    warnings: tuple[str, ...]
+    faults: tuple[FieldFault, ...] = ()
+    """Why the plan would be refused."""
+
+
+ExperimentStatus = Literal["unlocked", "running", "stopped", "budget_stopped", "finished", "aborted"]
+RunStatus = Literal["planned", "open", "finished"]
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What was used. `cost` is null once a call came whose cost is unknown."""
+
+    turns: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost: str | None = "0"
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of an experiment, as `GET …/{id}/runs` lists it."""
+
+    run: str
+    cell: str
+    number: int
+    status: RunStatus
+    turns_planned: int
+    spent: Spent
+    exploratory: bool
+    added: bool
+    parent: str | None
+    outcome: str | None
+    version: int | None
+    hash: str | None
+
+
+class DeviationLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A change after the lock."""
+
+    n: int
+    at: str
+    by: str
+    field: str
+    before: str
+    after: str
+    reason: str
+
+
+class LookLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A look at figures while the matrix ran, or one that adaptive sampling took."""
+
+    n: int
+    at: str
+    by: str
+    measure: str
+    intervals: dict[str, tuple[str, str]]
+    """Cell → low and high end."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the matrix is."""
+
+    runs: int
+    open: int
+    finished: int
+    turns_planned: int
+
+
+class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment as its operator sees it. `id` is the same as `experiment`."""
+
+    experiment: str
+    id: str
+    name: str
+    status: ExperimentStatus
+    reason: str
+    """Why it stopped; empty while it runs."""
+    version: int
+    created_at: str
+    plan_hash: str
+    plan: str
+    """The text that was locked."""
+    seed: str
+    exploratory: bool
+    scripted: bool
+    models: tuple[str, ...]
+    progress: Progress
+    spent: Spent
+    budget: Budget
+    tests: tuple[str, ...]
+    """Names of the confirmatory tests."""
+    stimuli: str
+    stage1: str
+    measures: str
+    deviations: tuple[DeviationLine, ...]
+    looks: tuple[LookLine, ...]
+
+
+class ExperimentRuns(msgspec.Struct, frozen=True):
+    """The answer of `GET …/{id}/runs`."""
+
+    runs: tuple[RunLine, ...]
+
+
+class ExperimentLine(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment in a list."""
+
+    experiment: str
+    name: str
+    status: ExperimentStatus
+    created_at: str
+    progress: Progress
+    spent: Spent
+    scripted: bool
+    exploratory: bool
+
+
+class Experiments(msgspec.Struct, frozen=True):
+    """The operator's experiments, newest first."""
+
+    experiments: tuple[ExperimentLine, ...]
+
+
+class StopRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of `POST …/{id}/stop`."""
+
+    reason: Note = ""
+
+
+class ResumeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST …/{id}/resume`; a raised budget is recorded as a deviation, with its reason."""
+
+    budget: Budget | UnsetType = UNSET
+    reason: Note = ""
+
+
+class Hidden(msgspec.Struct, frozen=True):
+    """An experiment as anybody but its operator sees it: not at all."""

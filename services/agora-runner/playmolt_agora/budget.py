@@ -1,0 +1,131 @@
+"""What a call may cost at most, and whether a budget still holds it (agora.md, Budget). Pure: who counts is elsewhere.
+
+A call is admitted on its worst case, all its prompt and a full reply, so that no budget is ever overrun; once it is
+done, what it really took is settled.
+"""
+
+from decimal import Decimal
+from typing import Final, Literal
+
+import msgspec
+from playmolt_core.llm.catalogue import ModelEntry, decimal_text, is_scripted
+from playmolt_schemas.agora_plan import Budget, Limits, Spent
+
+LimitName = Literal["money", "tokens", "calls"]
+Scope = Literal["all", "run"]
+
+_MILLION: Final = Decimal(1_000_000)
+_MESSAGE_TOKENS: Final = 16
+"""What a server's chat template adds to each message, generously."""
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """Decimal strings per million tokens; None is unknown."""
+
+    input: str | None
+    output: str | None
+
+    @property
+    def known(self) -> bool:
+        """Whether a cost can be told."""
+        return self.input is not None and self.output is not None
+
+
+FREE: Final = Prices("0", "0")
+
+
+class Charge(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call takes. `cost` is None where a price is unknown; it is never guessed as 0."""
+
+    calls: int = 1
+    tokens: int = 0
+    cost: str | None = None
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """The limit that a call would break, and a text that says what to do."""
+
+    limit: LimitName
+    scope: Scope
+    most: str
+    spent: str
+    detail: str
+
+
+def prices_of(alias: str, entry: ModelEntry | None) -> Prices:
+    """Give a model's prices: nothing for a scripted one, unknown for one that the catalogue does not price."""
+    if is_scripted(alias):
+        return FREE
+    if entry is None or entry.input_price is None or entry.output_price is None:
+        return Prices(None, None)
+    return Prices(decimal_text(entry.input_price), decimal_text(entry.output_price))
+
+
+def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | None:
+    """Give what tokens cost, as a decimal string; None where a price is unknown."""
+    if prices.input is None or prices.output is None:
+        return None
+    price = prompt_tokens * Decimal(prices.input) + completion_tokens * Decimal(prices.output)
+    return decimal_text(price / _MILLION)
+
+
+def worst_case(prompt_bytes: int, messages: int, max_tokens: int, prices: Prices) -> Charge:
+    """Give the most that a call can take. No tokenizer makes more tokens of a text than it has UTF-8 bytes."""
+    prompt = prompt_bytes + _MESSAGE_TOKENS * messages
+    return Charge(tokens=prompt + max_tokens, cost=cost(prices, prompt, max_tokens))
+
+
+def added(spent: Spent, charge: Charge) -> Spent:
+    """Give what is spent after a charge; once a cost is unknown, so is the sum."""
+    return msgspec.structs.replace(
+        spent,
+        calls=spent.calls + charge.calls,
+        tokens=spent.tokens + charge.tokens,
+        cost=total(spent.cost, charge.cost),
+    )
+
+
+def total(*costs: str | None) -> str | None:
+    """Add costs; None as soon as one is unknown."""
+    known = [Decimal(cost) for cost in costs if cost is not None]
+    return decimal_text(sum(known, Decimal(0))) if len(known) == len(costs) else None
+
+
+def reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge) -> Reached | None:
+    """Give the first limit that a call of this worst case would break; None when there is room for it."""
+    return _broken(budget, "all", added(spent, charge)) or _broken(budget.per_run, "run", added(spent_of_run, charge))
+
+
+def raised(before: Budget, after: Budget) -> str:
+    """Say why `after` is no raise of `before`; "" when every limit is as high or higher, or gone, and one is."""
+    pairs = [
+        *((name, getattr(before, name), getattr(after, name)) for name in _LIMITS),
+        *((f"per_run.{name}", getattr(before.per_run, name), getattr(after.per_run, name)) for name in _LIMITS),
+    ]
+    for name, old, new in pairs:
+        if new is not None and (old is None or Decimal(new) < Decimal(old)):
+            return f"budget.{name} would go from {'no limit' if old is None else old} down to {new}; it is only raised"
+    return "" if any(old != new for _, old, new in pairs) else "the budget is the one that stands"
+
+
+_LIMITS: Final[tuple[LimitName, ...]] = ("money", "tokens", "calls")
+
+
+def _broken(limits: Limits, scope: Scope, after: Spent) -> Reached | None:
+    if limits.calls is not None and after.calls > limits.calls:
+        return _reached("calls", scope, str(limits.calls), str(after.calls))
+    if limits.tokens is not None and after.tokens > limits.tokens:
+        return _reached("tokens", scope, str(limits.tokens), str(after.tokens))
+    if limits.money is not None and (after.cost is None or Decimal(after.cost) > Decimal(limits.money)):
+        return _reached("money", scope, limits.money, after.cost)
+    return None
+
+
+def _reached(limit: LimitName, scope: Scope, most: str, after: str | None) -> Reached:
+    whose = "The experiment's" if scope == "all" else "The run's"
+    could = f"could bring it to {after}" if after is not None else "has no known price"
+    detail = (
+        f"{whose} budget of {most} {limit} does not hold the next call, which {could}. Raise it and resume: what was "
+        "spent stays spent, nothing is asked twice."
+    )
+    return Reached(limit=limit, scope=scope, most=most, spent=after or "unknown", detail=detail)

@@ -1,0 +1,83 @@
+"""What a plan will take: calls, tokens and money, expected and at most, before anything runs."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_schemas.agora import Language, PhaseName
+from playmolt_schemas.agora_plan import ModelCost, Plan
+
+from playmolt_agora import budget, matrix
+from playmolt_agora import plan as plans
+
+COMPLETION_TOKENS: Final = 150
+"""A reply of one thought and one sentence, as a plan expects it; `max_tokens` is what it may be."""
+PROMPT_TOKENS: Final[Mapping[tuple[PhaseName, Language], tuple[int, int]]] = {
+    ("stage1", "ko"): (3000, 9000),
+    ("stage1", "en"): (1900, 9000),
+    ("phase1", "ko"): (2500, 8000),
+    ("phase1", "en"): (1600, 8000),
+    ("phase2", "ko"): (1100, 4500),
+    ("phase2", "en"): (750, 4500),
+}
+"""Both messages of a turn with ten events and ten history items: expected, and at most."""
+
+
+class Projection(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan's sums: expected (one call a turn) and at most (every re-ask, the longest prompts and replies)."""
+
+    calls: int
+    calls_most: int
+    tokens: int
+    tokens_most: int
+    cost: str | None
+    cost_most: str | None
+    models: tuple[ModelCost, ...]
+
+
+def project(plan: Plan, catalogue: Catalogue) -> Projection:
+    """Project what a plan takes with the catalogue's prices; a cost is None where one of them is unknown."""
+    turns: Counter[tuple[str, PhaseName, Language]] = Counter()
+    for cell, number in matrix.planned(plan):
+        for seat in matrix.seats_of(plan, cell, number, matrix.run_seed(plan, cell.name, number)):
+            turns[seat.model, plans.world(cell.arm), cell.language] += cell.turns
+    models = plans.all_models(plan)
+    usual = [_model(catalogue, model, turns, _Turn(1, COMPLETION_TOKENS, 0)) for model in models]
+    longest = _Turn(1 + plan.reask, plan.sampling.max_tokens, 1)
+    most = [_model(catalogue, model, turns, longest) for model in models]
+    return Projection(
+        calls=sum(each.calls for each in usual),
+        calls_most=sum(each.calls for each in most),
+        tokens=sum(each.prompt_tokens + each.completion_tokens for each in usual),
+        tokens_most=sum(each.prompt_tokens + each.completion_tokens for each in most),
+        cost=budget.total(*(each.cost for each in usual)),
+        cost_most=budget.total(*(each.cost for each in most)),
+        models=tuple(usual),
+    )
+
+
+class _Turn(msgspec.Struct, frozen=True):
+    """What a turn takes: calls, tokens of a reply, which of the two prompt sizes."""
+
+    calls: int
+    reply: int
+    size: int
+
+
+def _model(
+    catalogue: Catalogue, model: str, turns: Mapping[tuple[str, PhaseName, Language], int], turn: _Turn
+) -> ModelCost:
+    mine = {(phase, language): count for (name, phase, language), count in turns.items() if name == model}
+    calls = turn.calls * sum(mine.values())
+    prompt = turn.calls * sum(count * PROMPT_TOKENS[key][turn.size] for key, count in mine.items())
+    completion = calls * turn.reply
+    return ModelCost(
+        model=model,
+        scripted=is_scripted(model),
+        calls=calls,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost=budget.cost(budget.prices_of(model, catalogue.models.get(model)), prompt, completion),
+    )

@@ -1,0 +1,95 @@
+"""A plan's text as plain values: YAML or JSON, decimals kept exact, nothing taken that a reader could misread."""
+
+import json
+from collections.abc import Hashable
+from decimal import Decimal
+from typing import Any
+
+import yaml
+
+
+class Unreadable(ValueError):
+    """The text is neither YAML nor JSON of the plain kind; the message says where and why."""
+
+
+def load(text: str) -> Any:
+    """Read a text into dicts, lists, texts, integers, booleans, None and Decimal. Raises Unreadable.
+
+    A key that stands twice, anchors and tags are refused: one reader would take the first value, the next the last.
+    """
+    try:
+        if text.lstrip().startswith("{"):
+            return json.loads(text, parse_float=Decimal, parse_constant=_constant, object_pairs_hook=_object)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 -- a SafeLoader that takes less
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise Unreadable(f"{place}{error.problem or error.context}") from None
+    except yaml.YAMLError as error:
+        raise Unreadable(str(error)) from None
+    except RecursionError:
+        raise Unreadable("nested too deeply") from None
+
+
+def plain(value: Any) -> Any:
+    """Give values without floats: a float as the decimal it is written as. Raises Unreadable for NaN and infinity."""
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    if not isinstance(value, float):
+        return value
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 -- NaN alone differs from itself
+        _constant(str(value))
+    return Decimal(repr(value))
+
+
+def _constant(name: str) -> Any:
+    raise Unreadable(f"{name} is no number that a plan may hold")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise Unreadable(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+    return read
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without anchors, merge keys, dates and repeated keys."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.get_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it out
+            raise yaml.composer.ComposerError(None, None, "anchors are not taken; write it out", mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, "a name must be a plain text", key.start_mark)
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+            seen.add(key.value)
+        return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
+
+    def exact(self, node: yaml.ScalarNode) -> Decimal:
+        text = str(self.construct_scalar(node)).replace("_", "")
+        try:
+            number = Decimal(text)
+        except ArithmeticError:
+            number = Decimal("nan")
+        if not number.is_finite():
+            raise yaml.constructor.ConstructorError(None, None, f"{text} is no plain number", node.start_mark)
+        return number
+
+    def text(self, node: yaml.ScalarNode) -> str:
+        return str(self.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.exact)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.text)

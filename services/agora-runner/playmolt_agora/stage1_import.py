@@ -1,0 +1,67 @@
+"""A Stage 1 distribution from elsewhere: a file of counts per run, model, language and action (stage1.md)."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.agora import ACTIONS, Action
+from playmolt_schemas.agora_plan import ImportedRun, Stage1Import
+from playmolt_schemas.codes import FieldFault
+
+from playmolt_agora import document
+
+COLUMNS: Final = ("run", "model", "language", "action", "count")
+"""Of the CSV file, one row for each run, model, language and action; a JSON file is a list of objects of these."""
+
+
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    run: str
+    model: str
+    language: str
+    action: Action
+    count: int
+
+
+def read(name: str, text: str) -> Stage1Import | tuple[FieldFault, ...]:
+    """Read a file of counts; actions that are left out count 0. Faults name the row."""
+    try:
+        rows = _rows(text)
+    except (document.Unreadable, csv.Error) as error:
+        return (FieldFault("stage1_import", f"{name}: {error}"),)
+    counts: dict[tuple[str, str, str], dict[Action, int]] = {}
+    faults = []
+    for number, row in enumerate(rows, 1):
+        try:
+            found = msgspec.convert(row, _Row, strict=False)
+        except msgspec.ValidationError as error:
+            faults.append(FieldFault("stage1_import", f"{name}, row {number}: {error}"))
+            continue
+        run = counts.setdefault((found.run, found.model, found.language), dict.fromkeys(ACTIONS, 0))
+        if found.count < 0:
+            faults.append(FieldFault("stage1_import", f"{name}, row {number}: count must not be negative"))
+        run[found.action] += found.count
+    if not counts and not faults:
+        faults.append(FieldFault("stage1_import", f"{name}: holds no counts; columns are {', '.join(COLUMNS)}"))
+    return tuple(faults) or _import(name, counts)
+
+
+def _rows(text: str) -> Iterable[Any]:
+    if text.lstrip().startswith("["):
+        rows = document.load(text)
+        return rows if isinstance(rows, list) else [rows]
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def _import(
+    name: str, counts: Mapping[tuple[str, str, str], dict[Action, int]]
+) -> Stage1Import | tuple[FieldFault, ...]:
+    runs = [
+        {"run": run, "model": model, "language": language, "counts": found}
+        for (run, model, language), found in counts.items()
+    ]
+    try:
+        return Stage1Import(file=name, runs=msgspec.convert(runs, tuple[ImportedRun, ...]))
+    except msgspec.ValidationError as error:
+        return (FieldFault("stage1_import", f"{name}: {error}"),)
