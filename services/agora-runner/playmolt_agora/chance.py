@@ -1,0 +1,48 @@
+"""What chance decides in a run, each subject on a stream of its own: (seed, number of the run, subject, turn).
+
+The run's number stands for the run, not its id: the same seed then gives the same crises and orders in every cell, and
+a fork goes on with the chance of its parent.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+from playmolt_core import draws
+from playmolt_schemas.agora import RunSpec
+
+CRISES: Final = ("drought", "plague", "famine")
+
+
+def order(spec: RunSpec, turn: int) -> tuple[str, ...]:
+    """Give all agents in the order of a turn; who has died is to be left out of it."""
+    return draws.shuffle(spec.seed, _name(spec, "order", turn), tuple(seat.agent for seat in spec.seats))
+
+
+def crisis(spec: RunSpec, turn: int, probability: str | int) -> str | None:
+    """Give the crisis of an epoch, or None."""
+    if not _happens(spec, _name(spec, "crisis", turn), Fraction(probability)):
+        return None
+    return draws.choice(spec.seed, _name(spec, "crisis_kind", turn), CRISES)
+
+
+def leaks(spec: RunSpec, turn: int, agent: str, probability: Fraction) -> bool:
+    """Say whether an agent's whisper leaks."""
+    return _happens(spec, f"{_name(spec, 'leak', turn)}/{agent}", probability)
+
+
+def homes(spec: RunSpec) -> tuple[str, ...]:
+    """Give the homes of the seats, shuffled."""
+    return draws.shuffle(spec.seed, _name(spec, "placement", 0), _homes(spec))
+
+
+def _homes(spec: RunSpec) -> Sequence[str]:
+    return tuple(seat.home for seat in spec.seats)
+
+
+def _name(spec: RunSpec, subject: str, turn: int) -> str:
+    return f"agora/{spec.number}/{subject}/{turn}"
+
+
+def _happens(spec: RunSpec, name: str, probability: Fraction) -> bool:
+    return draws.below(spec.seed, name, probability.denominator) < probability.numerator
