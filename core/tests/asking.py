@@ -1,0 +1,183 @@
+"""The smallest game with calls of its own, for tests of the host: its owner asks, a worker answers."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import msgspec
+from playmolt_core.decider import (
+    Accepted,
+    Command,
+    Decision,
+    EndGame,
+    Event,
+    Offer,
+    Refused,
+    Viewer,
+    Wish,
+)
+from playmolt_core.desk import Ask, Linked, Reply
+from playmolt_schemas.cards import Card
+from playmolt_schemas.codes import Code
+
+
+class Opened(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "opened"
+    owner: str
+    topic: str
+
+
+class Asked(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "asked"
+    command_id: str
+    text: str
+
+
+class Answered(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "answered"
+    text: str
+
+
+class Closed(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "closed"
+    closes: ClassVar[bool] = True
+    successor: str
+
+
+class Open(Command, frozen=True, kw_only=True):
+    owner: str
+    topic: Any
+
+
+class Put(Command, frozen=True, kw_only=True):
+    command_id: str
+    text: str
+
+
+class Answer(Command, frozen=True, kw_only=True):
+    wish_id: str
+    text: str
+
+
+class Close(Command, frozen=True, kw_only=True):
+    successor: str
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    version: int = 0
+    owner: str = ""
+    topic: str = ""
+    since: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+    waiting: str = ""
+    answers: tuple[tuple[str, str], ...] = ()
+    successor: str = ""
+
+
+class Asking:
+    """A session, private to who opened it."""
+
+    game = "jury"
+    rules_version = 1
+    content_version = "1"
+    needed = 1
+    events: Mapping[tuple[str, int], type[Event]] = {
+        (event.type, 1): event for event in (Opened, Asked, Answered, Closed)
+    }
+
+    def initial(self, game_id: str) -> Talk:
+        return Talk(id=game_id)
+
+    def decide(self, state: Talk, command: Command, at: datetime) -> Decision:
+        match command:
+            case Open(owner=owner, topic=str(topic)):
+                return Accepted((Opened(owner=owner, topic=topic),))
+            case Open():
+                return Refused(Code.INVALID_REQUEST, "topic must be text")
+            case Put() if state.waiting:
+                return Refused(Code.SESSION_PHASE, "one question at a time")
+            case Put(command_id=command_id, text=text):
+                return Accepted((Asked(command_id=command_id, text=text),))
+            case Answer(wish_id=wish_id, text=text):
+                return Accepted((Answered(text=text),) if wish_id in [wish.id for wish in self.wants(state)] else ())
+            case Close(successor=successor):
+                return Accepted((Closed(successor=successor),))
+            case EndGame():
+                return Accepted((Closed(successor=""),))
+        raise AssertionError(command)
+
+    def evolve(self, state: Talk, event: Event, at: datetime) -> Talk:
+        changes: dict[str, Any] = {}
+        match event:
+            case Opened(owner=owner, topic=topic):
+                changes = {"owner": owner, "topic": topic}
+            case Asked(command_id=command_id):
+                changes = {"waiting": command_id, "since": at}
+            case Answered(text=text):
+                changes = {"waiting": "", "answers": (*state.answers, (state.waiting, text))}
+            case Closed(successor=successor):
+                changes = {"successor": successor}
+        return msgspec.structs.replace(state, version=state.version + 1, **changes)
+
+    def public(self, state: Talk, event: Event, viewer: Viewer) -> Mapping[str, Any] | None:
+        return {"type": event.type} if viewer.agent_id == state.owner else None
+
+    def view(self, state: Talk, viewer: Viewer) -> msgspec.Struct:
+        return state
+
+    def operator_view(self, state: Talk) -> Mapping[str, Any]:
+        return {}
+
+    def card(self, state: Talk) -> Card:
+        return Card("closed" if state.successor else "open", 0, 1, 1, over=bool(state.successor))
+
+    def participants(self, state: Talk) -> Mapping[str, str]:
+        return {state.owner: "owner"} if state.version else {}
+
+    def offers(self, state: Talk, agent_id: str) -> Sequence[Offer]:
+        return ()
+
+    def wants(self, state: Talk) -> Sequence[Wish]:
+        if not state.waiting:
+            return ()
+        return (Wish(id=f"{state.id}/{state.waiting}", kind="answer", due=state.since),)
+
+
+class AskingDesk:
+    """open · put · close (opens a linked session) · read · list."""
+
+    opens = frozenset(("open",))
+    writes = frozenset(("open", "put", "close"))
+    slow = frozenset(("long",))
+    lists = frozenset(("list",))
+
+    def command(self, state: Talk, ask: Ask) -> Command | Refused | None:
+        if ask.route == "open":
+            return None if ask.query.get("dry") else Open(owner=ask.agent_id, topic=ask.body)
+        if state.owner != ask.agent_id:
+            return Refused(Code.NOT_FOUND, "no such session")
+        if ask.route == "put":
+            return Put(command_id=ask.command_id, text=str(ask.body))
+        return Close(successor=f"{state.id[:-1]}0")
+
+    def linked(self, before: Talk, after: Talk) -> Linked | None:
+        if before.successor == after.successor:
+            return None
+        return Linked(after.successor, Open(owner=after.owner, topic=f"after {after.topic}"))
+
+    def answer(self, state: Talk, ask: Ask) -> Reply | Refused:
+        if ask.route == "open" and ask.query.get("dry"):
+            return Reply({"dry": True})
+        if state.owner != ask.agent_id:
+            return Refused(Code.NOT_FOUND, "no such session")
+        if ask.route == "put":
+            answers = dict(state.answers)
+            if ask.command_id in answers:
+                return Reply({"answer": answers[ask.command_id]})
+            return Reply({"version": state.version}, 202)
+        if ask.route == "long":
+            return Reply(b"x" * 2_000_000, content_type="text/plain")
+        return Reply({"id": state.id, "topic": state.topic}, 201 if ask.route == "open" else 200)
+
+    def many(self, states: Sequence[Talk], ask: Ask) -> Reply | Refused:
+        return Reply([state.topic for state in states])

@@ -1,0 +1,233 @@
+"""Calls of a game's own, and wishes: what the host promises of them, on the in-memory log."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.host.engine import Engine
+from playmolt_core.host.errand import Errand
+from playmolt_core.llm.leases import MemoryLeases
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.settings import Settings
+from playmolt_schemas.envelopes import Answer as Reply
+from playmolt_schemas.envelopes import Call, Op
+from playmolt_schemas.identifiers import id_of_command
+
+from core.tests.asking import Answer, Asking, AskingDesk
+
+
+class Worker:
+    """Answers questions; counts, and fails or waits as told."""
+
+    def __init__(self) -> None:
+        self.attempts: list[int] = []
+        self.go = asyncio.Event()
+        self.go.set()
+        self.faults = 0
+
+    async def __call__(self, errand: Errand) -> None:
+        self.attempts.append(errand.attempt)
+        await self.go.wait()
+        if self.faults:
+            self.faults -= 1
+            raise RuntimeError("the worker broke")
+        await errand.tell(Answer(wish_id=errand.wish.id, text="so it is"))
+
+
+class House:
+    """One log, any number of engines on it."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+        self.leases = MemoryLeases()
+        self.worker = Worker()
+        self.engines: list[Engine] = []
+
+    def engine(self) -> Engine:
+        engine = Engine(
+            Asking(), self.log, Settings(), lambda: None,
+            desk=AskingDesk(), workers={"answer": self.worker}, leases=self.leases,
+        )  # fmt: skip
+        engine.start()
+        self.engines.append(engine)
+        return engine
+
+    async def call(self, op: Op, target: str, body: Any, **options: Any) -> Reply:
+        engine = options.pop("engine", self.engines[0])
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        options.setdefault("command_id", uuid.uuid4().hex)
+        options.setdefault("agent", "ann")
+        engine.receive(Call(1, op, target, msgspec.json.encode(body), **options), future.set_result)
+        async with asyncio.timeout(5):
+            return await future
+
+    async def tell(self, route: str, target: str, body: Any = None, query: Any = None, **options: Any) -> Reply:
+        return await self.call(
+            "tell", target, {"route": route, "params": {}, "query": query or {}, "body": body}, **options
+        )
+
+    async def ask(self, route: str, target: str, offset: int = 0, **options: Any) -> Reply:
+        return await self.call(
+            "ask", target, {"route": route, "params": {}, "query": {}, "body": None, "offset": offset}, **options
+        )
+
+    async def opened(self) -> str:
+        command = uuid.uuid4().hex
+        target = id_of_command("jury", command)
+        assert (await self.tell("open", target, "weather", command_id=command)).status == 201
+        return target
+
+    async def types(self, stream: str) -> list[str]:
+        stored = await self.log.load(stream)
+        return [record.type for record in stored.records] if stored else []
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    house = House()
+    house.engine()
+    yield house
+    for engine in house.engines:
+        await engine.stop()
+
+
+async def until(what: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(10):
+        while not await what():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_session_is_opened_once_whatever_is_repeated(house: House) -> None:
+    command = uuid.uuid4().hex
+    target = id_of_command("jury", command)
+    answers = [await house.tell("open", target, "weather", command_id=command, fingerprint="f") for _ in range(3)]
+    assert {(answer.status, answer.body) for answer in answers} == {(201, answers[0].body)}
+    assert await house.types(target) == ["opened"]
+    other = await house.tell("open", target, "war", command_id=command, fingerprint="g")
+    assert other.status == 422
+
+
+async def test_only_a_route_that_opens_makes_a_stream(house: House) -> None:
+    assert (await house.tell("put", id_of_command("jury", "0"), "why")).status == 404
+    assert (await house.ask("read", id_of_command("jury", "0"))).status == 404
+    assert await house.log.position() == 0
+
+
+async def test_a_refused_opening_leaves_nothing(house: House) -> None:
+    target = id_of_command("jury", "0")
+    assert (await house.tell("open", target, 7)).status == 400
+    assert (await house.ask("read", target)).status == 404
+    assert (await house.tell("open", target, "weather")).status == 201
+
+
+async def test_a_dry_run_stores_nothing(house: House) -> None:
+    answer = await house.tell("open", id_of_command("jury", "0"), "weather", {"dry": 1})
+    assert (answer.status, answer.body) == (200, b'{"dry":true}')
+    assert await house.log.position() == 0
+
+
+async def test_nobody_else_knows_of_it(house: House) -> None:
+    session = await house.opened()
+    assert (await house.ask("read", session, agent="bob")).status == 404
+    assert (await house.tell("put", session, "why", agent="bob")).status == 404
+    assert (await house.call("feed", session, {}, agent="bob")).status == 404
+    feed = msgspec.json.decode((await house.call("feed", session, {})).body)
+    assert [(message["type"], message["session_id"]) for message in feed["messages"]] == [("opened", session)]
+    future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    house.engines[0].receive_public(Call(1, "feed", session), future.set_result)
+    assert (await future).status == 404
+
+
+async def test_a_list_holds_the_callers_own(house: House) -> None:
+    await house.opened()
+    assert (await house.ask("list", "")).body == b'["weather"]'
+    assert (await house.ask("list", "", agent="bob")).body == b"[]"
+
+
+async def test_the_question_is_stored_before_it_is_answered(house: House) -> None:
+    session, command = await house.opened(), uuid.uuid4().hex
+    house.worker.go.clear()
+    answer = await house.tell("put", session, "why", command_id=command)
+    assert (answer.status, await house.types(session)) == (202, ["opened", "asked"])
+    house.worker.go.set()
+
+    async def told() -> bool:
+        return (await house.ask("put", session, command_id=command)).status == 200
+
+    await until(told)
+    repeat = await house.tell("put", session, "why", command_id=command)
+    assert (repeat.status, repeat.body) == (200, b'{"answer":"so it is"}')
+    assert await house.types(session) == ["opened", "asked", "answered"]
+
+
+async def test_of_two_engines_one_fulfils_a_wish(house: House) -> None:
+    session = await house.opened()
+    house.engine()
+    house.worker.go.clear()
+    await house.tell("put", session, "why")
+    await asyncio.sleep(0.7)
+    assert house.worker.attempts == [1]
+    house.worker.go.set()
+
+    async def answered() -> bool:
+        return "answered" in await house.types(session)
+
+    await until(answered)
+    await asyncio.sleep(0.7)
+    assert house.worker.attempts == [1]
+
+
+async def test_a_wish_whose_worker_breaks_is_taken_up_again_as_the_next_attempt(house: House) -> None:
+    session = await house.opened()
+    house.worker.faults = 1
+    await house.tell("put", session, "why")
+
+    async def answered() -> bool:
+        return "answered" in await house.types(session)
+
+    await until(answered)
+    assert house.worker.attempts == [1, 2]
+
+
+async def test_a_wish_of_a_stopped_engine_is_taken_up_by_another(house: House) -> None:
+    session = await house.opened()
+    house.worker.go.clear()
+    await house.tell("put", session, "why")
+    await asyncio.sleep(0.1)
+    stopping = asyncio.create_task(house.engines.pop(0).stop())
+    house.engine()
+    await stopping
+    house.worker.go.set()
+
+    async def answered() -> bool:
+        return "answered" in await house.types(session)
+
+    await until(answered)
+    assert house.worker.attempts[-1] == 2
+
+
+async def test_what_one_session_opens_in_another_is_stored_with_it(house: House) -> None:
+    session = await house.opened()
+    assert (await house.tell("close", session)).status == 200
+    successor = f"{session[:-1]}0"
+    assert await house.types(session) == ["opened", "closed"]
+    assert msgspec.json.decode((await house.ask("read", successor)).body)["topic"] == "after weather"
+
+
+async def test_a_long_answer_comes_in_parts(house: House) -> None:
+    session = await house.opened()
+    first = await house.ask("long", session)
+    assert (first.status, first.content_type, first.total) == (200, "text/plain", 2_000_000)
+    body = first.body
+    while len(body) < first.total:
+        body += (await house.ask("long", session, len(body))).body
+    assert body == b"x" * 2_000_000
+
+
+@pytest.mark.parametrize("body", [{}, {"route": "open"}, {"route": 7, "params": {}, "query": {}}, []])
+async def test_a_body_that_is_no_call_is_refused(house: House, body: Any) -> None:
+    for op in ("tell", "ask"):
+        assert (await house.call(op, id_of_command("jury", "0"), body)).status in (400, 404)  # type: ignore[arg-type]
