@@ -1,0 +1,51 @@
+"""The chain the jury votes on: the contract, an adapter for any node, an embedded node, and the check of a session.
+
+Light to import: `connect` and `read_chain` bring in what signs and speaks only when a jury votes.
+"""
+
+import asyncio
+import importlib
+from typing import Any
+
+from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY, deployer_key
+from playmolt_jury.chain.port import Case, Chain, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
+from playmolt_jury.chain.verify import NoVerdict, compare, contract_of
+
+__all__ = [
+    "EMBEDDED_DEPLOYER_KEY",
+    "Case",
+    "Chain",
+    "ChainAway",
+    "ChainFault",
+    "Deployed",
+    "NoVerdict",
+    "Reverted",
+    "Verdict",
+    "Voted",
+    "compare",
+    "connect",
+    "contract_of",
+    "deployer_key",
+    "read_chain",
+]
+
+
+async def connect(url: str, key: str, secret: str = "") -> Chain:
+    """Give the chain behind a JSON-RPC node; says nothing to it yet. `key` as `deployer_key` gives it; `secret`, which
+    the jurors' keys follow from, is derived from it when empty."""
+    chain: Chain = (await _loaded("jsonrpc")).JsonRpcChain(url, key, secret)
+    return chain
+
+
+async def read_chain(url: str, address: str) -> Verdict:
+    """Read a case by its contract's address, without a key. The votes' `juror_id` is "": a contract knows addresses.
+
+    ChainAway when the node cannot be had, ChainFault when no JuryVoting of this source stands there.
+    """
+    verdict: Verdict = await (await _loaded("reading")).read_chain(url, address)
+    return verdict
+
+
+async def _loaded(module: str) -> Any:
+    # A second of imports, beside the loop.
+    return await asyncio.to_thread(importlib.import_module, f"{__name__}.{module}")

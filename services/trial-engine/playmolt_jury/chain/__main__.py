@@ -1,0 +1,72 @@
+"""`python -m playmolt_jury.chain --folder DIR --port N`: the embedded node, on this machine alone.
+
+EVM_FOLDER and EVM_PORT say the same. It prints its URL and chain id once it listens; SIGTERM ends it.
+"""
+
+import argparse
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvicorn
+from eth_typing import Address
+
+from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain.keys import address_of
+from playmolt_jury.chain.node.ledger import CHAIN_ID, Ledger
+from playmolt_jury.chain.node.methods import Methods
+from playmolt_jury.chain.node.server import MAX_CONNECTIONS, App
+from playmolt_jury.chain.node.store import StoreTaken
+
+HOST = "127.0.0.1"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until told to stop. 2 for bad arguments, 1 when folder or port cannot be had."""
+    parser = argparse.ArgumentParser(prog="python -m playmolt_jury.chain", description="An EVM node for one machine.")
+    parser.add_argument("--folder", default=os.environ.get("EVM_FOLDER", ""), help="where the chain is kept")
+    parser.add_argument("--port", type=int, default=os.environ.get("EVM_PORT", "0"), help="0 takes a free one")
+    given = parser.parse_args(arguments)
+    if not given.folder:
+        parser.error("say where the chain is kept: --folder DIR or EVM_FOLDER")
+    if not 0 <= given.port <= 65535:
+        parser.error(f"{given.port} is no port: 0 to 65535")
+    try:
+        with socket.create_server((HOST, given.port), backlog=128) as listening:
+            return _serve(Path(given.folder), listening)
+    except OSError as error:
+        return _say(f"the chain cannot be served: {error}")
+
+
+def _serve(folder: Path, listening: socket.socket) -> int:
+    rich = address_of(bytes.fromhex(EMBEDDED_DEPLOYER_KEY[2:]))
+    try:
+        ledger = Ledger(folder, Address(bytes.fromhex(rich[2:])))
+    except StoreTaken as error:
+        return _say(str(error))
+    sys.stdout.write(f"EVM chain {CHAIN_ID} on http://{HOST}:{listening.getsockname()[1]}, block {ledger.height}\n")
+    sys.stdout.flush()
+    config = uvicorn.Config(
+        App(Methods(ledger)),
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+    ledger.close()
+    return 0
+
+
+def _say(fault: str) -> int:
+    sys.stderr.write(fault + "\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

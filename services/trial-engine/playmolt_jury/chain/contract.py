@@ -1,0 +1,91 @@
+"""JuryVoting as committed: its code, and its calls as bytes. Built by `contracts/build.mjs`."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from eth_abi.abi import decode, encode
+from eth_abi.exceptions import DecodingError
+from eth_utils.crypto import keccak
+
+from playmolt_jury.chain.port import SEATS
+
+OPEN, GUILTY, NOT_GUILTY = range(3)
+"""The contract's Outcome; its Ballot has the same values, with None for Open."""
+
+
+class Reading(NamedTuple):
+    """The contract's Reading, field for field."""
+
+    log_hash: bytes
+    deadline: int
+    time: int
+    opened_in: int
+    outcome: int
+    guilty: int
+    not_guilty: int
+    jurors: tuple[str, ...]
+    ballots: tuple[int, ...]
+    voted_in: tuple[int, ...]
+
+
+@cache
+def artifact() -> dict[str, Any]:
+    """Give the committed build: `abi`, `bytecode`, `deployedBytecode`."""
+    found: dict[str, Any] = json.loads(files("playmolt_jury.chain").joinpath("JuryVoting.json").read_text())
+    return found
+
+
+def deployed_code() -> str:
+    """Give the code that every case has on the chain, 0x and hex."""
+    return str(artifact()["deployedBytecode"])
+
+
+def creation(jurors: list[str], log_hash: bytes, deadline: int) -> bytes:
+    """Give the data of the transaction that opens a case."""
+    arguments = encode([f"address[{SEATS}]", "bytes32", "uint256"], [jurors, log_hash, deadline])
+    return bytes.fromhex(artifact()["bytecode"][2:]) + arguments
+
+
+def vote_call(guilty: bool) -> bytes:
+    """Give the data of a vote."""
+    return _keccak("vote(bool)")[:4] + encode(["bool"], [guilty])
+
+
+def reading_call() -> bytes:
+    """Give the data of `reading()`."""
+    return _keccak("reading()")[:4]
+
+
+def reading_of(output: bytes) -> Reading:
+    """Read the answer of `reading()`; ValueError when it is none."""
+    seats = f"address[{SEATS}],uint8[{SEATS}],uint256[{SEATS}]"
+    try:
+        (fields,) = decode([f"(bytes32,uint256,uint256,uint256,uint8,uint256,uint256,{seats})"], output)
+    except DecodingError as error:
+        raise ValueError(f"no reading of JuryVoting: {error}") from None
+    return Reading(*fields)
+
+
+def topic(event: str) -> str:
+    """Give an event's first topic by its signature, as `Voted(address,bool)`."""
+    return "0x" + _keccak(event).hex()
+
+
+@cache
+def _errors() -> dict[bytes, str]:
+    entries = (entry for entry in artifact()["abi"] if entry["type"] == "error")
+    return {
+        _keccak(f"{entry['name']}({','.join(field['type'] for field in entry['inputs'])})")[:4]: str(entry["name"])
+        for entry in entries
+    }
+
+
+def error_name(output: bytes) -> str:
+    """Give the name of the error that a call reverted with; "" for one that is not the contract's."""
+    return _errors().get(output[:4], "")
+
+
+def _keccak(text: str) -> bytes:
+    return keccak(text=text)

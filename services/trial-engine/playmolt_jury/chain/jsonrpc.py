@@ -1,0 +1,138 @@
+"""The jury's chain behind any JSON-RPC node: the embedded one, Anvil, a testnet."""
+
+import time
+
+from msgspec.structs import replace
+
+from playmolt_jury.chain import contract, keys, reading
+from playmolt_jury.chain.contract import GUILTY, OPEN
+from playmolt_jury.chain.keys import Keys
+from playmolt_jury.chain.port import Case, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
+from playmolt_jury.chain.rpc import Rpc
+from playmolt_jury.chain.wallet import Wallet
+
+OPEN_SECONDS = 7 * 24 * 3600
+"""How long a case takes votes, unless told otherwise."""
+MARGIN_SECONDS = 600
+"""No vote is sent so shortly before the deadline: mined after it, it would revert."""
+MINED_SECONDS = 90.0
+_SETTLED = frozenset({"AlreadyVoted", "Closed"})
+"""Refusals which say that another process, or time, was faster."""
+_VOTE_GAS = 200_000
+_VOTE_ROOM = 2
+"""How much dearer gas may be when a juror votes than when the case was opened, before the deployer pays again."""
+
+
+class JsonRpcChain:
+    """`Chain` over a node. `deployer_key` pays, see `keys.deployer_key`; `secret` as for `Keys`.
+
+    `open_seconds` is how long a new case takes votes, `mined_seconds` how long a call waits for a block before it
+    raises ChainAway. Make it inside the event loop that uses it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        deployer_key: str,
+        secret: str = "",
+        *,
+        open_seconds: int = OPEN_SECONDS,
+        mined_seconds: float = MINED_SECONDS,
+    ) -> None:
+        self._rpc = Rpc(url)
+        self._keys = Keys(deployer_key, secret)
+        self._wallet = Wallet(self._rpc, self._keys, mined_seconds)
+        self._open_seconds = open_seconds
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._rpc.close()
+
+    async def deploy(self, case: Case) -> Deployed:
+        """Open the case, once. ChainFault when it was opened for another log."""
+        address = self._address(case)
+
+        async def stands() -> bool:
+            return len(str(await self._rpc.call("eth_getCode", address, "latest"))) > 2
+
+        if not await stands():
+            await self._open(case)
+            await self._wallet.until(stands, f"the jury of {case.session}")
+        now = await reading.reading(self._rpc, address, "latest")
+        if now.log_hash != _log_hash(case) or list(now.jurors) != self._jurors(case):
+            raise ChainFault(f"the jury of {case.session} at {address} was opened for another log or other jurors")
+        opened = await reading.opening(self._rpc, address, now)
+        return Deployed(address=address, tx_hash=opened, chain_id=await self._wallet.chain_id())
+
+    async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
+        """Cast a juror's one vote in a deployed case and give what stands on the chain: an earlier vote stays.
+
+        `guilty` is None when the case closed at its deadline without it.
+        """
+        key = self._keys.juror(case, juror_id)
+        address, seat = self._address(case), case.jurors.index(juror_id)
+
+        async def settled() -> bool:
+            now = await reading.settled(self._rpc, address)
+            return now.outcome != OPEN or now.ballots[seat] != OPEN
+
+        if not await settled():
+            await self._cast(key, address, seat, guilty)
+            await self._wallet.until(settled, f"the vote of {juror_id} in {case.session}")
+        now = await reading.settled(self._rpc, address)
+        cast = now.ballots[seat] != OPEN
+        return Voted(
+            juror_id=juror_id,
+            address=keys.address_of(key),
+            guilty=now.ballots[seat] == GUILTY if cast else None,
+            tx_hash=await reading.voted(self._rpc, address, now, seat) if cast else "",
+        )
+
+    async def verdict(self, case: Case) -> Verdict:
+        """Read a deployed case."""
+        found = await reading.verdict(self._rpc, self._address(case))
+        votes = zip(case.jurors, found.votes, strict=True)
+        return replace(found, votes=tuple(replace(vote, juror_id=juror) for juror, vote in votes))
+
+    def _address(self, case: Case) -> str:
+        return keys.contract_of(keys.address_of(self._keys.session(case)), 0)
+
+    def _jurors(self, case: Case) -> list[str]:
+        return [keys.address_of(self._keys.juror(case, juror)) for juror in case.jurors]
+
+    async def _open(self, case: Case) -> None:
+        data = contract.creation(self._jurors(case), _log_hash(case), await self._deadline())
+        price = await self._wallet.price()
+        gas = await self._wallet.creation_gas(data, len(case.jurors))
+        shares = _VOTE_GAS * _VOTE_ROOM * price * len(case.jurors)
+        key = self._keys.session(case)
+        await self._wallet.fill(keys.address_of(key), gas * price + shares, price)
+        await self._wallet.send_first(key, "", data, gas, price, shares)
+
+    async def _deadline(self) -> int:
+        block = await self._rpc.call("eth_getBlockByNumber", "latest", False)
+        return max(int(time.time()), int(block["timestamp"], 16)) + self._open_seconds
+
+    async def _cast(self, key: bytes, address: str, seat: int, guilty: bool) -> None:
+        coming = await reading.reading(self._rpc, address, "pending")
+        if coming.ballots[seat] != OPEN:
+            return
+        if coming.time > coming.deadline - MARGIN_SECONDS:
+            raise ChainAway(
+                f"the case at {address} closes in {coming.deadline - coming.time} s: too late to vote safely"
+            )
+        data, juror = contract.vote_call(guilty), keys.address_of(key)
+        try:
+            # The estimate runs the vote as the next block would: one that the contract refuses is never sent.
+            gas = await self._wallet.call_gas(juror, address, data)
+        except Reverted as refused:
+            if refused.error in _SETTLED:
+                return
+            raise
+        price = await self._wallet.price()
+        await self._wallet.fill(juror, gas * price, price)
+        await self._wallet.send_first(key, address, data, gas, price)
+
+
+def _log_hash(case: Case) -> bytes:
+    return bytes.fromhex(case.log_hash.removeprefix("0x"))

@@ -1,0 +1,52 @@
+"""Whose keys sign. Nothing is stored: a session's keys follow from a secret and the session's id.
+
+Each of them signs one transaction, with nonce 0: the session's opens the case, a juror's casts its vote. The chain
+takes a nonce once, so whatever crashes and whoever repeats it, there is one contract and one vote; and the contract's
+address is known before it exists.
+"""
+
+import hmac
+
+import rlp  # type: ignore[import-untyped]  # it has no types
+from eth_account import Account
+from eth_keys.datatypes import PrivateKey
+from eth_utils.crypto import keccak
+
+from playmolt_jury.chain.port import Case
+
+
+class Keys:
+    """The keys of all sessions. `secret` "" derives it from the deployer's key."""
+
+    def __init__(self, deployer: str, secret: str = "") -> None:
+        self.deployer = bytes.fromhex(deployer.removeprefix("0x"))
+        self._secret = secret.encode() or hmac.digest(self.deployer, b"playmolt: secret of the juries", "sha256")
+
+    def session(self, case: Case) -> bytes:
+        """Give the key that opens the case."""
+        return self._derived("session", case.session)
+
+    def juror(self, case: Case, juror_id: str) -> bytes:
+        """Give a juror's key in this case."""
+        if juror_id not in case.jurors:
+            raise ValueError(f"{juror_id!r} is not a juror of {case.session}: {', '.join(case.jurors)}")
+        return self._derived("juror", case.session, juror_id)
+
+    def _derived(self, *names: str) -> bytes:
+        # A zero byte cannot stand in an id, so that no two lists of names read the same.
+        return hmac.digest(self._secret, "\0".join(names).encode(), "sha256")
+
+
+def address_of(key: bytes) -> str:
+    """Give a key's address, 0x and lower-case hex."""
+    return PrivateKey(key).public_key.to_address()
+
+
+def contract_of(address: str, nonce: int) -> str:
+    """Give the address of the contract that an account creates with its transaction of this nonce."""
+    return "0x" + keccak(rlp.encode([bytes.fromhex(address[2:]), nonce]))[12:].hex()
+
+
+def signed(key: bytes, fields: dict[str, int | str | bytes]) -> bytes:
+    """Give a transaction signed and ready to send. Deterministic: the same fields give the same bytes."""
+    return bytes(Account.sign_transaction(fields, key).raw_transaction)

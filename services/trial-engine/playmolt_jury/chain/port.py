@@ -1,0 +1,94 @@
+"""What the jury asks of a chain (jury.md, Vote), and what it gets. Light to import: no library of the chain's is."""
+
+from typing import Protocol
+
+import msgspec
+
+SEATS = 5
+
+
+class ChainAway(Exception):
+    """The chain cannot do it now: out of reach, slow, or the deployer's account is empty. The same call, made again
+    later, takes up where this one stopped."""
+
+
+class ChainFault(RuntimeError):
+    """The chain or its node did what it never should: a bug, or the wrong chain. Trying again does not help."""
+
+
+class Reverted(ChainFault):
+    """A contract refused a call. `error` is the name of its error (`AlreadyVoted`), "" when it gave none we know."""
+
+    def __init__(self, error: str, detail: str) -> None:
+        super().__init__(f"the contract refused: {error or 'no reason given'} ({detail})")
+        self.error = error
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One session's vote. `log_hash`: 64 hex digits, the hash of the last record before the first vote; `jurors`: the
+    five juror ids in the order of the log."""
+
+    session: str
+    log_hash: str
+    jurors: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.jurors) != SEATS or len(set(self.jurors)) != SEATS:
+            raise ValueError(f"a case has {SEATS} different jurors, not {list(self.jurors)}")
+        if len(bytes.fromhex(self.log_hash.removeprefix("0x"))) != 32:
+            raise ValueError(f"log_hash is 32 bytes in hex, not {self.log_hash!r}")
+
+
+class Deployed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a case stands. `address` and `tx_hash`: 0x and lower-case hex."""
+
+    address: str
+    tx_hash: str
+    chain_id: int
+
+
+class Voted(msgspec.Struct, frozen=True, kw_only=True):
+    """A juror's vote as the chain has it. `juror_id` is "" where it cannot be known; `guilty` is None and `tx_hash` ""
+    while there is none, and for ever if the case closed without it."""
+
+    juror_id: str
+    address: str
+    guilty: bool | None
+    tx_hash: str
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A case as read from the chain. `guilty` is None while votes may still come; `log_hash` as stored there.
+
+    `votes` are the five seats in the order of the case. All hex is 0x and lower case; `deadline` is Unix time.
+    """
+
+    contract: str
+    chain_id: int
+    log_hash: str
+    deadline: int
+    guilty: bool | None
+    guilty_votes: int
+    not_guilty_votes: int
+    votes: tuple[Voted, ...]
+
+
+class Chain(Protocol):
+    """Where juries vote. Every call asks the chain first, so each may be repeated, after a crash and from any process,
+    and has one effect. All raise ChainAway when the chain cannot do it now."""
+
+    async def deploy(self, case: Case) -> Deployed:
+        """Open the case, once."""
+        ...
+
+    async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
+        """Cast a juror's one vote in a deployed case and give what stands on the chain: an earlier vote stays."""
+        ...
+
+    async def verdict(self, case: Case) -> Verdict:
+        """Read a deployed case."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...

@@ -1,0 +1,93 @@
+"""A case as anybody can read it: by its contract's address, without a key."""
+
+import asyncio
+
+from playmolt_jury.chain import contract
+from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, Reading
+from playmolt_jury.chain.port import ChainAway, ChainFault, Verdict, Voted
+from playmolt_jury.chain.rpc import Rpc
+
+_VOTED = "Voted(address,bool)"
+_OPENED = "Opened(bytes32,uint256)"
+
+
+async def read_chain(url: str, address: str) -> Verdict:
+    """Read a case from a node. The votes' `juror_id` is "": a contract knows addresses only.
+
+    ChainAway when the node cannot be had, ChainFault when no JuryVoting of this source stands at `address`.
+    """
+    rpc = Rpc(url)
+    try:
+        return await verdict(rpc, address)
+    finally:
+        await rpc.close()
+
+
+async def verdict(rpc: Rpc, address: str) -> Verdict:
+    """As `read_chain`, over a connection that is there."""
+    chain_id, code, now = await asyncio.gather(
+        rpc.number("eth_chainId"), rpc.call("eth_getCode", address, "latest"), settled(rpc, address)
+    )
+    if code != contract.deployed_code():
+        raise ChainFault(f"what stands at {address} on chain {chain_id} is not JuryVoting as built here")
+    votes = await asyncio.gather(*(_vote(rpc, address, now, seat) for seat in range(len(now.jurors))))
+    return Verdict(
+        contract=address.lower(),
+        chain_id=chain_id,
+        log_hash="0x" + now.log_hash.hex(),
+        deadline=now.deadline,
+        guilty=None if now.outcome == OPEN else now.outcome == GUILTY,
+        guilty_votes=now.guilty,
+        not_guilty_votes=now.not_guilty,
+        votes=tuple(votes),
+    )
+
+
+async def reading(rpc: Rpc, address: str, block: str) -> Reading:
+    """Call `reading()` at a block; ChainFault when nothing of the kind stands there."""
+    output = await rpc.call("eth_call", {"to": address, "data": "0x" + contract.reading_call().hex()}, block)
+    try:
+        return contract.reading_of(bytes.fromhex(output[2:]))
+    except ValueError:
+        raise ChainFault(f"no JuryVoting stands at {address}: is this the chain the session voted on?") from None
+
+
+async def settled(rpc: Rpc, address: str) -> Reading:
+    """Read what is mined. A case whose deadline has passed since the last block is closed already."""
+    mined = await reading(rpc, address, "latest")
+    if mined.outcome != OPEN:
+        return mined
+    # The next block will be later than the deadline, so nothing that still waits can count.
+    coming = await reading(rpc, address, "pending")
+    return coming if coming.time > coming.deadline else mined
+
+
+async def opening(rpc: Rpc, address: str, case: Reading) -> str:
+    """Give the hash of the transaction that opened a case."""
+    return await _transaction(rpc, address, case.opened_in, [contract.topic(_OPENED)])
+
+
+async def voted(rpc: Rpc, address: str, case: Reading, seat: int) -> str:
+    """Give the hash of the transaction of a vote that was cast."""
+    juror = "0x" + case.jurors[seat][2:].rjust(64, "0")
+    return await _transaction(rpc, address, case.voted_in[seat], [contract.topic(_VOTED), juror])
+
+
+async def _vote(rpc: Rpc, address: str, case: Reading, seat: int) -> Voted:
+    cast = case.ballots[seat] in {GUILTY, NOT_GUILTY}
+    return Voted(
+        juror_id="",
+        address=case.jurors[seat],
+        guilty=case.ballots[seat] == GUILTY if cast else None,
+        tx_hash=await voted(rpc, address, case, seat) if cast else "",
+    )
+
+
+async def _transaction(rpc: Rpc, address: str, block: int, topics: list[str]) -> str:
+    # The contract says which block to look in: public nodes refuse to search long ranges.
+    logs = await rpc.call(
+        "eth_getLogs", {"address": address, "fromBlock": hex(block), "toBlock": hex(block), "topics": topics}
+    )
+    if not logs:
+        raise ChainAway(f"the chain at {rpc.where} does not show the events of block {block} now")
+    return str(logs[0]["transactionHash"])

@@ -1,0 +1,114 @@
+"""JSON-RPC to a node over HTTP, every wait bounded, and the many ways of nodes to say no brought to one."""
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import httpx2
+import msgspec
+
+from playmolt_jury.chain.contract import error_name
+from playmolt_jury.chain.port import ChainAway, ChainFault, Reverted
+
+REQUEST_SECONDS = 10.0
+_PAUSES = (0.1, 0.5)
+"""Before each further try; every call made here may be repeated without harm."""
+_MAX_ANSWER = 4 * 1024 * 1024
+_HEX = re.compile(r"0x[0-9a-fA-F]{8,}")
+_BUSY_CODES = frozenset({-32005, 429})
+"""A limit of the node's was exceeded (EIP-1474 and the HTTP status some nodes repeat as a code)."""
+_BUSY_WORDS = ("rate limit", "too many requests", "timeout", "timed out", "header not found", "temporarily")
+
+
+class Refusal(ChainFault):
+    """The node refused a call; `message` is its own text, in lower case."""
+
+    def __init__(self, method: str, code: int, message: str) -> None:
+        super().__init__(f"the node refused {method}: {message} (code {code})")
+        self.message = message.lower()
+
+
+class _Answer(msgspec.Struct):
+    id: int | str | None = None
+    result: Any = msgspec.UNSET
+    error: dict[str, Any] | None = None
+
+
+class Rpc:
+    """One node. `where` names it in messages without what may be secret in its URL."""
+
+    def __init__(self, url: str, seconds: float = REQUEST_SECONDS) -> None:
+        self.where = httpx2.URL(url).host or url
+        self._url = url
+        # What the environment says of proxies is not for a node on this machine. Plain HTTP needs no certificates,
+        # and reading those costs more than all the rest of a first call.
+        self._client = httpx2.AsyncClient(timeout=seconds, trust_env=False, verify=url.startswith("https:"))
+        self._calls = 0
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """Give a method's result. ChainAway when the node cannot be had after three tries; Reverted or Refusal when it
+        says no."""
+        for pause in _PAUSES:
+            try:
+                return await self._call(method, params)
+            except ChainAway:
+                await asyncio.sleep(pause)
+        return await self._call(method, params)
+
+    async def number(self, method: str, *params: Any) -> int:
+        """Give the result of a method that answers with a quantity."""
+        result = await self.call(method, *params)
+        try:
+            return int(result, 16)
+        except (TypeError, ValueError):
+            raise ChainFault(f"{self.where} answers {method} with {str(result)[:80]!r}, no quantity") from None
+
+    async def _call(self, method: str, params: tuple[Any, ...]) -> Any:
+        self._calls += 1
+        request = {"jsonrpc": "2.0", "id": self._calls, "method": method, "params": params}
+        status, body = await self._post(request)
+        if status == 429 or status >= 500:
+            raise ChainAway(f"the chain at {self.where} answers HTTP {status}")
+        try:
+            answer = msgspec.json.decode(body, type=_Answer)
+        except msgspec.MsgspecError:
+            raise ChainAway(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now") from None
+        if answer.error is not None:
+            raise _refusal(self.where, method, answer.error)
+        if answer.result is msgspec.UNSET:
+            raise ChainAway(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now")
+        return answer.result
+
+    async def _post(self, request: dict[str, Any]) -> tuple[int, bytes]:
+        try:
+            async with self._client.stream("POST", self._url, json=request) as response:
+                body = b""
+                async for part in response.aiter_bytes():
+                    body += part
+                    if len(body) > _MAX_ANSWER:
+                        raise ChainFault(f"{self.where} answers {request['method']} with more than {_MAX_ANSWER} bytes")
+                return response.status_code, body
+        except (httpx2.HTTPError, OSError) as error:
+            raise ChainAway(f"the chain at {self.where} cannot be reached: {type(error).__name__}") from error
+
+
+def _refusal(where: str, method: str, error: dict[str, Any]) -> Exception:
+    message = str(error.get("message", ""))[:300]
+    code = error.get("code") if isinstance(error.get("code"), int) else 0
+    if code in _BUSY_CODES or any(word in message.lower() for word in _BUSY_WORDS):
+        return ChainAway(f"the chain at {where} is busy: {message}")
+    if code == 3 or "revert" in message.lower():
+        return Reverted(error_name(_output(error)), message)
+    return Refusal(method, code or 0, message)
+
+
+def _output(error: dict[str, Any]) -> bytes:
+    # Geth and Anvil put the bytes into `data`, others an object with a `data` of its own, others into the text.
+    found = _HEX.search(json.dumps(error.get("data"))) or _HEX.search(str(error.get("message", "")))
+    text = found[0][2:] if found else ""
+    return bytes.fromhex(text[: len(text) // 2 * 2])

@@ -1,0 +1,133 @@
+"""Whether a session's log and the chain tell the same (`playmolt verify-verdict`). Pure."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from playmolt_schemas.records import ZERO_HASH, Record, record_hash
+
+from playmolt_jury.chain.port import Verdict, Voted
+
+
+class _Phase(msgspec.Struct):
+    to: str
+
+
+class _Cast(msgspec.Struct):
+    juror_id: str
+    guilty: bool
+    tx_hash: str
+
+
+class _Seat(msgspec.Struct):
+    juror_id: str
+    guilty: bool
+    tx_hash: str
+    address: str
+
+
+class _Read(msgspec.Struct):
+    verdict: str
+    guilty: int
+    not_guilty: int
+    votes: list[_Seat]
+    contract: str
+    chain_id: int
+    log_hash: str
+
+
+class NoVerdict(ValueError):
+    """The session has no verdict to compare."""
+
+
+def contract_of(records: Sequence[Record]) -> str:
+    """Give the address that the log says the session voted at; NoVerdict when it has not read a verdict yet."""
+    return _verdict(records).contract
+
+
+def compare(records: Sequence[Record], chain: Verdict) -> list[str]:
+    """Give what differs between a session's log, whole from version 1, and its case as read from the chain; empty when
+    they agree. NoVerdict when the session has not read its verdict yet."""
+    said = _verdict(records)
+    return [*_broken(records), *_places(records, said, chain), *_votes(records, said, chain), *_outcome(said, chain)]
+
+
+def _verdict(records: Sequence[Record]) -> _Read:
+    for record in records:
+        if record.type == "verdict_read":
+            return msgspec.json.decode(record.data, type=_Read)
+    raise NoVerdict("the session has no verdict_read in its log: there is nothing to compare before the verdict")
+
+
+def _broken(records: Sequence[Record]) -> Iterator[str]:
+    before = ZERO_HASH
+    for version, record in enumerate(records, 1):
+        if record.version != version or record.prev_hash != before or _recomputed(record) != record.hash:
+            yield f"log: record {version} is not what was stored: its hash chain breaks there"
+            return
+        before = record.hash
+
+
+def _recomputed(record: Record) -> str:
+    return record_hash(
+        stream=record.stream,
+        version=record.version,
+        type=record.type,
+        schema_version=record.schema_version,
+        data=bytes(record.data),
+        metadata=bytes(record.metadata),
+        at=record.at,
+        salt=record.salt,
+        prev_hash=record.prev_hash,
+    )
+
+
+def _places(records: Sequence[Record], said: _Read, chain: Verdict) -> Iterator[str]:
+    if (said.contract.lower(), said.chain_id) != (chain.contract, chain.chain_id):
+        yield f"the log names {said.contract} on chain {said.chain_id}, read was {chain.contract} on {chain.chain_id}"
+    begun = [record for record in records if record.type == "phase_changed" and _to_vote(record)]
+    if not begun:
+        yield "log: no phase_changed to vote"
+    elif "0x" + begun[-1].hash != chain.log_hash:
+        yield f"the chain holds log hash {chain.log_hash}, the log had {'0x' + begun[-1].hash} when the vote began"
+    if said.log_hash != chain.log_hash:
+        yield f"the log says the chain holds log hash {said.log_hash}, it holds {chain.log_hash}"
+
+
+def _to_vote(record: Record) -> bool:
+    return msgspec.json.decode(record.data, type=_Phase).to == "vote"
+
+
+def _votes(records: Sequence[Record], said: _Read, chain: Verdict) -> Iterator[str]:
+    casts = [msgspec.json.decode(record.data, type=_Cast) for record in records if record.type == "vote_cast"]
+    seats = {seat.juror_id: seat for seat in said.votes}
+    mined = {vote.address: vote for vote in chain.votes if vote.guilty is not None}
+    for cast in casts:
+        seat = seats.pop(cast.juror_id, None)
+        if seat is None:
+            yield f"log: the verdict does not name the vote of {cast.juror_id}"
+            continue
+        if (seat.guilty, seat.tx_hash) != (cast.guilty, cast.tx_hash):
+            yield f"log: {cast.juror_id}'s vote is {_vote(cast)} when cast and {_vote(seat)} in the verdict"
+        found = mined.pop(seat.address.lower(), None)
+        if found is None:
+            yield f"the log has {cast.juror_id}'s vote {_vote(cast)}, the chain has none of {seat.address}"
+        elif (found.guilty, found.tx_hash) != (cast.guilty, cast.tx_hash.lower()):
+            yield f"{cast.juror_id}'s vote is {_vote(cast)} in the log and {_vote(found)} on the chain"
+    yield from (f"log: the verdict names a vote of {juror} that was never cast" for juror in seats)
+    yield from (f"the chain has a vote of {vote.address} that the log has not" for vote in mined.values())
+
+
+def _vote(vote: _Cast | _Seat | Voted) -> str:
+    return f"{'guilty' if vote.guilty else 'not guilty'} in {vote.tx_hash}"
+
+
+def _outcome(said: _Read, chain: Verdict) -> Iterator[str]:
+    if chain.guilty is None:
+        yield "the case is still open on the chain"
+    elif said.verdict != ("guilty" if chain.guilty else "not_guilty"):
+        yield f"the log says {said.verdict}, the chain says {'guilty' if chain.guilty else 'not_guilty'}"
+    if (said.guilty, said.not_guilty) != (chain.guilty_votes, chain.not_guilty_votes):
+        yield (
+            f"the log counts {said.guilty} guilty and {said.not_guilty} not guilty,"
+            f" the chain {chain.guilty_votes} and {chain.not_guilty_votes}"
+        )

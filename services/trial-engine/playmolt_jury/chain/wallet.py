@@ -1,0 +1,136 @@
+"""Sending: what a transaction costs, who pays for it, and how none is sent twice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from playmolt_jury.chain import keys
+from playmolt_jury.chain.keys import Keys
+from playmolt_jury.chain.port import ChainAway
+from playmolt_jury.chain.rpc import Refusal, Rpc
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+_PAY_TRIES = 5
+_TAKEN = ("already known", "already imported", "already exists", "nonce too low", "nonce has already", "underpriced")
+"""What nodes say of a transaction whose nonce is taken, on the chain or by one that waits."""
+_POOR = "insufficient funds"
+
+
+class Wallet:
+    """Sends for a session's keys, and fills them from the deployer's account.
+
+    Transactions are of the oldest kind, with a gas price: every chain takes it.
+    """
+
+    def __init__(self, rpc: Rpc, owner: Keys, mined_seconds: float) -> None:
+        self._rpc = rpc
+        self._deployer = owner.deployer
+        self._mined_seconds = mined_seconds
+        self._paying = asyncio.Lock()
+        self._chain_id = 0
+
+    async def chain_id(self) -> int:
+        """Give the chain's id."""
+        self._chain_id = self._chain_id or await self._rpc.number("eth_chainId")
+        return self._chain_id
+
+    async def price(self) -> int:
+        """Give a price per gas that still does when the next blocks are dearer, in wei."""
+        return await self._rpc.number("eth_gasPrice") * 3 // 2 + 1
+
+    async def creation_gas(self, data: bytes, shares: int) -> int:
+        """Give a limit for a creation that passes on what it is sent in `shares`.
+
+        It is estimated for the deployer and a wei each: the account that will send it holds nothing yet.
+        """
+        call = {"from": keys.address_of(self._deployer), "data": "0x" + data.hex(), "value": hex(shares)}
+        return await self._estimate(call) * 3 // 2
+
+    async def call_gas(self, sender: str, to: str, data: bytes) -> int:
+        """Give a limit for a call. Reverted when the call would be refused.
+
+        Other calls may come first, and one of them may leave more to do for this one.
+        """
+        return await self._estimate({"from": sender, "to": to, "data": "0x" + data.hex()}) * 3 // 2 + 50_000
+
+    async def send_first(self, key: bytes, to: str, data: bytes, gas: int, price: int, value: int = 0) -> None:
+        """Send a key's first transaction, unless there is one: then this one is dropped. `to` "" creates."""
+        fields = {"to": _address(to), "data": data, "gas": gas, "gasPrice": price, "value": value, "nonce": 0}
+        try:
+            await self._send(key, fields)
+        except Refusal as refusal:
+            if _POOR in refusal.message:
+                raise ChainAway(
+                    f"gas became dearer than {keys.address_of(key)} can pay; the next try fills it"
+                ) from None
+            if not _is_taken(refusal):
+                raise
+
+    async def fill(self, address: str, wei: int, price: int) -> None:
+        """See to it that an account holds `wei`. ChainAway when the deployer cannot pay."""
+
+        async def full() -> bool:
+            return await self._balance(address, "latest") >= wei
+
+        if await full():
+            return
+        coming = await self._balance(address, "pending")
+        if coming < wei:
+            await self._pay(address, wei - coming, price)
+        await self.until(full, f"the payment to {address}")
+
+    async def until(self, done: Callable[[], Awaitable[bool]], what: str) -> None:
+        """Wait for a block that makes `done` true; ChainAway after `mined_seconds`."""
+        pause = _FIRST_PAUSE
+        try:
+            async with asyncio.timeout(self._mined_seconds):
+                while not await done():
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE)
+        except TimeoutError:
+            raise ChainAway(
+                f"{what} is not in a block of the chain at {self._rpc.where} after {self._mined_seconds:g} s"
+            ) from None
+
+    async def _pay(self, to: str, wei: int, price: int) -> None:
+        sender = keys.address_of(self._deployer)
+        try:
+            gas = await self._estimate({"from": sender, "to": to, "value": hex(wei)}) * 3 // 2
+            # One at a time here; against other processes, the chain decides who has the nonce.
+            async with self._paying:
+                await self._pay_next(sender, {"to": _address(to), "gas": gas, "gasPrice": price, "value": wei})
+        except Refusal as refusal:
+            if _POOR not in refusal.message:
+                raise
+            raise ChainAway(
+                f"the deployer {sender} cannot pay {wei} wei: send it money on chain {await self.chain_id()}"
+            ) from None
+
+    async def _pay_next(self, sender: str, fields: dict[str, Any]) -> None:
+        for attempt in range(_PAY_TRIES):
+            nonce = await self._rpc.number("eth_getTransactionCount", sender, "pending")
+            try:
+                return await self._send(self._deployer, {**fields, "nonce": nonce})
+            except Refusal as refusal:
+                if not _is_taken(refusal):
+                    raise
+                await asyncio.sleep(0.05 * (attempt + 1))
+        raise ChainAway(f"others keep sending from the deployer {sender}")
+
+    async def _send(self, key: bytes, fields: dict[str, Any]) -> None:
+        raw = keys.signed(key, {**fields, "chainId": await self.chain_id()})
+        await self._rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
+
+    async def _estimate(self, call: dict[str, str]) -> int:
+        return await self._rpc.number("eth_estimateGas", call)
+
+    async def _balance(self, address: str, block: str) -> int:
+        return await self._rpc.number("eth_getBalance", address, block)
+
+
+def _is_taken(refusal: Refusal) -> bool:
+    return any(word in refusal.message for word in _TAKEN)
+
+
+def _address(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
