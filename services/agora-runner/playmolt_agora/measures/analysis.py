@@ -1,0 +1,193 @@
+"""A study's turns through every measure (`measures.md`): the tables, what each row was computed from, both versions.
+
+Per-run rows describe every run. Pooled rows describe the runs that are not exploratory; a study of nothing but
+exploratory runs (pilots) pools those. `pcs`, `ri_ext` and `tests` take the confirmatory set: no exploratory run and
+no model of a run with more than a fifth of its turns failed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from playmolt_schemas.agora import TurnRecord
+
+from playmolt_agora.measures import (
+    adherence,
+    confirmatory,
+    contrasts,
+    definitions,
+    dissociation,
+    drift,
+    hypotheses,
+    interaction,
+    networks,
+    parse,
+    pcs,
+    rates,
+    ritual,
+    treatments,
+    washout,
+)
+from playmolt_agora.measures import gini as inequality
+from playmolt_agora.measures.frame import Frame, frame
+from playmolt_agora.measures.gini import Holdings
+from playmolt_agora.measures.results import Result, Table, table
+from playmolt_agora.measures.tables import BESIDE, PROVENANCE, TABLES
+
+Imported = Sequence[Mapping[str, Any]]
+Found = dict[str, list[Result]]
+CONFIRMATORY: Final = ("pcs", "ri_ext", "tests")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a study came to.
+
+    `tables` are those of section 11 in their order; `beside` is shown with them; `unexcluded` holds the confirmatory
+    tables with the excluded models of runs in, `excluded` names these. `provenance` has a table parallel to each of
+    `tables` and `beside`, row by row.
+    """
+
+    tables: dict[str, Table]
+    beside: dict[str, Table]
+    unexcluded: dict[str, Table]
+    provenance: dict[str, Table]
+    excluded: tuple[tuple[str, str], ...]
+    definition: str = field(default_factory=definitions.version)
+
+
+def analyse(
+    records: Iterable[Mapping[str, Any] | TurnRecord],
+    *,
+    ginis: Iterable[Holdings] = (),
+    seed: str = "",
+    stage1_import: Imported = (),
+) -> dict[str, Table]:
+    """Give the tables of section 11 of turn records in any order; `study` says what the arguments are."""
+    return study(records, ginis=ginis, seed=seed, stage1_import=stage1_import).tables
+
+
+def study(
+    records: Iterable[Mapping[str, Any] | TurnRecord],
+    *,
+    ginis: Iterable[Holdings] = (),
+    seed: str = "",
+    stage1_import: Imported = (),
+    events: Mapping[str, tuple[int, int]] | None = None,
+) -> Analysis:
+    """Analyse turn records in any order; a record that lacks a field raises ValueError.
+
+    `ginis` are what agents held at the start of epochs, `stage1_import` counts (run, model, language, action, count)
+    that replace Stage 1, `events` the first and last version of each run in the log. Equal records, seed and
+    definitions give equal results.
+    """
+    turns = frame(records)
+    parsed = parse.rows(turns)
+    excluded = parse.excluded(parsed)
+    pooled = _pooled(turns)
+    planned = turns.where(lambda seat: not seat.exploratory)
+    kept = planned.where(lambda seat: (seat.run, seat.model) not in excluded)
+    cells = pcs.cells(kept, stage1_import)
+    main = {
+        **_by_run(turns, seed),
+        **_pooled_rows(pooled, seed),
+        **_confirmatory(kept, cells, seed),
+        "parse": parsed,
+        "gini": inequality.rows(ginis),
+        "shares": [*rates.agents(turns), *rates.cells(pooled)],
+    }
+    beside = {**_beside(turns, pooled, cells, seed), "headline": treatments.rows(kept, seed)}
+    other = main if kept is planned else _confirmatory(planned, pcs.cells(planned, stage1_import), seed)
+    store = _Store(seed, _exclusions(turns, excluded), events or {})
+    return Analysis(
+        tables=_laid(main, TABLES),
+        beside=_laid(beside, BESIDE),
+        unexcluded=_laid(other, {name: TABLES[name] for name in CONFIRMATORY}),
+        provenance={name: store.provenance(name, rows) for name, rows in {**main, **beside}.items()},
+        excluded=tuple(sorted(excluded)),
+    )
+
+
+@dataclass(frozen=True)
+class _Store:
+    seed: str
+    exclusions: tuple[str, ...]
+    events: Mapping[str, tuple[int, int]]
+
+    def provenance(self, name: str, rows: Sequence[Result]) -> Table:
+        left_out = self.exclusions if name in (*CONFIRMATORY, "headline") else ()
+        version = definitions.version()
+        return table(
+            PROVENANCE,
+            (
+                {
+                    "definition": version,
+                    "alpha": each.alpha,
+                    "k": 7 if each.row.get("treatment") == "seventh" else 6,
+                    "n": each.n,
+                    "unit": each.unit,
+                    "exclusions": left_out,
+                    "seed": self.seed,
+                    "runs": each.runs,
+                    "events": {run: self.events[run] for run in each.runs if run in self.events},
+                }
+                for each in rows
+            ),
+        )
+
+
+def _pooled(turns: Frame) -> Frame:
+    planned = turns.where(lambda seat: not seat.exploratory)
+    return planned if planned.seats else turns
+
+
+def _by_run(turns: Frame, seed: str) -> Found:
+    return {
+        "ri": ritual.rows(turns),
+        "drift": drift.rows(turns, seed),
+        "shared_model": hypotheses.shared_models(turns),
+        "pint": interaction.rows(turns),
+    }
+
+
+def _pooled_rows(turns: Frame, seed: str) -> Found:
+    return {
+        "washout": washout.rows(turns, seed),
+        "dissoc": dissociation.rows(turns),
+        "contrasts": contrasts.rows(contrasts.found(turns)),
+    }
+
+
+def _confirmatory(turns: Frame, cells: Sequence[pcs.Cell], seed: str) -> Found:
+    return {
+        "pcs": [pcs.row(cell, seed) for cell in cells],
+        "ri_ext": ritual.fading(turns, seed),
+        "tests": confirmatory.rows(turns, cells, seed),
+    }
+
+
+def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.Cell], seed: str) -> Found:
+    compared = [*contrasts.found(pooled), *contrasts.of_models(pooled)]
+    spans, points = contrasts.intervals(compared, seed)
+    return {
+        "pcs_left_out": pcs.left_out_rows(cells),
+        "pcs_models": pcs.differences(cells, seed),
+        "pcs_pure": pcs.pure(pooled),
+        "contrast_intervals": spans,
+        "contrast_shares": points,
+        "merchant": hypotheses.merchant_between(pooled, seed),
+        "entropy": drift.by_model(pooled),
+        "rolling": drift.rolling(turns),
+        "adherence": adherence.rows(turns),
+        "network": networks.edges(turns),
+        "occupancy": networks.occupancy(turns),
+    }
+
+
+def _exclusions(turns: Frame, excluded: frozenset[parse.RunModel]) -> tuple[str, ...]:
+    exploratory = sorted({f"{seat.run}: exploratory" for seat in turns.seats if seat.exploratory})
+    return (*exploratory, *(f"{run}, {model}: more than 20 % failed" for run, model in sorted(excluded)))
+
+
+def _laid(found: Found, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
+    return {name: table(names, (each.row for each in found[name])) for name, names in columns.items()}

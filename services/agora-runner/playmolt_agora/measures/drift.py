@@ -1,0 +1,178 @@
+"""Instruction Drift: how far a persona's acting moves from its first window (`measures.md`, section 6)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from playmolt_agora.measures.definitions import PERMUTATIONS, SMOOTHING, WINDOW_TURNS
+from playmolt_agora.measures.divergence import Floats, count_jsd, miller_madow, normed_entropy
+from playmolt_agora.measures.frame import Frame, Integers
+from playmolt_agora.measures.results import Result, number
+from playmolt_agora.measures.streams import stream
+
+ROLLING_TURNS: Final = 20
+ROLLING_STEP: Final = 5
+
+
+class Window(msgspec.Struct, frozen=True):
+    """One window of a persona in a run; None where it has no valid turn."""
+
+    n: int
+    h: float | None
+    h_norm: float | None
+    id_raw: float | None
+    id_null: float | None
+
+    @property
+    def id_excess(self) -> float | None:
+        """Divergence beyond what rearranging gives; may be negative."""
+        return None if self.id_raw is None or self.id_null is None else self.id_raw - self.id_null
+
+
+def windows(turns: int) -> int:
+    """Count the windows of T planned turns: a window for every 25, half up, at least 2."""
+    return max(2, (2 * turns + WINDOW_TURNS) // (2 * WINDOW_TURNS))
+
+
+def window(turn: Any, turns: int) -> Any:
+    """Give the window, from 1, of a turn or of an array of them; none is shorter at the end."""
+    return (turn - 1) * windows(turns) // turns + 1
+
+
+def numbered(turns: Frame) -> Integers:
+    """Give each turn's window from 0."""
+    planned = np.array([seat.turns_planned for seat in turns.seats], dtype=np.int64)
+    count = np.array([windows(seat.turns_planned) for seat in turns.seats], dtype=np.int64)
+    return (turns.turn - 1) * count[turns.seat] // planned[turns.seat]
+
+
+def longest(turns: Frame) -> int:
+    """Count the windows of the run with the most of them; 0 without runs."""
+    return max((windows(seat.turns_planned) for seat in turns.seats), default=0)
+
+
+def of_persona(turns: Frame, seed: str) -> list[Window]:
+    """Give the windows of one persona's agents in one run, pooled."""
+    seat = turns.seats[0]
+    total = windows(seat.turns_planned)
+    at = numbered(turns)
+    counts = turns.counts(at, total)
+    null = _null(turns, at, total, stream(seed, "id_null", seat.run, seat.persona or ""))
+    return [
+        Window(
+            n=int(row.sum()),
+            h=miller_madow(row),
+            h_norm=normed_entropy(row),
+            id_raw=_raw(counts[0], row, first_window=place == 0),
+            id_null=number(null[place]) if counts[0].sum() and row.sum() else None,
+        )
+        for place, row in enumerate(counts)
+    ]
+
+
+def by_persona(turns: Frame) -> dict[tuple[str, str | None], Frame]:
+    """Split the runs of Phase 2 by persona; without one, all agents of a run go together."""
+    played = turns.where(lambda seat: seat.phase == "phase2")
+    return played.groups(lambda seat: (seat.run, seat.persona))
+
+
+def rows(turns: Frame, seed: str) -> list[Result]:
+    """Give the table `drift`."""
+    return [row for group in by_persona(turns).values() for row in _rows(group, of_persona(group, seed))]
+
+
+def rolling(turns: Frame) -> list[Result]:
+    """Give the picture of entropy over 20 turns in steps of 5: the table `rolling`, by run and persona."""
+    return [row for group in by_persona(turns).values() for row in _rolling(group)]
+
+
+def by_model(turns: Frame) -> list[Result]:
+    """Give entropies by persona, window, model and language, pooled over runs: the table `entropy`."""
+    played = turns.where(lambda seat: seat.phase == "phase2")
+    groups = played.groups(lambda seat: (seat.persona, seat.model, seat.language))
+    ordered = sorted(groups.items(), key=lambda item: (item[0][0] or "", *item[0][1:]))
+    return [row for key, group in ordered for row in _entropies(key, group)]
+
+
+def _entropies(key: tuple[str | None, str, str], group: Frame) -> list[Result]:
+    counts = group.counts(numbered(group), longest(group))
+    return [
+        Result(
+            {
+                **dict(zip(("persona", "model", "language"), key, strict=True)),
+                "window": place,
+                "n": int(row.sum()),
+                "h_norm": normed_entropy(row),
+            },
+            runs=group.runs,
+            n=int(row.sum()),
+            unit="turn",
+        )
+        for place, row in enumerate(counts, 1)
+    ]
+
+
+def _rows(group: Frame, found: Sequence[Window]) -> list[Result]:
+    seat = group.seats[0]
+    return [
+        Result(
+            {
+                "run": seat.run,
+                "language": seat.language,
+                "persona": seat.persona,
+                "condition": seat.condition,
+                "window": place,
+                "n": each.n,
+                "h": each.h,
+                "h_norm": each.h_norm,
+                "id_raw": each.id_raw,
+                "id_null": each.id_null,
+                "id_excess": each.id_excess,
+            },
+            runs=(seat.run,),
+            n=each.n,
+            unit="turn",
+            alpha=SMOOTHING,
+        )
+        for place, each in enumerate(found, 1)
+    ]
+
+
+def _rolling(group: Frame) -> list[Result]:
+    seat = group.seats[0]
+    last = max(1, seat.turns_planned - ROLLING_TURNS + 1)
+    found = []
+    for start in range(1, last + 1, ROLLING_STEP):
+        row = group.pooled((group.turn >= start) & (group.turn < start + ROLLING_TURNS))
+        figures = {"first_turn": start, "n": int(row.sum()), "h_norm": normed_entropy(row)}
+        found.append(
+            Result(
+                {"run": seat.run, "language": seat.language, "persona": seat.persona, **figures},
+                runs=(seat.run,),
+                n=int(row.sum()),
+                unit="turn",
+            )
+        )
+    return found
+
+
+def _raw(first: Integers, row: Integers, *, first_window: bool) -> float | None:
+    if not (first.sum() and row.sum()):
+        return None
+    return 0.0 if first_window else float(count_jsd(row, first, SMOOTHING))
+
+
+def _null(turns: Frame, at: Integers, total: int, generator: np.random.Generator) -> Floats:
+    """Mean divergence of each window over rearrangements of each agent's own valid actions over its valid turns."""
+    counts = np.zeros((PERMUTATIONS, total * turns.k), dtype=np.int64)
+    draws = np.arange(PERMUTATIONS)[:, None]
+    for seat in range(len(turns.seats)):
+        own = turns.valid & (turns.seat == seat)
+        actions = generator.permuted(np.tile(turns.action[own], (PERMUTATIONS, 1)), axis=1)
+        flat = draws * total * turns.k + at[own] * turns.k + actions
+        counts += np.bincount(flat.ravel(), minlength=counts.size).reshape(counts.shape)
+    laid = counts.reshape(PERMUTATIONS, total, turns.k)
+    values = count_jsd(laid, laid[:, :1], SMOOTHING).mean(axis=0)
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,234 @@
+"""Turn records as numpy columns: one row a turn, sorted by seat and turn, whatever order they came in.
+
+A seat is one agent of one run under one model and persona, so whatever a table is keyed by is a property of seats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeVar, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from playmolt_schemas.agora import ACTIONS, VALID_CODES, ParseCode, TurnRecord
+
+Bools = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+Key = TypeVar("Key", bound=Hashable)
+Treatment = Literal["dropped", "seventh", "idle"]
+CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
+SPEAK, TRADE, SUPPORT, WHISPER, MOVE, IDLE = range(len(ACTIONS))
+PLACES: Final = ("plaza", "market", "alley")
+COSTS_REAL: Final = "phase1_costs_real"
+_PHASES: Final = ("stage1", "phase1", COSTS_REAL, "phase2")
+_CLASSES: Final = ("A", "B", "C", "U")
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent of a run. `phase` is `phase1_costs_real` for runs of that optional arm, which is not Phase 1."""
+
+    phase: str
+    set: str | None
+    run: str
+    model: str
+    language: str
+    persona: str | None
+    condition: str
+    agent: str
+    exploratory: bool
+    turns_planned: int
+    residents_start: int
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """What rows of tables are sorted by."""
+        return (
+            _PHASES.index(self.phase),
+            self.set or "",
+            self.run,
+            self.model,
+            self.language,
+            self.persona or "",
+            self.agent,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Turns of seats. `action` indexes ACTIONS (-1: none of them); `k` is 7 where a failed turn counts as an action."""
+
+    seats: tuple[Seat, ...]
+    seat: Integers
+    turn: Integers
+    action: Integers
+    valid: Bools
+    failed: Bools
+    success: Bools
+    others: Integers
+    place: Integers
+    places: tuple[str, ...]
+    residents: Integers
+    feasible: Bools
+    null_effect: Bools
+    instrumental: Bools
+    dissoc: Integers
+    code: Integers
+    target: NDArray[np.object_]
+    content: NDArray[np.object_]
+    k: int = len(ACTIONS)
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs, sorted."""
+        return tuple(sorted({seat.run for seat in self.seats}))
+
+    @property
+    def ritual(self) -> Bools:
+        """Turns whose instrumental act succeeded and changed nothing."""
+        return self.valid & self.instrumental & self.success & self.null_effect
+
+    def where(self, keep: Callable[[Seat], bool]) -> Frame:
+        """Give the frame of the seats that are kept."""
+        kept = np.array([keep(seat) for seat in self.seats], dtype=np.bool_)
+        if kept.all():
+            return self
+        numbers = np.cumsum(kept) - 1
+        rows = kept[self.seat]
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _COLUMNS}
+        columns["seat"] = numbers[columns["seat"]]
+        seats = tuple(seat for seat, stays in zip(self.seats, kept, strict=True) if stays)
+        return replace(self, seats=seats, **columns)
+
+    def groups(self, key: Callable[[Seat], Key]) -> dict[Key, Frame]:
+        """Split by a property of seats, in the order in which the keys first occur."""
+        keys = dict.fromkeys(key(seat) for seat in self.seats)
+        return {each: self.where(lambda seat, each=each: key(seat) == each) for each in keys}  # type: ignore[misc]
+
+    def index(self, key: Callable[[Seat], Key]) -> tuple[list[Key], Integers]:
+        """Number the turns by a property of seats; the numbers index the sorted keys."""
+        keys = [key(seat) for seat in self.seats]
+        names: list[Key] = sorted(set(keys))  # type: ignore[type-var]
+        numbers = {name: number for number, name in enumerate(names)}
+        return names, np.array([numbers[each] for each in keys], dtype=np.int64)[self.seat]
+
+    def counts(self, group: Integers, size: int, mask: Bools | None = None) -> Integers:
+        """Count valid actions by group: (size, k)."""
+        rows = self.valid if mask is None else self.valid & mask
+        flat = np.bincount(group[rows] * self.k + self.action[rows], minlength=size * self.k)
+        return np.asarray(flat.reshape(size, self.k), dtype=np.int64)
+
+    def pooled(self, mask: Bools | None = None) -> Integers:
+        """Count valid actions over all turns, or those of a mask: (k,)."""
+        return np.asarray(self.counts(np.zeros_like(self.seat), 1, mask)[0])
+
+    def tally(self, mask: Bools, weights: NDArray[Any] | None = None) -> Integers:
+        """Count turns of a mask by seat, or sum their weights."""
+        summed = np.bincount(
+            self.seat[mask], weights=None if weights is None else weights[mask], minlength=len(self.seats)
+        )
+        return summed.astype(np.int64)
+
+    def treated(self, treatment: Treatment) -> Frame:
+        """Give the frame with failed turns dropped, counted as a seventh action, or counted as idle."""
+        if treatment == "dropped":
+            return self
+        seventh = treatment == "seventh"
+        action = np.where(self.failed, len(ACTIONS) if seventh else IDLE, self.action)
+        return replace(self, action=action, valid=self.valid | self.failed, k=len(ACTIONS) + seventh)
+
+
+_COLUMNS: Final = tuple(name for name in Frame.__dataclass_fields__ if name not in {"seats", "places", "k"})
+
+
+def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> Frame:
+    """Read turn records; one without a field that the measures need raises ValueError."""
+    rows = [_row(number, record) for number, record in enumerate(records, 1)]
+    seats = sorted({row[0] for row in rows}, key=lambda seat: seat.order)
+    numbers = {seat: number for number, seat in enumerate(seats)}
+    rows.sort(key=lambda row: (numbers[row[0]], row[1]))
+    columns = list(zip(*rows, strict=True)) if rows else [()] * _WIDTH
+    action = np.array([_ACTION.get(name, -1) for name in columns[2]], dtype=np.int64)
+    code = np.array([CODES.index(name) for name in columns[3]], dtype=np.int64)
+    accepted = np.array([name in VALID_CODES for name in columns[3]], dtype=np.bool_)
+    places = PLACES + tuple(sorted(set(columns[6]) - set(PLACES)))
+    return Frame(
+        seats=tuple(seats),
+        seat=np.array([numbers[seat] for seat in columns[0]], dtype=np.int64),
+        turn=np.array(columns[1], dtype=np.int64),
+        action=np.where(accepted, action, -1),
+        valid=accepted & (action >= 0),
+        failed=~accepted,
+        success=np.array(columns[4], dtype=np.bool_),
+        others=np.array(columns[5], dtype=np.int64),
+        place=np.array([places.index(name) for name in columns[6]], dtype=np.int64),
+        places=places,
+        residents=np.array(columns[7], dtype=np.int64),
+        feasible=np.array([[name in feasible for name in ACTIONS] for feasible in columns[8]], dtype=np.bool_).reshape(
+            len(rows), len(ACTIONS)
+        ),
+        null_effect=np.array(columns[9], dtype=np.bool_),
+        instrumental=np.array([name == "A" for name in columns[10]], dtype=np.bool_),
+        dissoc=np.array([_CLASSES.index(name) for name in columns[11]], dtype=np.int64),
+        code=code,
+        target=_objects(columns[12]),
+        content=_objects(columns[13]),
+    )
+
+
+_ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
+_WIDTH: Final = 14
+
+
+def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]:
+    fields = record if isinstance(record, Mapping) else msgspec.structs.asdict(record)
+    try:
+        return _seat(fields), *_acts(fields)
+    except KeyError as missing:
+        raise ValueError(
+            f"turn record {number} has no field {missing}; give records with the fields of a turn, as in turns.jsonl"
+        ) from missing
+
+
+def _seat(fields: Mapping[str, Any]) -> Seat:
+    real = str(fields.get("cell")).startswith(f"{COSTS_REAL}/")
+    return Seat(
+        phase=COSTS_REAL if real else fields["phase"],
+        set=fields["set"],
+        run=fields["run"],
+        model=fields["model"],
+        language=fields["language"],
+        persona=fields["persona"],
+        condition=fields["persona_condition"],
+        agent=fields["agent"],
+        exploratory=fields["exploratory"],
+        turns_planned=fields["turns_planned"],
+        residents_start=fields["residents_start"],
+    )
+
+
+def _acts(fields: Mapping[str, Any]) -> tuple[Any, ...]:
+    place = str(fields["place_before"])
+    return (
+        fields["turn"],
+        fields["action"],
+        fields["parse_code"],
+        fields["success"],
+        len(fields["others_here"]),
+        "alley" if place.startswith("alley") else place,
+        fields["residents"],
+        fields["feasible_actions"],
+        fields["null_effect"],
+        fields["fn_class"],
+        fields["dissoc"],
+        fields["target"],
+        fields["content"],
+    )
+
+
+def _objects(values: Iterable[Any]) -> NDArray[np.object_]:
+    listed = list(values)
+    column = np.empty(len(listed), dtype=np.object_)
+    column[:] = listed
+    return column

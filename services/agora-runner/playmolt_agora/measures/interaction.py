@@ -1,0 +1,53 @@
+"""How often agents meet, how long Phase 2 is to last, and whether pilots stand idle (`measures.md`, section 8)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from playmolt_agora.measures.definitions import FIRST_TURNS, IDLE_ABOVE, INTERACTIONS_PER_AGENT
+from playmolt_agora.measures.frame import IDLE, SPEAK, SUPPORT, TRADE, WHISPER, Bools, Frame
+from playmolt_agora.measures.results import Result, ratio
+
+
+def interactions(turns: Frame) -> Bools:
+    """Give the turns that are interactions: a successful speak, support, whisper or trade with another here."""
+    social = np.isin(turns.action, (SPEAK, TRADE, SUPPORT, WHISPER))
+    return turns.valid & social & turns.success & (turns.others > 0)
+
+
+def turn_rule(met: int, valid: int) -> int:
+    """Give the length of Phase 2, 100 to 200 in tens, at which an agent may expect 50 interactions."""
+    if met == 0:
+        return 200
+    tens = -(-INTERACTIONS_PER_AGENT * valid // (10 * met))
+    return min(200, max(100, 10 * tens))
+
+
+def seed_events_advised(early_idle: Sequence[float | None]) -> bool:
+    """Whether more than 80 % of the first five turns are idle in at least half of the pilot runs (L18)."""
+    idle = sum(share is not None and share > IDLE_ABOVE for share in early_idle)
+    return bool(early_idle) and 2 * idle >= len(early_idle)
+
+
+def rows(turns: Frame) -> list[Result]:
+    """Give the table `pint`, a row per run."""
+    groups = turns.groups(lambda seat: seat.run)
+    return [_row(run, groups[run]) for run in sorted(groups)]
+
+
+def _row(run: str, group: Frame) -> Result:
+    valid, met = int(group.valid.sum()), int(interactions(group).sum())
+    early = group.valid & (group.turn <= FIRST_TURNS)
+    return Result(
+        {
+            "run": run,
+            "valid": valid,
+            "interactions": met,
+            "p_int": ratio(met, valid),
+            "t_rule": turn_rule(met, valid),
+            "early_idle": ratio(int((early & (group.action == IDLE)).sum()), int(early.sum())),
+        },
+        runs=(run,),
+        n=valid,
+        unit="turn",
+    )

@@ -1,0 +1,338 @@
+"""Phantom Cost Sensitivity: how far acting changes when costs are shown but not taken (`measures.md`, section 3)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+from playmolt_schemas.agora import ACTIONS
+
+from playmolt_agora.measures import bootstrap, permutation
+from playmolt_agora.measures.definitions import EARLY_EPOCHS, TIE
+from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
+from playmolt_agora.measures.frame import COSTS_REAL, Frame
+from playmolt_agora.measures.results import Result, number
+from playmolt_agora.measures.streams import stream
+
+_LN2: Final = float(np.log(2))
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The runs of one arm that have a valid turn, sorted, with their counts (runs, K); turns unless it was imported."""
+
+    runs: tuple[str, ...]
+    counts: Floats
+    turns: Frame | None = None
+
+    @property
+    def n(self) -> int:
+        """Valid turns."""
+        return int(self.counts.sum())
+
+    @property
+    def pooled(self) -> Floats:
+        """Counts over all runs."""
+        return np.asarray(self.counts.sum(axis=0), dtype=np.float64)
+
+    def without(self, at: int) -> "Arm":
+        """Leave one run out."""
+        return Arm(self.runs[:at] + self.runs[at + 1 :], np.delete(self.counts, at, axis=0))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model in a language: both arms."""
+
+    model: str
+    language: str
+    stage1: Arm
+    phase1: Arm
+
+    @property
+    def empty(self) -> bool:
+        """Whether an arm has no valid turn, so that there is no divergence."""
+        return not (self.stage1.n and self.phase1.n)
+
+    @property
+    def alpha(self) -> float:
+        """α of the cell; it stays the same in every resampling."""
+        return smoothing(self.stage1.n, self.phase1.n)
+
+    @cached_property
+    def pcs(self) -> float | None:
+        """The divergence."""
+        return None if self.empty else float(count_jsd(self.stage1.pooled, self.phase1.pooled, self.alpha))
+
+    def left_out(self) -> list[tuple[str, str, float]]:
+        """Give the divergence without each run: arm, run, value; not without an arm's only run."""
+        values = []
+        for name, arm, other in (("stage1", self.stage1, self.phase1), ("phase1", self.phase1, self.stage1)):
+            for at, run in enumerate(arm.runs if len(arm.runs) > 1 else ()):
+                value = count_jsd(arm.without(at).pooled, other.pooled, self.alpha)
+                values.append((name, run, float(value)))
+        return values
+
+    def replicates(self, generator: np.random.Generator) -> Floats:
+        """Give the divergence of every bootstrap replicate."""
+        return bootstrap.replicates(
+            generator,
+            self.stage1.counts,
+            self.phase1.counts,
+            lambda first, second: count_jsd(first.sum(axis=1), second.sum(axis=1), self.alpha),
+        )
+
+
+def arm(turns: Frame) -> Arm:
+    """Count the turns of an arm by run."""
+    names, group = turns.index(lambda seat: seat.run)
+    counts = turns.counts(group, len(names))
+    kept = np.flatnonzero(counts.sum(axis=1))
+    return Arm(tuple(names[at] for at in kept), counts[kept].astype(np.float64), turns)
+
+
+def imported_arms(rows: Iterable[Mapping[str, Any]], k: int) -> dict[tuple[str, str], Arm]:
+    """Read Stage 1 counts from elsewhere: run, model, language, action and count by row."""
+    found: dict[tuple[str, str], dict[str, Floats]] = {}
+    for row in rows:
+        runs = found.setdefault((row["model"], row["language"]), {})
+        runs.setdefault(row["run"], np.zeros(k))[ACTIONS.index(row["action"])] += int(row["count"])
+    return {
+        cell: Arm(tuple(sorted(runs)), np.array([runs[run] for run in sorted(runs)])) for cell, runs in found.items()
+    }
+
+
+def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[Cell]:
+    """Give the cells of Stage 1 and Phase 1 in the order of model and language; imported counts replace Stage 1."""
+    arms = {name: _by_cell(turns, name) for name in ("stage1", "phase1")}
+    if imported:
+        arms["stage1"] = imported_arms(imported, turns.k)
+    none = Arm((), np.zeros((0, turns.k)))
+    keys = sorted(arms["stage1"].keys() | arms["phase1"].keys())
+    return [Cell(*key, arms["stage1"].get(key, none), arms["phase1"].get(key, none)) for key in keys]
+
+
+def row(cell: Cell, seed: str) -> Result:
+    """Give a cell's row of the table `pcs`."""
+    return Result(
+        {"model": cell.model, "language": cell.language, **_figures(cell, seed)},
+        runs=cell.stage1.runs + cell.phase1.runs,
+        n=cell.stage1.n + cell.phase1.n,
+        unit="run",
+        alpha=cell.alpha,
+    )
+
+
+def left_out_rows(all_cells: Sequence[Cell]) -> list[Result]:
+    """Give the divergence of every cell without each of its runs: the table `pcs_left_out`."""
+    return [
+        Result(
+            {"model": cell.model, "language": cell.language, "arm": name, "run": run, "pcs": value},
+            runs=tuple(each for each in cell.stage1.runs + cell.phase1.runs if each != run),
+            n=cell.stage1.n + cell.phase1.n,
+            unit="run",
+            alpha=cell.alpha,
+        )
+        for cell in all_cells
+        if not cell.empty
+        for name, run, value in cell.left_out()
+    ]
+
+
+def test(model_cells: Sequence[Cell], seed: str) -> tuple[float | None, permutation.Test]:
+    """Test a model with its languages as strata; the statistic, given first, is the sum of their PCS under one α."""
+    full = [cell for cell in model_cells if not cell.empty]
+    if not full:
+        return None, permutation.Test(None, None)
+    alpha = max(cell.alpha for cell in full)
+    generator = stream(seed, "pcs_test", full[0].model)
+    statistic = sum(float(count_jsd(cell.stage1.pooled, cell.phase1.pooled, alpha)) for cell in full)
+    strata = [(cell.stage1.counts, cell.phase1.counts) for cell in full]
+    return statistic, permutation.two_arms(strata, lambda p, q: count_jsd(p, q, alpha), generator)
+
+
+def floor_iid(n: int, m: int, k: int = len(ACTIONS)) -> float:
+    """Give the divergence to expect of two samples of n and m independent turns of one distribution."""
+    return (k - 1) * (1 / n + 1 / m) / (8 * _LN2)
+
+
+def floor_runs(one: Arm, alpha: float) -> float | None:
+    """Mean divergence between pairs of runs inside an arm; None below two runs."""
+    pairs = [count_jsd(one.counts[a], one.counts[b], alpha) for a, b in combinations(range(len(one.runs)), 2)]
+    return number(np.mean(pairs)) if pairs else None
+
+
+def by_agent(stage1: Frame, phase1: Frame) -> float | None:
+    """Divergence of the unweighted means of the agents' own distributions."""
+    return _between(_mean_agent(stage1), _mean_agent(phase1))
+
+
+def early(stage1: Frame, phase1: Frame) -> float | None:
+    """Divergence over epochs 1 to 10, when nobody who keeps to the six actions can have died."""
+    first, second = (each.pooled(each.turn <= EARLY_EPOCHS) for each in (stage1, phase1))
+    return divergence(first, second)
+
+
+def divergence(first: Any, second: Any) -> float | None:
+    """Divergence of two rows of counts, α by their sizes; None where one is empty."""
+    n, m = float(np.sum(first)), float(np.sum(second))
+    return None if min(n, m) == 0 else float(count_jsd(first, second, smoothing(n, m)))
+
+
+def within(stage1: Any, phase1: Any) -> tuple[float | None, float | None]:
+    """Give the mean divergence within places, weighted by their shares, and the weight that places of both arms have.
+
+    Takes counts (places, K), at least one turn an arm.
+    """
+    first, second = np.asarray(stage1, dtype=np.float64), np.asarray(phase1, dtype=np.float64)
+    n, m = first.sum(axis=1), second.sum(axis=1)
+    if min(n.sum(), m.sum()) == 0:
+        return None, None
+    weights = (n / n.sum() + m / m.sum()) / 2
+    shared = np.flatnonzero((n > 0) & (m > 0))
+    coverage = float(weights[shared].sum())
+    if coverage == 0:
+        return None, 0.0
+    parts = [weights[at] * count_jsd(first[at], second[at], smoothing(n[at], m[at])) for at in shared]
+    return float(sum(parts) / coverage), coverage
+
+
+def pure(turns: Frame) -> list[Result]:
+    """Compare the optional arm with real costs with Phase 1: the table `pcs_pure`."""
+    real, free = _by_cell(turns, COSTS_REAL), _by_cell(turns, "phase1")
+    return [
+        Result(
+            {
+                "model": model,
+                "language": language,
+                "n_costs_real": one.n,
+                "n_phase1": other.n,
+                "pcs_pure": divergence(one.pooled, other.pooled),
+            },
+            runs=one.runs + other.runs,
+            n=one.n + other.n,
+            unit="turn",
+            alpha=smoothing(one.n, other.n),
+        )
+        for (model, language), one in real.items()
+        if (other := free.get((model, language))) is not None
+    ]
+
+
+def differences(all_cells: Sequence[Cell], seed: str) -> list[Result]:
+    """Compare models within a language by the difference of their PCS: the table `pcs_models`, Holm over its pairs."""
+    rows: list[Result] = []
+    for language in sorted({cell.language for cell in all_cells}):
+        full = [cell for cell in all_cells if cell.language == language and not cell.empty]
+        drawn = {cell.model: cell.replicates(stream(seed, "pcs", cell.model, language)) for cell in full}
+        rows += [_difference(one, other, drawn[one.model] - drawn[other.model]) for one, other in combinations(full, 2)]
+    adjusted = permutation.holm([each.row["p"] for each in rows])
+    for each, p in zip(rows, adjusted, strict=True):
+        each.row["p_holm"] = p
+    return rows
+
+
+def _difference(one: Cell, other: Cell, drawn: Floats) -> Result:
+    arms = (one.stage1, one.phase1, other.stage1, other.phase1)
+    sizes = [len(each.runs) for each in arms]
+    span = bootstrap.interval(drawn, min(sizes), max(sizes))
+    tail = min(np.count_nonzero(drawn <= TIE), np.count_nonzero(drawn >= -TIE))
+    return Result(
+        {
+            "language": one.language,
+            "model_a": one.model,
+            "model_b": other.model,
+            "delta_pcs": (one.pcs or 0.0) - (other.pcs or 0.0),
+            "ci_lo": span.low,
+            "ci_hi": span.high,
+            "indicative": span.indicative,
+            "p": min(1.0, 2 * (1 + int(tail)) / (1 + drawn.size)),
+            "p_holm": None,
+        },
+        runs=tuple(run for each in arms for run in each.runs),
+        n=sum(each.n for each in arms),
+        unit="run",
+        alpha=max(one.alpha, other.alpha),
+    )
+
+
+def _by_cell(turns: Frame, name: str) -> dict[tuple[str, str], Arm]:
+    groups = turns.where(lambda seat: seat.phase == name).groups(lambda seat: (seat.model, seat.language))
+    return {key: arm(group) for key, group in groups.items()}
+
+
+def _figures(cell: Cell, seed: str) -> dict[str, Any]:
+    one, two = cell.stage1, cell.phase1
+    return {
+        "alpha": None if cell.empty else cell.alpha,
+        "pcs": cell.pcs,
+        "distance": None if cell.pcs is None else cell.pcs**0.5,
+        "n_stage1": one.n,
+        "n_phase1": two.n,
+        "runs_stage1": len(one.runs),
+        "runs_phase1": len(two.runs),
+        **_uncertainty(cell, seed),
+        "floor_iid": None if cell.empty else floor_iid(one.n, two.n),
+        "floor_stage1": floor_runs(one, cell.alpha),
+        "floor_phase1": floor_runs(two, cell.alpha),
+        **_companions(one.turns, two.turns),
+        **_contributions(cell),
+    }
+
+
+def _uncertainty(cell: Cell, seed: str) -> dict[str, Any]:
+    sizes = len(cell.stage1.runs), len(cell.phase1.runs)
+    if cell.empty:
+        names = ("ci_lo", "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings")
+        return dict.fromkeys(names)
+    span = bootstrap.interval(cell.replicates(stream(seed, "pcs", cell.model, cell.language)), *sizes)
+    left_out = [value for _, _, value in cell.left_out()]
+    tested = permutation.two_arms(
+        [(cell.stage1.counts, cell.phase1.counts)],
+        lambda p, q: count_jsd(p, q, cell.alpha),
+        stream(seed, "pcs_perm", cell.model, cell.language),
+    )
+    return {
+        "ci_lo": span.low,
+        "ci_hi": span.high,
+        "indicative": span.indicative,
+        "loro_min": min(left_out, default=None),
+        "loro_max": max(left_out, default=None),
+        "p_perm": tested.p,
+        "p_min": permutation.smallest_p([sizes]),
+        "labelings": tested.labelings,
+    }
+
+
+def _companions(stage1: Frame | None, phase1: Frame | None) -> dict[str, float | None]:
+    names = ("pcs_agent", "pcs_early", "pcs_within", "pcs_within_coverage", "pcs_place")
+    if stage1 is None or phase1 is None:
+        return dict.fromkeys(names)
+    first, second = _by_place(stage1), _by_place(phase1)
+    places = [_between(*(shares(each.sum(axis=1), 0.0) for each in (first, second)))]
+    return dict(
+        zip(names, (by_agent(stage1, phase1), early(stage1, phase1), *within(first, second), *places), strict=True)
+    )
+
+
+def _contributions(cell: Cell) -> dict[str, float | None]:
+    if cell.empty:
+        return {f"contrib_{action}": None for action in ACTIONS}
+    sides = (shares(each.pooled, cell.alpha) for each in (cell.stage1, cell.phase1))
+    return {f"contrib_{action}": float(part) for action, part in zip(ACTIONS, jsd_parts(*sides), strict=True)}
+
+
+def _by_place(turns: Frame) -> Floats:
+    return turns.counts(turns.place, len(turns.places)).astype(np.float64)
+
+
+def _mean_agent(turns: Frame) -> Floats:
+    own = shares(turns.counts(turns.seat, len(turns.seats)), 0.0)
+    defined = own[~np.isnan(own).any(axis=1)]
+    return defined.mean(axis=0) if len(defined) else np.full(turns.k, np.nan)
+
+
+def _between(first: Floats, second: Floats) -> float | None:
+    return number(jsd(first, second))

@@ -1,0 +1,43 @@
+"""Rows of results with what they were computed from, and how rows become a table."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+Table = dict[str, list[Any]]
+"""Columns in their order, each a list of equal length; what has no value is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One row with its provenance: the runs, how many of what it counts, and α where distributions were estimated."""
+
+    row: dict[str, Any]
+    _: KW_ONLY
+    runs: tuple[str, ...]
+    n: int
+    unit: str
+    alpha: float | None = None
+
+
+def number(value: Any) -> float | None:
+    """Give a float, or None for None and NaN."""
+    return None if value is None or np.isnan(value) else float(value)
+
+
+def ratio(above: float, below: float) -> float | None:
+    """Divide; an empty denominator gives None, never 0."""
+    return None if below == 0 else float(above / below)
+
+
+def table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> Table:
+    """Lay rows out in columns; a row with other keys than the columns raises ValueError."""
+    laid: Table = {column: [] for column in columns}
+    for row in rows:
+        if row.keys() != laid.keys():
+            raise ValueError(f"a row's keys differ from the columns by {sorted(row.keys() ^ laid.keys())}")
+        for column, values in laid.items():
+            values.append(row[column])
+    return laid
