@@ -1,0 +1,78 @@
+"""The outline of a text: what has to be the same in two languages, line by line."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora import ACTIONS, SKILLS
+
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?%?")
+_SLOT: Final = re.compile(r"\{\w+\}")
+# A Korean particle is written onto what it follows, so a word ends where ASCII does.
+_ID: Final = re.compile(r"\b[a-z]+_\d\d\b", re.ASCII)
+_PLACES: Final = re.compile(r"\b(?:plaza|market|alley(?:_[abc])?)(?:/(?:plaza|market|alley(?:_[abc])?))+\b", re.ASCII)
+_ACTION: Final = re.compile(rf"- (★* ?)({'|'.join((*ACTIONS, *SKILLS))})((?: <[^>]+>)*):")
+_CELL: Final = re.compile(rf"\| ({'|'.join((*ACTIONS, *SKILLS))}) \|")
+_JSON: Final = re.compile(r'\s*"(\w+)": "[^"]*"(,?)\s*')
+_CHOICE: Final = re.compile(r'"action": "([^"]*)"')
+_KINDS: Final = (
+    ("heading", "#### "),
+    ("marker", "### "),
+    ("section", "["),
+    ("row", "|"),
+    ("item", "- "),
+    ("inner item", "  - "),
+    ("rule", "---"),
+)
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """One line, or lines of prose together: its kind, and its slots, numbers, ids, actions and places in order."""
+
+    kind: str
+    tokens: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({', '.join(self.tokens)})" if self.tokens else self.kind
+
+
+def outline(text: str) -> tuple[Mark, ...]:
+    """Give the outline. Lines of prose are one mark, since languages break them differently."""
+    marks: list[Mark] = []
+    for mark in map(_mark, text.split("\n")):
+        if mark.kind == "prose" and marks and marks[-1].kind == "prose":
+            marks[-1] = Mark("prose", marks[-1].tokens + mark.tokens)
+        else:
+            marks.append(mark)
+    return tuple(marks)
+
+
+def tokens(line: str) -> tuple[str, ...]:
+    """Give what of a line both languages share: actions with their arguments, slots, ids, numbers, lists of places."""
+    return (
+        *_actions(line),
+        *_SLOT.findall(line),
+        *_ID.findall(line),
+        *_NUMBER.findall(_ID.sub("", line)),
+        *_PLACES.findall(line),
+    )
+
+
+def _mark(line: str) -> Mark:
+    if not line.strip():
+        return Mark("blank", ())
+    if found := _JSON.fullmatch(line):
+        return Mark("field", (found[1], found[2], *_CHOICE.findall(line)))
+    if line.strip() in ("{", "}"):
+        return Mark(line.strip(), ())
+    kind = next((kind for kind, start in _KINDS if line.startswith(start)), "prose")
+    shape = (f"{line.count('|') - 1} cells",) if kind == "row" else ()
+    return Mark(kind, shape + tokens(line))
+
+
+def _actions(line: str) -> Iterator[str]:
+    if found := _ACTION.match(line):
+        yield f"{found[1]}{found[2]}{found[3].count('<') * ' <>'}"
+    if found := _CELL.match(line):
+        yield found[1]
