@@ -1,0 +1,117 @@
+"""What a model may answer: its JSON Schema, and its parts checked."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, get_args
+
+import msgspec
+from playmolt_core.llm.parsing import Unparsed, parse_object
+from playmolt_core.llm.port import Tool
+from playmolt_schemas.jury import Classification, Impact, SpeechReply, TopicImpact
+from playmolt_schemas.text import trimmed, unstorable
+
+TOPICS_KEPT: Final = 3
+IMPACTS: Final[tuple[Impact, ...]] = get_args(Impact)
+LOOKUP: Final = "lookup_evidence"
+CAST: Final = "cast_vote"
+CHAT_HISTORY: Final = "chat_history"
+_IDS: Final = 32
+
+
+class InvalidAnswer(ValueError):
+    """An answer that cannot be used; the message can be sent back to the model."""
+
+
+def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[TopicImpact, ...]:
+    """Give the first three different topics of the list; what is not on it is dropped."""
+    first: dict[str, TopicImpact] = {}
+    for each in topics:
+        if each.topic in allowed:
+            first.setdefault(each.topic, each)
+    return tuple(first.values())[:TOPICS_KEPT]
+
+
+def read_topics(reply: str, allowed: Collection[str]) -> tuple[TopicImpact, ...]:
+    """Read the answer of a `classify` turn; InvalidAnswer when it is none."""
+    return kept(_read(reply, Classification).topics, allowed)
+
+
+def read_speech(reply: str, allowed: Collection[str]) -> tuple[str, tuple[TopicImpact, ...]]:
+    """Read the answer of a `speech` turn; InvalidAnswer when it is none."""
+    speech = _read(reply, SpeechReply)
+    return read_text(speech.text), kept(speech.topics, allowed)
+
+
+def read_text(reply: str) -> str:
+    """Read a plain answer; InvalidAnswer when there is nothing in it, or what cannot be stored."""
+    text = trimmed(reply)
+    if not text:
+        raise InvalidAnswer("the answer is empty: say something")
+    if unstorable(text):
+        raise InvalidAnswer("the answer holds NUL or half of a surrogate pair: leave it out")
+    return text
+
+
+def topics_schema(allowed: Collection[str]) -> dict[str, Any]:
+    """Give the JSON Schema of a list of topics."""
+    item = {
+        "type": "object",
+        "properties": {"topic": {"enum": list(allowed)}, "impact": {"enum": list(IMPACTS)}},
+        "required": ["topic", "impact"],
+        "additionalProperties": False,
+    }
+    return {"type": "array", "items": item}
+
+
+def classify_schema(allowed: Collection[str]) -> dict[str, Any]:
+    """Give the JSON Schema that a `classify` turn is asked with."""
+    return _object({"topics": topics_schema(allowed)})
+
+
+def speech_schema(allowed: Collection[str]) -> dict[str, Any]:
+    """Give the JSON Schema that a `speech` turn is asked with."""
+    return _object({"text": {"type": "string"}, "topics": topics_schema(allowed)})
+
+
+LOOKUP_PARAMETERS: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "evidence_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _IDS},
+    },
+    "required": ["evidence_ids"],
+    "additionalProperties": False,
+}
+CAST_PARAMETERS: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"guilty": {"type": "boolean"}},
+    "required": ["guilty"],
+    "additionalProperties": False,
+}
+
+
+def lookup_tool(description: str) -> Tool:
+    """Give the tool that looks up evidence."""
+    return Tool(LOOKUP, description, LOOKUP_PARAMETERS)
+
+
+def cast_tool(description: str) -> Tool:
+    """Give the tool that casts the vote."""
+    return Tool(CAST, description, CAST_PARAMETERS)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _read(reply: str, kind: type[Any]) -> Any:
+    parsed = parse_object(reply)
+    if isinstance(parsed, Unparsed):
+        raise InvalidAnswer(parsed.detail)
+    try:
+        return msgspec.convert(parsed.value, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidAnswer(str(error)) from None

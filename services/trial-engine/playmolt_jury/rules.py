@@ -1,0 +1,466 @@
+"""The AI jury: one person tries to move five jurors, whose votes go to a contract on a chain (jury.md)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from playmolt_core.decider import (
+    Accepted,
+    Command,
+    DeadlinePassed,
+    Decision,
+    EndGame,
+    Event,
+    Offer,
+    Refused,
+    Viewer,
+    Wish,
+)
+from playmolt_schemas.cards import Card
+from playmolt_schemas.codes import Code, faults
+from playmolt_schemas.jury import (
+    ChatRequest,
+    JuryMessage,
+    JurySession,
+    Language,
+    NoteRequest,
+    OpenJuryRequest,
+    PhaseName,
+    PhaseRequest,
+    TalkRequest,
+    UnseenJury,
+    VoteView,
+)
+from playmolt_schemas.limits import REASON_CHARS
+from playmolt_schemas.text import trimmed, unstorable
+
+from playmolt_jury import bodies, commands, deliberation, dialogue, exchanges, orders, outputs, views
+from playmolt_jury.codes import JuryCode, invalid, refused, unknown_session
+from playmolt_jury.dialogue import Talk
+from playmolt_jury.events import (
+    EVENTS,
+    AttemptMade,
+    ContractDeployed,
+    Ended,
+    EvidenceFile,
+    EvidenceRead,
+    GameAborted,
+    JuryOpened,
+    PhaseChanged,
+    RoundStarted,
+    TurnFailed,
+    TurnStarted,
+    VerdictRead,
+    VoteCalled,
+    VoteCast,
+    VoteMissed,
+)
+from playmolt_jury.material import Ending, Material, Verdict, Witness
+from playmolt_jury.state import Lost, State, Turn, evolve
+
+DETAIL_CHARS: Final = 2000
+MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
+    (
+        ("prologue", "investigation"),
+        ("investigation", "persuasion"),
+        ("persuasion", "investigation"),
+        ("persuasion", "deliberation"),
+    )
+)
+"""Where the overseer may lead."""
+_READING: Final[frozenset[PhaseName]] = frozenset(("prologue", "investigation", "persuasion", "deliberation"))
+"""What is read later changes nothing any more; and the last record before the vote is the phase's."""
+
+
+class Jury:
+    """The decider of the AI jury. `show_stances` is the operator's switch that shows numbers instead of bands alone."""
+
+    game: str = "jury"
+    rules_version: int = 1
+    needed: int = 1
+    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+
+    def __init__(
+        self, materials: Mapping[Language, Material], content_version: str, *, show_stances: bool = False
+    ) -> None:
+        self.content_version = content_version
+        self.show_stances = show_stances
+        self._materials = materials
+        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
+            commands.OpenJury: self._open,
+            commands.ChangePhase: _change_phase,
+            commands.ReadEvidence: _read,
+            commands.TalkTo: self._talk,
+            commands.Chat: _chat,
+            commands.Present: _present,
+            commands.NextRound: _next_round,
+            commands.SendNote: _note,
+            commands.CallVote: _call_vote,
+            commands.Attempted: _attempted,
+            commands.JurorTurn: _turned,
+            commands.TurnLost: _lost,
+            commands.CaseOpened: _deployed,
+            commands.VoteMined: _mined,
+            commands.VerdictFound: self._verdict,
+            DeadlinePassed: _nothing,
+            EndGame: _end,
+        }
+
+    def material(self, state: State) -> Material:
+        """Give the content of a session's language."""
+        return self._materials[state.language]
+
+    def initial(self, game_id: str) -> State:
+        """Give the state of a session of which nothing is stored yet."""
+        return State(game_id=game_id)
+
+    def decide(self, state: State, command: Command, at: datetime) -> Decision:
+        """Decide a command. A call that was taken already changes nothing."""
+        del at
+        decider = self._decide.get(type(command))
+        if decider is None:
+            return Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
+        if not state.version and not isinstance(command, commands.OpenJury):
+            return unknown_session()
+        if isinstance(command, commands.OwnerCommand):
+            if command.agent_id != state.owner:
+                return unknown_session()
+            if _taken(state, command.call):
+                return Accepted()
+        return decider(state, command)
+
+    def evolve(self, state: State, event: Event, at: datetime) -> State:
+        """Fold one event into the state."""
+        return evolve(state, event, at)
+
+    def public(self, state: State, event: Event, viewer: Viewer) -> JuryMessage | None:
+        """Give an event's message for the session's owner; there is none for anybody else."""
+        return views.public(event, open_=self.shows(state)) if owns(state, viewer.agent_id) else None
+
+    def view(self, state: State, viewer: Viewer) -> JurySession | UnseenJury:
+        """Give the session as its owner sees it; anybody else sees nothing of it."""
+        if not owns(state, viewer.agent_id):
+            return UnseenJury()
+        return views.session(state, self.material(state), open_=self.shows(state))
+
+    def shows(self, state: State) -> bool:
+        """Say whether stances may be seen as numbers: after the verdict, or by the operator's switch."""
+        return self.show_stances or state.verdict is not None
+
+    def operator_view(self, state: State) -> Mapping[str, Any]:
+        """Give what pins the session; what was said in it stays its owner's."""
+        return {"language": state.language, "model": state.model, "seed": state.seed}
+
+    def card(self, state: State) -> Card:
+        """Give the session at a glance."""
+        return Card(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
+
+    def participants(self, state: State) -> Mapping[str, str]:
+        """Give the owner."""
+        return {state.owner: state.name} if state.version else {}
+
+    def offers(self, state: State, agent_id: str) -> Sequence[Offer]:
+        """Offer nothing: a session waits for its person without end, so there is no turn to tell of."""
+        del state, agent_id
+        return ()
+
+    def wants(self, state: State) -> Sequence[Wish]:
+        """Ask for the turns and the work on the chain that are owed."""
+        return orders.wishes(state)
+
+    def _open(self, state: State, command: commands.OpenJury) -> Decision:
+        if state.version:
+            return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
+        request = bodies.read_opening(command.body, command.aliases)
+        if not isinstance(request, OpenJuryRequest):
+            return invalid(request)
+        material = self._materials[request.language]
+        opened = JuryOpened(
+            owner=command.agent_id,
+            name=command.name,
+            seed=command.seed,
+            rules_version=self.rules_version,
+            content_version=self.content_version,
+            language=request.language,
+            model=request.model,
+            jurors=material.jurors,
+            evidence=tuple(EvidenceFile(id=e.id, locked=e.locked, topics=e.topics) for e in material.evidence),
+            topics=tuple(topic.id for topic in material.topics),
+        )
+        return Accepted((opened,))
+
+    def _talk(self, state: State, command: commands.TalkTo) -> Decision:
+        witness = next((each for each in self.material(state).witnesses if each.id == command.witness_id), None)
+        if witness is None:
+            return Refused(Code.NOT_FOUND, "There is no such witness. GET …/witnesses lists them.")
+        if state.phase != "investigation":
+            return _wrong_phase(state, "Witnesses are heard in the investigation")
+        request = bodies.read_talk(command.body)
+        if not isinstance(request, TalkRequest):
+            return invalid(request)
+        if request.evidence_id is not None:
+            return _show(state, witness, request.evidence_id)
+        return Accepted() if request.choice is None else _say(state, witness, request.choice)
+
+    def _verdict(self, state: State, command: commands.VerdictFound) -> Decision:
+        if not _ordered(state, command.wish_id, "verdict"):
+            return Accepted()
+        seats = {seat.juror_id: seat for seat in command.votes}
+        votes = tuple(
+            VoteView(
+                juror_id=juror,
+                guilty=seats[juror].guilty,
+                stance=state.seats[juror].stance,
+                tx_hash=seats[juror].tx_hash,
+                address=seats[juror].address,
+            )
+            for juror in state.order
+        )
+        verdict: Verdict = "guilty" if command.guilty else "not_guilty"
+        read = VerdictRead(
+            verdict=verdict,
+            guilty=command.guilty_votes,
+            not_guilty=command.not_guilty_votes,
+            votes=votes,
+            contract=command.contract,
+            chain_id=command.chain_id,
+            log_hash=command.log_hash,
+        )
+        ending = self._ending(state, verdict)
+        return Accepted((read, PhaseChanged(from_=state.phase, to="ended"), Ended(ending=ending.id)))
+
+    def _ending(self, state: State, verdict: Verdict) -> Ending:
+        endings = self.material(state).endings
+        return next(each for each in endings if each.verdict == verdict and each.when == state.found)
+
+
+def owns(state: State, agent_id: str | None) -> bool:
+    """Say whether a session is this agent's."""
+    return bool(state.version) and agent_id == state.owner
+
+
+def _taken(state: State, call: str) -> bool:
+    known = state.outcomes.get(call)
+    return any(turn.call == call for turn in state.turns) or not isinstance(known, Lost | None)
+
+
+def _wrong_phase(state: State, rule: str) -> Refused:
+    return refused(JuryCode.SESSION_PHASE, f"{rule}; the session is in the phase {state.phase}.")
+
+
+def _locked() -> Refused:
+    return refused(JuryCode.LOCKED, "This item is locked. Somebody among the witnesses can open it.")
+
+
+def _busy() -> Refused:
+    return refused(JuryCode.BUSY, "A juror is still thinking. Wait for it (the stream tells), then call again.")
+
+
+def _no_juror() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is no such juror. GET the session: it lists them.")
+
+
+def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
+    request = bodies.read_phase(command.body)
+    if not isinstance(request, PhaseRequest):
+        return invalid(request)
+    if request.to == state.phase:
+        return Accepted()
+    if (state.phase, request.to) not in MOVES:
+        return _wrong_phase(state, f"Nothing leads to {request.to} now")
+    if state.turns:
+        return _busy()
+    return Accepted((PhaseChanged(from_=state.phase, to=request.to),))
+
+
+def _show(state: State, witness: Witness, evidence_id: str) -> Decision:
+    if state.item(evidence_id) is None:
+        return invalid(faults({"evidence_id": "is no item of evidence; GET …/evidence lists them"}))
+    if evidence_id in state.sealed:
+        return _locked()
+    return Accepted(dialogue.shown(witness, state.talks.get(witness.id, Talk()), evidence_id, state.sealed))
+
+
+def _say(state: State, witness: Witness, choice_id: str) -> Decision:
+    talk = state.talks.get(witness.id, Talk())
+    offered = dialogue.offered(witness, talk, read=state.read, cracked=state.cracked)
+    choice = next((each for each in offered if each.id == choice_id), None)
+    if choice is None:
+        known = ", ".join(each.id for each in offered) or "none"
+        return invalid(faults({"choice": f"is not offered; there are {known}"}))
+    return Accepted(dialogue.said(witness, talk, choice, state.sealed))
+
+
+def _read(state: State, command: commands.ReadEvidence) -> Decision:
+    if state.item(command.evidence_id) is None:
+        return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
+    if command.evidence_id in state.sealed:
+        return _locked()
+    if command.evidence_id in state.read or state.phase not in _READING:
+        return Accepted()
+    return Accepted((EvidenceRead(evidence_id=command.evidence_id),))
+
+
+def _chat(state: State, command: commands.Chat) -> Decision:
+    if command.juror_id not in state.seats:
+        return _no_juror()
+    if state.phase != "persuasion":
+        return _wrong_phase(state, "Jurors are talked to in the phase persuasion")
+    request = bodies.read_chat(command.body)
+    if not isinstance(request, ChatRequest):
+        return invalid(request)
+    return _with_juror(state, TurnStarted(call=command.call, turn="chat", juror_id=command.juror_id, text=request.text))
+
+
+def _present(state: State, command: commands.Present) -> Decision:
+    if command.juror_id not in state.seats:
+        return _no_juror()
+    if state.item(command.evidence_id) is None:
+        return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
+    if command.evidence_id in state.sealed:
+        return _locked()
+    if state.phase != "persuasion":
+        return _wrong_phase(state, "Evidence is presented to jurors in the phase persuasion")
+    if errors := bodies.empty_faults(command.body):
+        return invalid(errors)
+    started = TurnStarted(call=command.call, turn="present", juror_id=command.juror_id, evidence_id=command.evidence_id)
+    return _with_juror(state, started)
+
+
+def _with_juror(state: State, started: TurnStarted) -> Decision:
+    # Those under way count too: otherwise many calls at once would get past the limit.
+    if state.seats[started.juror_id].rounds_left <= len(state.pending(started.juror_id)):
+        return refused(JuryCode.NO_ROUNDS_LEFT, "All rounds with this juror are used. Talk to another one.")
+    return Accepted((started,))
+
+
+def _next_round(state: State, command: commands.NextRound) -> Decision:
+    if state.phase != "deliberation":
+        return _wrong_phase(state, "The jurors debate in the phase deliberation")
+    if errors := bodies.empty_faults(command.body):
+        return invalid(errors)
+    if state.turns:
+        return _busy()
+    debate = state.debate
+    if debate and debate.next_speaker:
+        return Accepted((exchanges.started(debate.next_speaker, debate.round, command.call),))
+    led = {juror: seat.led for juror, seat in state.seats.items()}
+    leader = deliberation.leader(state.order, state.stances, led)
+    responders = deliberation.responders(state.order, state.stances, leader)
+    number = state.round + 1
+    return Accepted(
+        (
+            RoundStarted(round=number, leader=leader, responders=responders),
+            exchanges.started(leader, number, command.call),
+        )
+    )
+
+
+def _note(state: State, command: commands.SendNote) -> Decision:
+    if state.phase != "deliberation":
+        return _wrong_phase(state, "Notes are passed in the phase deliberation, until its last round has run")
+    request = bodies.read_note(command.body, state.order)
+    if not isinstance(request, NoteRequest):
+        return invalid(request)
+    if any(turn.kind == "speech" for turn in state.turns):
+        return _busy()
+    if state.notes_left <= 0:
+        return refused(JuryCode.NO_NOTES_LEFT, "All notes of this deliberation are used.")
+    return Accepted((TurnStarted(call=command.call, turn="note", juror_id=request.juror_id, text=request.text),))
+
+
+def _call_vote(state: State, command: commands.CallVote) -> Decision:
+    if state.phase != "vote":
+        return _wrong_phase(state, "The vote is called once, after the last round of deliberation")
+    if errors := bodies.empty_faults(command.body):
+        return invalid(errors)
+    undecided = [juror for juror in state.order if juror not in state.ballots and not state.pending(juror)]
+    if state.voting and not undecided:
+        return _wrong_phase(state, "The vote is under way. GET …/verdict when the stream tells of it")
+    turns = (TurnStarted(call=command.call, turn="vote", juror_id=juror) for juror in undecided)
+    return Accepted((VoteCalled(call=command.call), *turns))
+
+
+def _attempted(state: State, command: commands.Attempted) -> Decision:
+    if state.over:
+        return Accepted()
+    return Accepted((AttemptMade(turn=command.turn, kind=command.kind, attempt=command.attempt),))
+
+
+def _turned(state: State, command: commands.JurorTurn) -> Decision:
+    turn = _owed(state, command.wish_id)
+    if turn is None:
+        return Accepted()
+    if turn.kind in ("chat", "present", "speech"):
+        try:
+            outputs.read_text(command.text)
+        except outputs.InvalidAnswer as error:
+            return Refused(Code.INVALID_REQUEST, f"Ask the model again: {error}.", faults({"text": str(error)}))
+    return Accepted(exchanges.happened(state, turn, command))
+
+
+def _lost(state: State, command: commands.TurnLost) -> Decision:
+    turn = _owed(state, command.wish_id)
+    if turn is None:
+        return Accepted()
+    failed = TurnFailed(
+        call=turn.call,
+        turn=turn.kind,
+        juror_id=turn.juror_id,
+        code=command.code,
+        detail=command.detail[:DETAIL_CHARS],
+        attempts=command.attempts,
+    )
+    return Accepted((failed,))
+
+
+def _owed(state: State, wish_id: str) -> Turn | None:
+    owed = orders.order(state, wish_id)
+    return owed if isinstance(owed, Turn) else None
+
+
+def _ordered(state: State, wish_id: str, work: orders.Work) -> bool:
+    owed = orders.order(state, wish_id)
+    return isinstance(owed, orders.ChainOrder) and owed.work == work
+
+
+def _deployed(state: State, command: commands.CaseOpened) -> Decision:
+    if not _ordered(state, command.wish_id, "deploy"):
+        return Accepted()
+    deployed = ContractDeployed(
+        contract=command.address, chain_id=command.chain_id, tx_hash=command.tx_hash, log_hash=command.log_hash
+    )
+    return Accepted((deployed,))
+
+
+def _mined(state: State, command: commands.VoteMined) -> Decision:
+    if not _ordered(state, command.wish_id, "vote"):
+        return Accepted()
+    ballot = state.ballots[command.juror_id]
+    if command.guilty is None:
+        return Accepted((VoteMissed(juror_id=command.juror_id),))
+    cast = VoteCast(
+        juror_id=command.juror_id,
+        guilty=command.guilty,
+        stance=ballot.stance,
+        diverged=ballot.diverged,
+        tx_hash=command.tx_hash,
+    )
+    return Accepted((cast,))
+
+
+def _end(state: State, command: EndGame) -> Decision:
+    if state.over:
+        return Refused(Code.GAME_OVER, "This session is over.")
+    reason = trimmed(command.reason)
+    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
+        message = f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
+        return Refused(Code.INVALID_REQUEST, f"Say why: reason {message}.", faults({"reason": message}))
+    return Accepted((GameAborted(reason=reason),))
+
+
+def _nothing(_: State, __: Command) -> Decision:
+    return Accepted()
+
+
+__all__ = ["Jury", "owns"]

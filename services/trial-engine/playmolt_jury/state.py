@@ -1,0 +1,490 @@
+"""A session as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_core.decider import Event
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.jury import (
+    DELIBERATION_ROUNDS,
+    NOTES,
+    ROUNDS_WITH_JUROR,
+    BandChange,
+    ChatReply,
+    FailureCode,
+    Language,
+    NoteReply,
+    PhaseName,
+    RoundReply,
+    SpeechView,
+    VerdictView,
+)
+
+from playmolt_jury import dialogue, stance
+from playmolt_jury.deliberation import SPEECHES
+from playmolt_jury.dialogue import Talk
+from playmolt_jury.events import (
+    AttemptMade,
+    ContractDeployed,
+    Ended,
+    EvidenceFile,
+    EvidencePresented,
+    EvidenceRead,
+    EvidenceUnlocked,
+    GameAborted,
+    JurorSaid,
+    JuryOpened,
+    NoteSent,
+    OverseerSaid,
+    PhaseChanged,
+    RoundEnded,
+    RoundStarted,
+    Speech,
+    StanceChanged,
+    ToolCalled,
+    TurnFailed,
+    TurnKind,
+    TurnStarted,
+    VerdictRead,
+    VoteCalled,
+    VoteCast,
+    VoteDecided,
+    VoteMissed,
+    WitnessTalked,
+)
+from playmolt_jury.material import Found, Juror
+
+KEPT_OUTCOMES: Final = 128
+"""How many answers are kept for repeated calls: all that can succeed in a session, and the newest that failed."""
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """What the overseer said or presented to a juror, and the answer."""
+
+    text: str = ""
+    evidence_id: str = ""
+    reply: str
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
+    """A juror in play. `notes` wait for its next speech."""
+
+    stance: int
+    exchanges: tuple[Exchange, ...] = ()
+    weakness_spent: bool = False
+    led: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rounds_left(self) -> int:
+        """How many dialogue rounds the overseer still has with it."""
+        return ROUNDS_WITH_JUROR - len(self.exchanges)
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that a model owes; `id` is its wish."""
+
+    id: str
+    call: str
+    kind: TurnKind
+    juror_id: str
+    text: str
+    evidence_id: str
+    round: int
+    started_at: datetime
+
+    @property
+    def name(self) -> str:
+        """The turn's name in the header of its requests."""
+        if self.kind == "note":
+            return "classify"
+        return f"{self.kind}:{self.juror_id}" + (f":{self.round}" if self.kind == "speech" else "")
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True):
+    """A call whose turn failed."""
+
+    code: FailureCode
+    detail: str
+
+
+Outcome = ChatReply | NoteReply | RoundReply | Lost
+
+
+class Debate(msgspec.Struct, frozen=True, kw_only=True):
+    """A round of deliberation under way, with the snapshot of stances that it began with."""
+
+    round: int
+    leader: str
+    responders: tuple[str, ...]
+    snapshot: dict[str, int]
+    speeches: tuple[Speech, ...] = ()
+    call: str = ""
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """All three, in speaking order."""
+        return (self.leader, *self.responders)
+
+    @property
+    def next_speaker(self) -> str | None:
+        """Who speaks next; None when all have."""
+        return self.speakers[len(self.speeches)] if len(self.speeches) < SPEECHES else None
+
+
+class Ballot(msgspec.Struct, frozen=True, kw_only=True):
+    """A juror's vote. `settled`: it stands on the chain, or can never get there."""
+
+    guilty: bool
+    stance: int
+    diverged: bool
+    decided_at: datetime
+    tx_hash: str = ""
+    settled: bool = False
+
+
+class Contract(msgspec.Struct, frozen=True, kw_only=True):
+    """The case on the chain."""
+
+    address: str
+    chain_id: int
+    tx_hash: str
+    log_hash: str
+    deployed_at: datetime
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A session."""
+
+    game_id: str
+    version: int = 0
+    owner: str = ""
+    name: str = ""
+    seed: str = ""
+    created_at: str = ""
+    language: Language = "en"
+    model: str = ""
+    files: tuple[Juror, ...] = ()
+    evidence: tuple[EvidenceFile, ...] = ()
+    topics: tuple[str, ...] = ()
+    phase: PhaseName = "prologue"
+    seats: dict[str, Seat] = {}
+    unlocked: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    talks: dict[str, Talk] = {}
+    notes_used: int = 0
+    round: int = 0
+    debate: Debate | None = None
+    speeches: tuple[Speech, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    outcomes: dict[str, Outcome] = {}
+    voting: bool = False
+    vote_called_at: datetime | None = None
+    ballots: dict[str, Ballot] = {}
+    contract: Contract | None = None
+    verdict: VerdictView | None = None
+    ending: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether the session has ended or was ended."""
+        return self.phase in ("ended", "aborted")
+
+    @property
+    def notes_left(self) -> int:
+        """How many secret notes are left; those being read count as sent."""
+        return NOTES - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
+
+    def juror(self, juror_id: str) -> Juror:
+        """Give a juror's file; LookupError when there is none of that id."""
+        for file in self.files:
+            if file.id == juror_id:
+                return file
+        raise LookupError(f"no juror {juror_id}")
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Juror ids in the order that breaks ties."""
+        return tuple(file.id for file in self.files)
+
+    @property
+    def stances(self) -> dict[str, int]:
+        """Every juror's stance now."""
+        return {juror: seat.stance for juror, seat in self.seats.items()}
+
+    def item(self, evidence_id: str) -> EvidenceFile | None:
+        """Give an item; None when there is none of that id."""
+        return next((item for item in self.evidence if item.id == evidence_id), None)
+
+    @property
+    def sealed(self) -> tuple[str, ...]:
+        """Items that are still locked."""
+        return tuple(item.id for item in self.evidence if item.locked and item.id not in self.unlocked)
+
+    @property
+    def cracked(self) -> tuple[str, ...]:
+        """Witnesses that broke."""
+        return tuple(witness for witness, talk in self.talks.items() if talk.cracked)
+
+    @property
+    def found(self) -> Found:
+        """What the overseer found out."""
+        if not self.unlocked:
+            return "nothing"
+        return "something" if self.sealed or len(self.read) < len(self.evidence) else "everything"
+
+    def turn(self, wish_id: str) -> Turn | None:
+        """Give the turn of a wish; None when it is not owed (any more)."""
+        return next((turn for turn in self.turns if turn.id == wish_id), None)
+
+    def pending(self, juror_id: str) -> tuple[Turn, ...]:
+        """Give what a juror still owes, first things first."""
+        return tuple(turn for turn in self.turns if turn.juror_id == juror_id)
+
+
+Changes = dict[str, Any]
+
+
+def evolve(state: State, event: Event, at: datetime) -> State:
+    """Fold one event, stored at `at`, into the state."""
+    return replace(state, version=state.version + 1, **_FOLDS[type(event)](state, event, at))
+
+
+def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
+    return {
+        "owner": event.owner,
+        "name": event.name,
+        "seed": event.seed,
+        "created_at": rfc3339(at),
+        "language": event.language,
+        "model": event.model,
+        "files": event.jurors,
+        "evidence": event.evidence,
+        "topics": event.topics,
+        "seats": {juror.id: Seat(stance=juror.initial_stance) for juror in event.jurors},
+    }
+
+
+def _phase(_: State, event: PhaseChanged, __: datetime) -> Changes:
+    return {"phase": event.to}
+
+
+def _talked(state: State, event: WitnessTalked, _: datetime) -> Changes:
+    talk = dialogue.talked(state.talks.get(event.witness_id, Talk()), event)
+    return {"talks": state.talks | {event.witness_id: talk}}
+
+
+def _unlocked(state: State, event: EvidenceUnlocked, _: datetime) -> Changes:
+    talk = state.talks[event.witness_id]
+    opened = replace(talk, unlocked=(*talk.unlocked, event.evidence_id))
+    return {"unlocked": (*state.unlocked, event.evidence_id), "talks": state.talks | {event.witness_id: opened}}
+
+
+def _read(state: State, event: EvidenceRead, _: datetime) -> Changes:
+    return {"read": (*state.read, event.evidence_id)}
+
+
+def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
+    # The version makes a turn that is asked again another wish.
+    wish = digest(["turn", state.game_id, state.version + 1, event.call, event.turn, event.juror_id])[:32]
+    turn = Turn(
+        id=wish,
+        call=event.call,
+        kind=event.turn,
+        juror_id=event.juror_id,
+        text=event.text,
+        evidence_id=event.evidence_id,
+        round=event.round,
+        started_at=at,
+    )
+    changes: Changes = {"turns": (*state.turns, turn)}
+    if event.turn == "speech" and state.debate:
+        changes["debate"] = replace(state.debate, call=event.call)
+    # A call that failed and is made again has no answer yet.
+    changes["outcomes"] = {call: outcome for call, outcome in state.outcomes.items() if call != event.call}
+    return changes
+
+
+def _failed(state: State, event: TurnFailed, _: datetime) -> Changes:
+    lost = Lost(code=event.code, detail=event.detail)
+    return {"turns": _without(state, event.juror_id), "outcomes": _answered(state, event.call, lost)}
+
+
+def _nothing(_: State, __: Event, ___: datetime) -> Changes:
+    return {}
+
+
+def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
+    turn = state.pending(event.juror_id)[0]
+    seat = state.seats[event.juror_id]
+    exchange = Exchange(text=turn.text, evidence_id=turn.evidence_id, reply=event.text)
+    seat = replace(seat, exchanges=(*seat.exchanges, exchange))
+    reply = ChatReply(
+        juror_id=event.juror_id,
+        reply=event.text,
+        band=stance.band(seat.stance),
+        rounds_left=seat.rounds_left,
+        weakness_hit=stance.hits(turn.text, state.juror(event.juror_id).weakness.trigger_keywords),
+        version=state.version + 1,
+    )
+    return {
+        "seats": state.seats | {event.juror_id: seat},
+        "turns": _without(state, event.juror_id),
+        "outcomes": _answered(state, turn.call, reply),
+    }
+
+
+def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
+    turn = state.pending(event.juror_id)[0]
+    seat = state.seats[event.juror_id]
+    seat = replace(seat, notes=(*seat.notes, event.text))
+    left = NoteReply(notes_left=NOTES - state.notes_used - 1)
+    return {
+        "seats": state.seats | {event.juror_id: seat},
+        "notes_used": state.notes_used + 1,
+        "turns": _without(state, event.juror_id),
+        "outcomes": _answered(state, turn.call, left),
+    }
+
+
+def _round(state: State, event: RoundStarted, _: datetime) -> Changes:
+    seat = state.seats[event.leader]
+    debate = Debate(round=event.round, leader=event.leader, responders=event.responders, snapshot=dict(state.stances))
+    return {
+        "round": event.round,
+        "debate": debate,
+        "seats": state.seats | {event.leader: replace(seat, led=seat.led + 1)},
+    }
+
+
+def _spoke(state: State, event: Speech, _: datetime) -> Changes:
+    seat = replace(state.seats[event.juror_id], notes=())
+    debate = state.debate
+    return {
+        "debate": debate and replace(debate, speeches=(*debate.speeches, event)),
+        "speeches": (*state.speeches, event),
+        "seats": state.seats | {event.juror_id: seat},
+        "turns": _without(state, event.juror_id),
+    }
+
+
+def _moved(state: State, event: StanceChanged, _: datetime) -> Changes:
+    seat = state.seats[event.juror_id]
+    spent = seat.weakness_spent or event.cause == "weakness"
+    return {"seats": state.seats | {event.juror_id: replace(seat, stance=event.after, weakness_spent=spent)}}
+
+
+def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
+    debate = state.debate
+    if debate is None:
+        raise LookupError(f"round {event.round} was never started")
+    reply = RoundReply(
+        round=event.round,
+        leader=debate.leader,
+        responders=debate.responders,
+        speeches=tuple(SpeechView(juror_id=each.juror_id, text=each.text) for each in debate.speeches),
+        changes=tuple(
+            BandChange(juror_id=juror, band_before=stance.band(before), band=stance.band(state.seats[juror].stance))
+            for juror, before in ((juror, debate.snapshot[juror]) for juror in state.order)
+        ),
+        phase="vote" if event.round == DELIBERATION_ROUNDS else state.phase,
+    )
+    return {"debate": None, "outcomes": _answered(state, debate.call, reply)}
+
+
+def _vote_called(_: State, __: VoteCalled, at: datetime) -> Changes:
+    return {"voting": True, "vote_called_at": at}
+
+
+def _decided(state: State, event: VoteDecided, at: datetime) -> Changes:
+    ballot = Ballot(guilty=event.guilty, stance=event.stance, diverged=event.diverged, decided_at=at)
+    return {"ballots": state.ballots | {event.juror_id: ballot}, "turns": _without(state, event.juror_id)}
+
+
+def _deployed(_: State, event: ContractDeployed, at: datetime) -> Changes:
+    contract = Contract(
+        address=event.contract,
+        chain_id=event.chain_id,
+        tx_hash=event.tx_hash,
+        log_hash=event.log_hash,
+        deployed_at=at,
+    )
+    return {"contract": contract}
+
+
+def _cast(state: State, event: VoteCast, _: datetime) -> Changes:
+    ballot = replace(state.ballots[event.juror_id], tx_hash=event.tx_hash, settled=True)
+    return {"ballots": state.ballots | {event.juror_id: ballot}}
+
+
+def _missed(state: State, event: VoteMissed, _: datetime) -> Changes:
+    ballot = replace(state.ballots[event.juror_id], settled=True)
+    return {"ballots": state.ballots | {event.juror_id: ballot}}
+
+
+def _verdict(_: State, event: VerdictRead, __: datetime) -> Changes:
+    verdict = VerdictView(
+        verdict=event.verdict,
+        guilty=event.guilty,
+        not_guilty=event.not_guilty,
+        votes=event.votes,
+        contract=event.contract,
+        chain_id=event.chain_id,
+        log_hash=event.log_hash,
+    )
+    return {"verdict": verdict}
+
+
+def _ended(_: State, event: Ended, __: datetime) -> Changes:
+    return {"ending": event.ending, "turns": ()}
+
+
+def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
+    return {"phase": "aborted", "turns": ()}
+
+
+def _without(state: State, juror_id: str) -> tuple[Turn, ...]:
+    """A juror does one thing after the other, so what is done or lost is what it owed first."""
+    done = state.pending(juror_id)[:1]
+    return tuple(turn for turn in state.turns if turn not in done)
+
+
+def _answered(state: State, call: str, outcome: Outcome) -> dict[str, Outcome]:
+    outcomes = {**state.outcomes, call: outcome}
+    lost = [known for known, each in outcomes.items() if isinstance(each, Lost)]
+    for oldest in lost[: max(0, len(outcomes) - KEPT_OUTCOMES)]:
+        del outcomes[oldest]
+    return outcomes
+
+
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+    JuryOpened: _opened,
+    PhaseChanged: _phase,
+    WitnessTalked: _talked,
+    EvidenceUnlocked: _unlocked,
+    EvidenceRead: _read,
+    TurnStarted: _started,
+    AttemptMade: _nothing,
+    TurnFailed: _failed,
+    OverseerSaid: _nothing,
+    EvidencePresented: _nothing,
+    JurorSaid: _replied,
+    NoteSent: _noted,
+    RoundStarted: _round,
+    Speech: _spoke,
+    StanceChanged: _moved,
+    RoundEnded: _round_over,
+    ToolCalled: _nothing,
+    VoteCalled: _vote_called,
+    VoteDecided: _decided,
+    ContractDeployed: _deployed,
+    VoteCast: _cast,
+    VoteMissed: _missed,
+    VerdictRead: _verdict,
+    Ended: _ended,
+    GameAborted: _aborted,
+}

@@ -1,0 +1,316 @@
+"""What the owner sees of a session: the only source of its bytes. Nobody else sees any.
+
+Until the verdict no stance, weight, weakness, role prompt or speaker power is in them; `open_` lets numbers be seen.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec import UNSET
+from playmolt_core.decider import Event
+from playmolt_schemas.jury import (
+    ChoiceView,
+    ContractDeployedMessage,
+    DossierView,
+    EndedMessage,
+    EndingView,
+    EvidenceEntry,
+    EvidenceList,
+    EvidencePresentedMessage,
+    EvidenceReadMessage,
+    EvidenceUnlockedMessage,
+    EvidenceView,
+    JurorSaidMessage,
+    JurorView,
+    JuryAbortedMessage,
+    JuryMessage,
+    JuryOpenedMessage,
+    JuryProgressMessage,
+    JurySession,
+    Line,
+    NoteSentMessage,
+    OverseerSaidMessage,
+    PhaseChangedMessage,
+    RoundEndedMessage,
+    RoundStartedMessage,
+    SpeechMessage,
+    StanceChangedMessage,
+    TalkView,
+    ToolCalledMessage,
+    TurnFailedMessage,
+    TurnStartedMessage,
+    VerdictReadMessage,
+    VoteCastMessage,
+    VoteDecidedMessage,
+    VoteMissedMessage,
+    WitnessEntry,
+    WitnessList,
+    WitnessTalkedMessage,
+)
+
+from playmolt_jury import dialogue, outputs, stance
+from playmolt_jury.dialogue import Talk
+from playmolt_jury.events import (
+    ContractDeployed,
+    Ended,
+    EvidencePresented,
+    EvidenceRead,
+    EvidenceUnlocked,
+    GameAborted,
+    JurorSaid,
+    JuryOpened,
+    NoteSent,
+    OverseerSaid,
+    PhaseChanged,
+    RoundEnded,
+    RoundStarted,
+    Speech,
+    StanceChanged,
+    ToolCalled,
+    TurnFailed,
+    TurnStarted,
+    VerdictRead,
+    VoteCast,
+    VoteDecided,
+    VoteMissed,
+    WitnessTalked,
+)
+from playmolt_jury.material import Material, Witness
+from playmolt_jury.state import State
+
+
+def session(state: State, material: Material, *, open_: bool) -> JurySession:
+    """Give the session whole."""
+    return JurySession(
+        id=state.game_id,
+        language=state.language,
+        model=state.model,
+        version=state.version,
+        phase=state.phase,
+        prologue=tuple(Line(speaker=line.speaker, text=line.text) for line in material.prologue),
+        notes_left=state.notes_left,
+        round=state.round,
+        jurors=tuple(_juror(state, juror, open_=open_) for juror in state.order),
+    )
+
+
+def dossier(material: Material) -> DossierView:
+    """Give the case as the government tells it."""
+    return DossierView(title=material.dossier.title, text=material.dossier.text)
+
+
+def evidence_list(state: State, material: Material) -> EvidenceList:
+    """Give all items; of a locked one nothing but its id."""
+    titles = {item.id: item.title for item in material.evidence}
+    sealed = state.sealed
+    return EvidenceList(
+        tuple(
+            EvidenceEntry(id=item.id, locked=True)
+            if item.id in sealed
+            else EvidenceEntry(id=item.id, locked=False, title=titles[item.id])
+            for item in state.evidence
+        )
+    )
+
+
+def evidence(material: Material, evidence_id: str) -> EvidenceView:
+    """Give an item that is open."""
+    item = next(each for each in material.evidence if each.id == evidence_id)
+    return EvidenceView(id=item.id, title=item.title, text=item.text)
+
+
+def witnesses(state: State, material: Material) -> WitnessList:
+    """Give all witnesses."""
+    cracked = state.cracked
+    return WitnessList(
+        tuple(WitnessEntry(id=each.id, name=each.name, cracked=each.id in cracked) for each in material.witnesses)
+    )
+
+
+def talk(state: State, witness: Witness, *, step: bool) -> TalkView:
+    """Give a talk after a `step`, or as it stands."""
+    here = state.talks.get(witness.id, Talk())
+    place = dialogue.place(witness, here)
+    shown = here.shown if step and here.shown in witness.nodes else place
+    offered = dialogue.offered(witness, here, read=state.read, cracked=state.cracked)
+    return TalkView(
+        witness_id=witness.id,
+        node=shown,
+        text=witness.nodes[shown].text,
+        choices=tuple(ChoiceView(id=choice.id, text=choice.text) for choice in offered),
+        pressure=here.pressure,
+        cracked=here.cracked,
+        unlocked=here.unlocked if step else (),
+        ended=witness.nodes[place].ends,
+    )
+
+
+def ending(state: State, material: Material) -> EndingView | None:
+    """Give how it ended; None before."""
+    told = next((each for each in material.endings if each.id == state.ending), None)
+    return told and EndingView(id=told.id, verdict=told.verdict, title=told.title, text=told.text)
+
+
+def public(event: Event, *, open_: bool) -> JuryMessage:
+    """Give an event's message for the owner; what has nothing to tell is progress."""
+    if isinstance(event, StanceChanged):
+        return _moved(event, open_=open_)
+    tell = _PUBLIC.get(type(event))
+    return tell(event) if tell else JuryProgressMessage()
+
+
+def _juror(state: State, juror_id: str, *, open_: bool) -> JurorView:
+    file, seat = state.juror(juror_id), state.seats[juror_id]
+    return JurorView(
+        id=juror_id,
+        name=file.name,
+        personality=file.personality,
+        band=stance.band(seat.stance),
+        rounds_left=seat.rounds_left,
+        stance=seat.stance if open_ else UNSET,
+    )
+
+
+def _moved(event: StanceChanged, *, open_: bool) -> JuryMessage:
+    return StanceChangedMessage(
+        juror_id=event.juror_id,
+        cause=event.cause,
+        by=event.by,
+        band_before=stance.band(event.before),
+        band=stance.band(event.after),
+        before=event.before if open_ else UNSET,
+        after=event.after if open_ else UNSET,
+    )
+
+
+def _opened(event: JuryOpened) -> JuryMessage:
+    return JuryOpenedMessage(language=event.language, model=event.model)
+
+
+def _phase(event: PhaseChanged) -> JuryMessage:
+    return PhaseChangedMessage(from_=event.from_, to=event.to)
+
+
+def _talked(event: WitnessTalked) -> JuryMessage:
+    return WitnessTalkedMessage(
+        witness_id=event.witness_id,
+        choice=event.choice,
+        evidence_id=event.evidence_id,
+        shown=event.shown,
+        pressure=event.pressure,
+        cracked=event.cracked,
+    )
+
+
+def _unlocked(event: EvidenceUnlocked) -> JuryMessage:
+    return EvidenceUnlockedMessage(evidence_id=event.evidence_id, witness_id=event.witness_id)
+
+
+def _read(event: EvidenceRead) -> JuryMessage:
+    return EvidenceReadMessage(evidence_id=event.evidence_id)
+
+
+def _started(event: TurnStarted) -> JuryMessage:
+    return TurnStartedMessage(turn=event.turn, juror_id=event.juror_id)
+
+
+def _failed(event: TurnFailed) -> JuryMessage:
+    return TurnFailedMessage(turn=event.turn, juror_id=event.juror_id, code=event.code)
+
+
+def _overseer(event: OverseerSaid) -> JuryMessage:
+    return OverseerSaidMessage(juror_id=event.juror_id, text=event.text, topics=event.topics)
+
+
+def _presented(event: EvidencePresented) -> JuryMessage:
+    return EvidencePresentedMessage(juror_id=event.juror_id, evidence_id=event.evidence_id)
+
+
+def _said(event: JurorSaid) -> JuryMessage:
+    return JurorSaidMessage(juror_id=event.juror_id, text=event.text)
+
+
+def _noted(event: NoteSent) -> JuryMessage:
+    return NoteSentMessage(juror_id=event.juror_id, text=event.text, topics=event.topics)
+
+
+def _round(event: RoundStarted) -> JuryMessage:
+    return RoundStartedMessage(round=event.round, leader=event.leader, responders=event.responders)
+
+
+def _speech(event: Speech) -> JuryMessage:
+    return SpeechMessage(round=event.round, juror_id=event.juror_id, text=event.text, topics=event.topics)
+
+
+def _round_over(event: RoundEnded) -> JuryMessage:
+    return RoundEndedMessage(round=event.round)
+
+
+def _tool(event: ToolCalled) -> JuryMessage:
+    # How a juror means to vote tells on which side of 50 it stands.
+    told = event.input if event.tool == outputs.LOOKUP else None
+    return ToolCalledMessage(juror_id=event.juror_id, tool=event.tool, input=told)
+
+
+def _decided(event: VoteDecided) -> JuryMessage:
+    return VoteDecidedMessage(juror_id=event.juror_id)
+
+
+def _deployed(event: ContractDeployed) -> JuryMessage:
+    return ContractDeployedMessage(
+        contract=event.contract, chain_id=event.chain_id, tx_hash=event.tx_hash, log_hash=event.log_hash
+    )
+
+
+def _cast(event: VoteCast) -> JuryMessage:
+    return VoteCastMessage(juror_id=event.juror_id, guilty=event.guilty, tx_hash=event.tx_hash)
+
+
+def _missed(event: VoteMissed) -> JuryMessage:
+    return VoteMissedMessage(juror_id=event.juror_id)
+
+
+def _verdict(event: VerdictRead) -> JuryMessage:
+    return VerdictReadMessage(
+        verdict=event.verdict,
+        guilty=event.guilty,
+        not_guilty=event.not_guilty,
+        votes=event.votes,
+        contract=event.contract,
+        chain_id=event.chain_id,
+        log_hash=event.log_hash,
+    )
+
+
+def _ended(event: Ended) -> JuryMessage:
+    return EndedMessage(ending=event.ending)
+
+
+def _aborted(event: GameAborted) -> JuryMessage:
+    return JuryAbortedMessage(reason=event.reason)
+
+
+_PUBLIC: Final[Mapping[type[Event], Callable[[Any], JuryMessage]]] = {
+    JuryOpened: _opened,
+    PhaseChanged: _phase,
+    WitnessTalked: _talked,
+    EvidenceUnlocked: _unlocked,
+    EvidenceRead: _read,
+    TurnStarted: _started,
+    TurnFailed: _failed,
+    OverseerSaid: _overseer,
+    EvidencePresented: _presented,
+    JurorSaid: _said,
+    NoteSent: _noted,
+    RoundStarted: _round,
+    Speech: _speech,
+    RoundEnded: _round_over,
+    ToolCalled: _tool,
+    VoteDecided: _decided,
+    ContractDeployed: _deployed,
+    VoteCast: _cast,
+    VoteMissed: _missed,
+    VerdictRead: _verdict,
+    Ended: _ended,
+    GameAborted: _aborted,
+}
