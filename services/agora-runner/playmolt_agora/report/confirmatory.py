@@ -1,0 +1,216 @@
+"""What was registered, and what came of it: tests, PCS, exclusions both ways."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from playmolt_agora.report import markup, prose, provenance
+from playmolt_agora.report.plots import pcs
+from playmolt_agora.report.plots.figure import runs_of
+from playmolt_agora.report.sections import Section, figure_markup, rows_markup
+from playmolt_agora.report.study import Study, rows
+
+PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
+"""The parts that a hypothesis is the conjunction of; registered with it."""
+
+
+def is_confirmatory(study: Study) -> bool:
+    """Say whether anything here confirms: something was registered, and a run that is not exploratory took place."""
+    return study.registered is not None and bool(runs_of(study, confirmatory=True))
+
+
+def registered_tests(study: Study) -> tuple[str, ...]:
+    """Give the names of the tests that were registered, parts included; none where nothing confirms."""
+    if study.registered is None or not is_confirmatory(study):
+        return ()
+    return tuple(name for test in study.registered.tests for name in (test.name, *PARTS.get(test.name, ())))
+
+
+def registration(study: Study) -> Section:
+    """Tell what was locked, and what was changed afterwards."""
+    return Section("registration", "Registration", _locked(study) + _deviations(study))
+
+
+def _locked(study: Study) -> str:
+    locked = study.registered
+    if locked is None:
+        return markup.paragraph(prose.NOT_REGISTERED, "notice")
+    facts = (
+        ("Experiment", study.experiment),
+        ("Locked at", locked.at),
+        ("Plan, SHA-256", locked.plan_hash),
+        ("Stimuli", locked.stimuli),
+        ("Definitions at the lock", locked.definitions),
+        ("Definitions of this report", study.definitions),
+        ("Stopping rule", locked.stopping_rule),
+        ("Exclusions", "; ".join(locked.exclusions)),
+        ("Logged looks before the end", str(study.looks)),
+    )
+    changed = (
+        ""
+        if not locked.definitions or locked.definitions == study.definitions
+        else markup.paragraph(prose.DEFINITIONS_CHANGED, "notice")
+    )
+    return "".join(
+        (
+            "" if is_confirmatory(study) else markup.paragraph(prose.NOT_REGISTERED, "notice"),
+            changed,
+            _facts(facts),
+            "".join(markup.paragraph(f"{name}: {text}") for name, text in locked.hypotheses.items()),
+            markup.table(
+                "Registered tests",
+                ("test", "α", "smallest p it can reach"),
+                [(test.name, test.alpha, test.p_min) for test in locked.tests],
+            ),
+            (markup.paragraph("Remarks of the plan:") + markup.listed(locked.remarks)) if locked.remarks else "",
+            markup.folded("The plan as it was locked", f"<pre>{markup.escaped(locked.plan_text)}</pre>"),
+        )
+    )
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> str:
+    items = "".join(
+        f"<dt>{markup.escaped(name)}</dt><dd>{markup.escaped(value or markup.NULL)}</dd>" for name, value in facts
+    )
+    return f"<dl>{items}</dl>"
+
+
+def _deviations(study: Study) -> str:
+    if not study.deviations:
+        return "<h3>Deviations</h3>" + markup.paragraph(prose.NO_DEVIATION)
+    lines = [(deviation.at, deviation.version, deviation.text) for deviation in study.deviations]
+    return "<h3>Deviations</h3>" + markup.table("Changes after the lock", ("at", "event", "what"), lines)
+
+
+def results(study: Study) -> Section:
+    """Give the registered tests and PCS."""
+    names = registered_tests(study)
+    if not names:
+        return Section("confirmatory", "Confirmatory results", markup.paragraph(prose.NOT_REGISTERED, "notice"))
+    found = [row for row in rows(study.tables.get("tests")) if row["test"] in names]
+    missing = sorted(set(names) - {row["test"] for row in found})
+    return Section(
+        "confirmatory",
+        "Confirmatory results",
+        markup.paragraph(prose.CONFIRMATORY)
+        + tests_markup(study, "Registered tests: statistic, p, and p by Holm", found)
+        + (markup.paragraph(f"Registered but without a result: {', '.join(missing)}.", "notice") if missing else "")
+        + markup.paragraph(prose.HOLM)
+        + (pcs_markup(study) if any(name.startswith("pcs:") for name in names) else ""),
+    )
+
+
+def tests_markup(study: Study, caption: str, found: Sequence[dict[str, Any]]) -> str:
+    """Give rows of the table `tests` with the level each was registered at."""
+    levels = {test.name: test.alpha for test in study.registered.tests} if study.registered else {}
+    lines = [
+        (
+            row["test"],
+            row["statistic"],
+            markup.shown_p(row["p"]),
+            markup.shown_p(row["p_holm"]),
+            levels.get(row["test"]),
+            _verdict(row, levels.get(row["test"])),
+            row["labelings"],
+            row["n"],
+        )
+        for row in found
+    ]
+    origin = provenance.source(study, "tests", runs_of(study, confirmatory=True), seed=study.seed)
+    columns = ("test", "statistic", "p", "p, Holm", "α", "decision", "labelings", "n")
+    return markup.table(caption, columns, lines) + provenance.source_markup(origin, study.links)
+
+
+def _verdict(row: dict[str, Any], alpha: str | None) -> str | None:
+    """Say what a registered level makes of a test; parts and exploratory tests get no verdict."""
+    p = row["p_holm"] if row["p_holm"] is not None else row["p"]
+    if alpha is None or p is None:
+        return None
+    return "holds" if p <= float(alpha) else "not shown"
+
+
+def pcs_markup(study: Study) -> str:
+    """Give PCS with its figures, companions and leave-one-run-out values, under the notice that Stage 1 asks for."""
+    found = rows(study.tables.get("pcs"))
+    indicative = markup.paragraph(prose.INDICATIVE, "notice") if any(row.get("indicative") for row in found) else ""
+    parts = [
+        "<h3>Phantom Cost Sensitivity</h3>",
+        markup.paragraph(stage1_notice(study), "notice"),
+        figure_markup(study, pcs.estimate_figure(study)),
+        figure_markup(study, pcs.parts_figure(study)),
+        markup.paragraph(prose.CELLS_DESCRIPTIVE),
+        _companions(found),
+        indicative,
+        rows_markup("PCS with one run left out", rows(study.further.get("loro"))) if study.further.get("loro") else "",
+    ]
+    return "".join(parts)
+
+
+_COMPANIONS: Final = (
+    "alpha", "pcs", "distance", "n_stage1", "n_phase1", "runs_stage1", "runs_phase1", "ci_lo",
+    "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_iid", "floor_stage1",
+    "floor_phase1", "pcs_agent", "pcs_early", "pcs_within", "pcs_within_coverage", "pcs_place",
+)  # fmt: skip
+
+
+def _companions(found: Sequence[dict[str, Any]]) -> str:
+    """Give one column a cell: there are more figures than cells."""
+    head = ("figure", *(f"{row['model']} · {row['language']}" for row in found))
+    lines = [(name, *(_figure(name, row.get(name)) for row in found)) for name in _COMPANIONS]
+    return markup.table("PCS and its companions per model and language", head, lines)
+
+
+def _figure(name: str, value: Any) -> object:
+    return markup.shown_p(value) if name in {"p_perm", "p_min"} else value
+
+
+def stage1_notice(study: Study) -> str:
+    """Give the sentence that every report with Stage 1 carries, and the file where counts were imported."""
+    notice = prose.STAGE1.format(stage1=study.stage1)
+    return notice if study.stage1_import is None else f"{notice} {prose.STAGE1_IMPORT.format(file=study.stage1_import)}"
+
+
+def exclusions(study: Study) -> Section:
+    """Print every headline figure with the registered exclusions and with nobody excluded."""
+    excluded = [row for row in rows(study.tables.get("parse")) if row["excluded"]]
+    if not excluded:
+        return Section("exclusions", "Exclusions", markup.paragraph(prose.NO_EXCLUSION))
+    lines = [(row["run"], row["model"], row["turns"], row["failed"], row["fail_share"]) for row in excluded]
+    body = markup.paragraph(prose.EXCLUSIONS) + markup.table(
+        "Left the confirmatory set", ("run", "model", "turns", "failed", "share"), lines
+    )
+    return Section("exclusions", "Exclusions", body + (_both_ways(study) if study.unexcluded is not None else ""))
+
+
+def _both_ways(study: Study) -> str:
+    other = study.unexcluded or {}
+    every = {row["test"]: row for row in rows(other.get("tests"))}
+    kept = {row["test"]: row for row in rows(study.tables.get("tests"))}
+    figures = ("statistic", "p", "p_holm")
+    tests = [
+        (name, *_values(kept.get(name), figures), *_values(every.get(name), figures))
+        for name in dict.fromkeys((*kept, *every))
+    ]
+    key = ("model", "language")
+    pcs_kept = {tuple(row[name] for name in key): row for row in rows(study.tables.get("pcs"))}
+    pcs_every = {tuple(row[name] for name in key): row for row in rows(other.get("pcs"))}
+    estimates = ("pcs", "ci_lo", "ci_hi")
+    cells = [
+        (*cell, *_values(pcs_kept.get(cell), estimates), *_values(pcs_every.get(cell), estimates))
+        for cell in dict.fromkeys((*pcs_kept, *pcs_every))
+    ]
+    return markup.table(
+        "Tests both ways",
+        ("test", "statistic", "p", "p, Holm", "statistic, all runs", "p, all runs", "p, Holm, all runs"),
+        tests,
+    ) + markup.table(
+        "PCS both ways",
+        ("model", "language", "PCS", "from", "to", "PCS, all runs", "from, all runs", "to, all runs"),
+        cells,
+    )
+
+
+def _values(row: dict[str, Any] | None, names: Sequence[str]) -> list[object]:
+    found = [None if row is None else row.get(name) for name in names]
+    return [
+        markup.shown_p(value) if name in {"p", "p_holm"} else value for name, value in zip(names, found, strict=True)
+    ]

@@ -1,0 +1,187 @@
+"""Description and exploration: everything that was not registered as a test."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from playmolt_agora.report import confirmatory, markup, prose, provenance
+from playmolt_agora.report.forks import Fork, forks
+from playmolt_agora.report.plots import counts, drift, ritual, society, time
+from playmolt_agora.report.plots.figure import Figure, mean, runs_of
+from playmolt_agora.report.sections import Section, figure_markup, rows_markup
+from playmolt_agora.report.study import Study, rows
+
+_LONG: Final = 40
+_FURTHER: Final = {
+    "sensitivity": "Headline figures under three treatments of failed turns",
+    "effects": "Contrasts in percentage points, with intervals and effect sizes",
+    "pcs_models": "Differences of PCS between models",
+    "pcs_contrasts": "Differences of PCS between models, with intervals",
+    "pcs_pure": "PCS against the arm with real costs",
+    "loro": "PCS with one run left out",
+    "adherence": "Adherence in words",
+    "l18": "Idle among the first five turns",
+}
+
+
+def sections(study: Study) -> tuple[Section, ...]:
+    """Give the exploratory sections in the order of the page."""
+    made = (
+        ("behaviour", "Behaviour over time", _behaviour),
+        ("rates", "Rates per action", _rates),
+        ("exploratory-tests", "Unregistered tests", _tests),
+        ("ritual", "Ritual Index", _ritual),
+        ("drift-and-washout", "Instruction Drift and persona washout", _drift),
+        ("society", "Networks, inequality, treasury", _society),
+        ("codes", "Parse codes; thought and act", _codes),
+        ("contrasts-section", "Contrasts and sensitivity", _contrasts),
+        ("interaction", "Interaction and length", _interaction),
+        ("forks", "Forks", _forks),
+    )
+    found = (Section(anchor, title, make(study)) for anchor, title, make in made)
+    return tuple(section for section in found if section.body)
+
+
+def _figures(study: Study, *makers: Callable[[Study], Figure]) -> str:
+    return "".join(figure_markup(study, make(study)) for make in makers)
+
+
+def _behaviour(study: Study) -> str:
+    return _figures(study, time.action_figure, time.place_figure)
+
+
+def _rates(study: Study) -> str:
+    found = [row for row in rows(study.tables.get("shares")) if row["level"] == "cell"]
+    if not found:
+        return ""
+    keys = ("phase", "set", "model", "language", "persona", "action")
+    numbers = ("count", "succeeded", "p", "q", "q_heard", "r_seed", "r_literal", "r_dyad")
+    shown = [key for key in keys if any(row.get(key) is not None for row in found)]
+    head = [*shown, *(f"{name} †" if name in {"r_seed", "r_literal"} else name for name in numbers)]
+    lines = [[row.get(name) for name in (*shown, *numbers)] for row in found]
+    origin = provenance.source(study, "shares", runs_of(study), seed=study.seed)
+    return (
+        markup.paragraph(prose.R_BY_DESIGN, "notice")
+        + markup.table("Shares p and q, and the rates r, by cell († at most 1/(N − 1) by design)", head, lines)
+        + provenance.source_markup(origin, study.links)
+    )
+
+
+def _tests(study: Study) -> str:
+    names = confirmatory.registered_tests(study)
+    found = [row for row in rows(study.tables.get("tests")) if row["test"] not in names]
+    body = confirmatory.tests_markup(study, "Tests that were not registered", found) if found else ""
+    if rows(study.tables.get("shared_model")):
+        body += rows_markup(
+            "Contrast of Jester and Archivist of the model that plays both in a run", rows(study.tables["shared_model"])
+        )
+    if rows(study.tables.get("pcs")) and not any(name.startswith("pcs:") for name in names):
+        body += confirmatory.pcs_markup(study)
+    return body
+
+
+def _ritual(study: Study) -> str:
+    found = rows(study.tables.get("ri"))
+    if not found:
+        return ""
+    degenerate = any(row.get("degenerate_by_design") for row in found)
+    grouped = [row for row in found if row["level"] != "agent"]
+    columns = ("level", "phase", "set", "language", "run", "model", "persona", "a_success", "ritual_infeasible",
+               "feasible_a", "ri_seed", "ri_star", "ri_opp")  # fmt: skip
+    lines = [{**row, "ri_seed": _flagged(row)} for row in grouped]
+    return (
+        _figures(study, ritual.ritual_figure)
+        + _strong(grouped)
+        + (markup.paragraph(prose.DEGENERATE, "notice") if degenerate else "")
+        + markup.folded("The index and its companions, run by run", rows_markup("Ritual Index", lines, columns))
+        + rows_markup("Does it fade? (ri_ext)", rows(study.tables.get("ri_ext")))
+    )
+
+
+def _flagged(row: dict[str, Any]) -> str | None:
+    value = row["ri_seed"]
+    if value is None:
+        return "null, degenerate_by_design" if row.get("degenerate_by_design") else None
+    return f"{value:.4f}{', degenerate_by_design' if row.get('degenerate_by_design') else ''}"
+
+
+def _strong(grouped: Sequence[dict[str, Any]]) -> str:
+    found = [row for row in grouped if row["level"] == "run_persona" and row.get("persona")]
+    if not found:
+        return ""
+    groups = (("strongly instructed", True), ("all other personas", False))
+    lines = []
+    for name, strong in groups:
+        mine = [row for row in found if (row["persona"] in ritual.STRONG) is strong]
+        lines.append((name, len(mine), mean([row["ri_star"] for row in mine]), mean([row["ri_opp"] for row in mine])))
+    head = ("personas", "run × persona", "mean RI*", "mean ri_opp")
+    return markup.paragraph(prose.STRONG) + markup.table("Strongly instructed personas apart", head, lines)
+
+
+def _drift(study: Study) -> str:
+    body = _figures(study, drift.drift_figure, drift.entropy_figure) if rows(study.tables.get("drift")) else ""
+    return body + (_figures(study, drift.washout_figure) if rows(study.tables.get("washout")) else "")
+
+
+def _society(study: Study) -> str:
+    body = "".join(
+        figure_markup(study, society.network_figure(study, action)) for action in ("support", "whisper") if study.turns
+    )
+    if rows(study.tables.get("gini")):
+        body += _figures(study, society.gini_figure)
+    return body + (_figures(study, society.treasury_figure) if rows(study.treasury) else "")
+
+
+def _codes(study: Study) -> str:
+    return markup.paragraph(prose.TWO_CODES) + _figures(study, counts.parse_figure, counts.dissoc_figure)
+
+
+def _contrasts(study: Study) -> str:
+    body = _figures(study, counts.contrast_figure) if rows(study.tables.get("contrasts")) else ""
+    for name, table in study.further.items():
+        note = markup.paragraph(prose.SENSITIVITY) if name == "sensitivity" else ""
+        if name != "loro" and rows(table):
+            body += note + _whole(_FURTHER.get(name, name.replace("_", " ").capitalize()), rows(table))
+    return body
+
+
+def _whole(caption: str, found: Sequence[dict[str, Any]]) -> str:
+    """Give a table; a long one is folded, so that it does not bury what follows."""
+    made = rows_markup(caption, found)
+    return made if len(found) <= _LONG else markup.folded(f"{caption} ({len(found)} rows)", made)
+
+
+def _interaction(study: Study) -> str:
+    found = rows(study.tables.get("pint"))
+    if not found:
+        return ""
+    origin = provenance.source(study, "pint", runs_of(study))
+    return (
+        markup.paragraph(prose.TURN_RULE)
+        + rows_markup("Interaction by run", found)
+        + provenance.source_markup(origin, study.links)
+    )
+
+
+def _forks(study: Study) -> str:
+    return "".join(_fork(study, fork) for fork in forks(study))
+
+
+def _fork(study: Study, fork: Fork) -> str:
+    run = fork.run
+    head = (
+        f"<h3>{markup.escaped(run.cell)} #{run.number}: {markup.escaped(fork.change)}</h3>"
+        f"<p>{provenance.run_link(run, study.links)}; it repeats its parent up to event {fork.version}.</p>"
+    )
+    if fork.first is None:
+        first = markup.paragraph("No act differs from the parent's.")
+    else:
+        before, after = fork.first
+        lines = [
+            (name, turn.turn, turn.agent, turn.parse_code, turn.action, turn.target, turn.content)
+            for name, turn in (("parent", before), ("fork", after))
+        ]
+        first = markup.table(
+            "The first act that differs", ("run", "turn", "agent", "code", "action", "target", "content"), lines
+        )
+    cost = markup.paragraph(f"Cost of the fork: {fork.money if fork.money is not None else 'unknown (no price)'}.")
+    return head + first + markup.table("Divergence from the parent", ("window", "JSD"), fork.divergence) + cost

@@ -1,0 +1,97 @@
+"""The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+from playmolt_agora.report import confirmatory, exploratory, markup, prose, provenance
+from playmolt_agora.report.sections import Section
+from playmolt_agora.report.study import Study
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def render(study: Study) -> str:
+    """Give the page. Equal studies give equal bytes; StudyFault when a table's columns differ in length."""
+    confirming = (confirmatory.registration(study), confirmatory.results(study), confirmatory.exclusions(study))
+    exploring = exploratory.sections(study)
+    sources = _sources(study)
+    style = files("playmolt_agora.report").joinpath("page.css").read_text("utf-8")
+    title = markup.escaped(f"{study.name}: report")
+    return "".join(
+        (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{title}</title><style>{style}</style></head><body>",
+            '<a class="skip" href="#content">Skip to the results</a>',
+            _header(study),
+            _contents((*confirming, *exploring, sources)),
+            '<main id="content" tabindex="-1">',
+            *(_section(section, "confirmatory") for section in confirming),
+            '<div class="divide" role="note"><h2 id="exploratory">Exploratory part</h2>',
+            markup.paragraph(prose.EXPLORATORY),
+            "</div>",
+            *(_section(section, "exploratory") for section in exploring),
+            _section(sources, "sources"),
+            "</main></body></html>\n",
+        )
+    )
+
+
+def _header(study: Study) -> str:
+    kind = "confirmatory and exploratory" if confirmatory.is_confirmatory(study) else "exploratory"
+    turns = provenance.counted(len(study.turns), "turn")
+    runs = provenance.counted(len(study.runs), "run")
+    return (
+        f"<header><p>PlayMolt Agora · {markup.escaped(kind)}</p><h1>{markup.escaped(study.name)}</h1>"
+        f"<p>{runs}, {turns} · made {markup.escaped(study.made_at)} · definitions "
+        f"<code>{markup.escaped(study.definitions)}</code></p>"
+        f"{_scripted(study)}{markup.paragraph(confirmatory.stage1_notice(study), 'notice')}"
+        f"{markup.paragraph(prose.NULLS)}</header>"
+    )
+
+
+def _scripted(study: Study) -> str:
+    marked = sum(run.scripted for run in study.runs)
+    if not marked:
+        return ""
+    text = prose.SCRIPTED_ALL if marked == len(study.runs) else prose.SCRIPTED_SOME
+    return f'<p class="warning" role="note">{markup.escaped(text.format(count=marked, total=len(study.runs)))}</p>'
+
+
+def _contents(sections: Sequence[Section]) -> str:
+    items = "".join(
+        f'<li><a href="#{markup.escaped(section.anchor)}">{markup.escaped(section.title)}</a></li>'
+        for section in sections
+    )
+    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
+
+
+def _section(section: Section, kind: str) -> str:
+    anchor = markup.escaped(section.anchor)
+    return (
+        f'<section id="{anchor}" class="{kind}" aria-labelledby="{anchor}-h"><h2 id="{anchor}-h">'
+        f"{markup.escaped(section.title)}</h2>{section.body}</section>"
+    )
+
+
+def _sources(study: Study) -> Section:
+    models = markup.table(
+        "Models and prices (per million tokens)",
+        ("alias", "model asked", "models that answered", "input price", "output price", "scripted"),
+        [
+            (
+                model.alias,
+                model.asked,
+                ", ".join(model.answered) or None,
+                model.input_price,
+                model.output_price,
+                model.scripted,
+            )
+            for model in study.models
+        ],
+    )
+    items = "".join(
+        f"<li>{provenance.run_link(run, study.links)} · {markup.escaped(run.outcome)}</li>" for run in study.runs
+    )
+    return Section("sources", "Sources", f"{models}<h3>Runs</h3><ul>{items}</ul>")

@@ -1,0 +1,148 @@
+"""Parse codes, the agreement of thought and act, and contrasts of languages and personas."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, get_args
+
+from playmolt_schemas.agora import VALID_CODES, ParseCode
+
+from playmolt_agora.report import prose
+from playmolt_agora.report.chart import HUES, SOFT, Drawing, Panel, Style, legend, rounded_up, style
+from playmolt_agora.report.markup import shown
+from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, in_order, percent, runs_of
+from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.tallies import parse_codes
+
+CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
+_CODE_HUES: Final = ("#bcd3ea", "#7fb0dc", "#1765ad", "#0d3f6e", "#b8500f", "#a03050", "#7a4aa5", "#1b1f24")
+_DISSOC: Final = (
+    ("dissoc_a", "A: thinks of survival, acts otherwise", HUES[1]),
+    ("dissoc_b", "B: thinks socially, acts to gain", HUES[3]),
+    ("dissoc_c", "C: thought and act agree", HUES[2]),
+    ("dissoc_u", "U: cannot be told", "#c3c9d0"),
+)
+_LEFT: Final = 210.0
+
+
+def parse_figure(study: Study) -> Figure:
+    """Draw how replies came out of the ladder, by model and language."""
+    counts = parse_codes(study.turns)
+    bars = {
+        f"{model} · {language}": [(code, found[code]) for code in CODES] for (model, language), found in counts.items()
+    }
+    looks: dict[str, Style] = {code: Style(hue, "", "square") for code, hue in zip(CODES, _CODE_HUES, strict=True)}
+    said = [f"{name}: {percent(_failed(dict(parts)))} failed" for name, parts in bars.items()]
+    alt = f"Stacked bars. {'; '.join(said)}." if said else "No turns."
+    return Figure(
+        name="parse-codes",
+        title="Parse codes by model and language",
+        caption=prose.CAPTIONS["parse-codes"],
+        alt=alt,
+        svg=_bars("parse-codes", "Parse codes by model and language", bars, looks, {code: code for code in CODES}, alt),
+        measure="parse",
+        runs=runs_of(study),
+        columns=("model", "language", *CODES, "failed share"),
+        lines=tuple(
+            (model, language, *(found[code] for code in CODES), _failed(found))
+            for (model, language), found in counts.items()
+        ),
+    )
+
+
+def _failed(found: Mapping[str, int]) -> float | None:
+    total = sum(found.values())
+    return sum(times for code, times in found.items() if code not in VALID_CODES) / total if total else None
+
+
+def dissoc_figure(study: Study) -> Figure:
+    """Draw whether thoughts and acts agree, by phase, model and language."""
+    found = rows(study.tables.get("dissoc"))
+    bars = {
+        f"{PHASES.get(row['phase'], row['phase'])} · {row['model']} · {row['language']}": [
+            (name, row[name] or 0) for name, _, _ in _DISSOC
+        ]
+        for row in found
+    }
+    looks = {name: Style(hue, "", "square") for name, _, hue in _DISSOC}
+    said = [f"{name}: coherence {shown(row['coherence'])}" for name, row in zip(bars, found, strict=True)]
+    alt = f"Stacked bars of the code dissoc. {'; '.join(said)}." if said else "No turns."
+    columns = ("phase", "model", "language", *(name for name, _, _ in _DISSOC), "coherence")
+    return Figure(
+        name="dissoc",
+        title="Thought and act (code dissoc)",
+        caption=prose.CAPTIONS["dissoc"],
+        alt=alt,
+        svg=_bars("dissoc", "Thought and act", bars, looks, {name: words for name, words, _ in _DISSOC}, alt),
+        measure="dissoc",
+        runs=runs_of(study),
+        columns=columns,
+        lines=tuple(tuple(row.get(column) for column in columns) for row in found),
+    )
+
+
+def _bars(
+    name: str, title: str, bars: Mapping[str, Sequence[tuple[str, int]]], looks: Mapping[str, Style],
+    words: Mapping[str, str], alt: str,
+) -> str:  # fmt: skip
+    height = 26.0 * len(bars)
+    drawing = Drawing(WIDTH, 104 + height)
+    legend(drawing, 10, 16, [(words[each], looks[each]) for each in looks], lines=False, right=WIDTH)
+    panel = Panel(drawing, _LEFT, 56, WIDTH - _LEFT - 20, height, x=(0, 100), y=(len(bars), 0))
+    panel.axes(x_label="% of turns", y_ticks=())
+    for number, (heading, parts) in enumerate(bars.items()):
+        total, at = sum(times for _, times in parts), 0.0
+        drawing.text(_LEFT - 8, panel.y(number + 0.5) + 4, heading, size=10.5, anchor="end")
+        for each, times in parts:
+            if times:
+                left, right = panel.x(at), panel.x(at + 100 * times / total)
+                note = f"{each}: {times} ({percent(times / total)})"
+                drawing.rect(left, panel.y(number) + 4, right - left - 0.5, 18, hue=looks[each].hue, note=note)
+                at += 100 * times / total
+    return drawing.svg(f"fig-{name}", title, alt)
+
+
+def contrast_figure(study: Study) -> Figure:
+    """Draw the divergence between languages and between conditions, per model."""
+    found = rows(study.tables.get("contrasts"))
+    models = in_order(row["model"] for row in found)
+    looks = {model: style(index) for index, model in enumerate(models)}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in found:
+        groups.setdefault(_contrast_name(row), []).append(row)
+    said = [f"{name}: {_values(lines)}" for name, lines in groups.items()]
+    alt = f"Dot plot. {'; '.join(said)}." if said else "No contrast can be made."
+    height = 30.0 * len(groups)
+    drawing = Drawing(WIDTH, 92 + height)
+    legend(drawing, 10, 16, list(looks.items()), lines=True, right=WIDTH)
+    end = min(1.0, rounded_up(max((row["jsd"] or 0.0 for row in found), default=0.0)))
+    panel = Panel(drawing, _LEFT + 20, 44, WIDTH - _LEFT - 40, height, x=(0, end), y=(len(groups), 0))
+    panel.axes(x_label="Jensen–Shannon divergence, bits", y_ticks=())
+    for number, (name, lines) in enumerate(groups.items()):
+        drawing.text(_LEFT + 12, panel.y(number + 0.5) + 4, name, size=10.5, anchor="end")
+        drawing.line(panel.left, panel.y(number + 0.5), panel.left + panel.width, panel.y(number + 0.5), hue="#eceff2")
+        for row in lines:
+            if row["jsd"] is not None:
+                look = looks[row["model"]]
+                drawing.mark(look.shape, panel.x(row["jsd"]), panel.y(number + 0.5), hue=look.hue, size=4.5)
+    if not groups:
+        drawing.text(10, 48, "No contrast can be made.", size=11, hue=SOFT)
+    columns = ("contrast", "phase", "condition", "model", "jsd")
+    return Figure(
+        name="contrasts",
+        title="Language and persona contrasts",
+        caption=prose.CAPTIONS["contrasts"],
+        alt=alt,
+        svg=drawing.svg("fig-contrasts", "Language and persona contrasts", alt),
+        measure="contrasts",
+        runs=runs_of(study),
+        columns=columns,
+        lines=tuple(tuple(row.get(column) for column in columns) for row in found),
+    )
+
+
+def _values(lines: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(f"{row['model']} {shown(row['jsd'])}" for row in lines)
+
+
+def _contrast_name(row: Mapping[str, Any]) -> str:
+    parts = (row["contrast"], PHASES.get(row["phase"], row["phase"]), row.get("condition"))
+    return " · ".join(str(part).replace("_", " ") for part in parts if part)

@@ -1,0 +1,70 @@
+"""A figure: the picture, what it says in words, and the numbers that it was drawn from."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora import ACTIONS
+
+from playmolt_agora.report.chart import HUES, Style, style
+from playmolt_agora.report.study import RunNote, Study
+from playmolt_agora.report.tallies import COSTS_REAL, arm_of
+
+WIDTH: Final = 760.0
+"""Fits a printed page and a narrow column of a browser."""
+PHASES: Final[dict[str, str]] = {
+    "stage1": "Stage 1",
+    "phase1": "Phase 1",
+    COSTS_REAL: "Phase 1, real costs",
+    "phase2": "Phase 2",
+}
+CONDITIONS: Final = {"": "", "with_persona": "personas", "no_persona": "no persona"}
+ACTION_STYLES: Final[dict[str, Style]] = {action: style(index) for index, action in enumerate(ACTIONS)}
+PLACE_STYLES: Final = {
+    "plaza": Style(HUES[0], "", "circle"),
+    "market": Style(HUES[1], "6 3", "square"),
+    "alley": Style(HUES[3], "2 3", "triangle"),
+}
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
+
+    `alt` says in words what the picture shows; `columns` and `lines` are the numbers behind it.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    svg: str
+    measure: str
+    runs: tuple[RunNote, ...]
+    columns: tuple[str, ...] = ()
+    lines: tuple[tuple[object, ...], ...] = ()
+
+
+def runs_of(study: Study, *phases: str, confirmatory: bool = False) -> tuple[RunNote, ...]:
+    """Give the runs of the phases, of all if none is named; `confirmatory` leaves out exploratory runs and forks."""
+    return tuple(
+        run
+        for run in study.runs
+        if (not phases or arm_of(run.cell, run.phase) in phases)
+        and not (confirmatory and (run.exploratory or run.parent is not None))
+    )
+
+
+def in_order(values: Iterable[object]) -> list[str]:
+    """Give the distinct texts among values, sorted."""
+    return sorted({str(value) for value in values if value is not None})
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Give the mean of what is known; None of nothing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def percent(share: float | None) -> str:
+    """Write a share for a sentence."""
+    return "none" if share is None else f"{100 * share:.0f} %"

@@ -1,0 +1,171 @@
+"""Who turned to whom, how unequal holdings were, and what the treasury held."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from playmolt_agora.report import prose
+from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, Style, grid, legend, rounded_up
+from playmolt_agora.report.markup import shown
+from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, mean, runs_of
+from playmolt_agora.report.study import RunNote, Study, rows
+from playmolt_agora.report.tallies import Network, arm_of, networks
+
+_LANGUAGES = {"ko": Style(HUES[0], "", "circle"), "en": Style(HUES[1], "6 3", "square")}
+_ROW = 166.0
+_CIRCLE = 230.0
+
+
+def network_figure(study: Study, action: str) -> Figure:
+    """Draw the network of an action (support or whisper) by phase and language."""
+    found = {key: tie for key, tie in networks(study.turns).items() if key[2] == action}
+    count, columns = grid(len(found), 2)
+    title = f"Network of {action}s"
+    said = [f"{PHASES[phase]} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
+    alt = f"Circle diagrams of successful {action}s. {'; '.join(said)}." if said else "No turns."
+    drawing = Drawing(WIDTH, 20 + (_CIRCLE + 56) * count)
+    width = WIDTH / columns
+    for number, ((phase, language, _), tie) in enumerate(found.items()):
+        row, column = divmod(number, columns)
+        top = 8 + row * (_CIRCLE + 56)
+        total = sum(tie.ties.values())
+        drawing.text(
+            column * width + 10, top + 14, f"{PHASES[phase]} · {language} · {total:,} {action}s", size=11, bold=True
+        )
+        _circle(drawing, tie, (column + 0.5) * width, top + 34 + _CIRCLE / 2, action)
+    return Figure(
+        name=f"network-{action}",
+        title=title,
+        caption=prose.CAPTIONS["network"].format(action=action),
+        alt=alt,
+        svg=drawing.svg(f"fig-network-{action}", title, alt),
+        measure=f"network.{action}",
+        runs=runs_of(study),
+        columns=("phase", "language", "from", "to", "times"),
+        lines=tuple(
+            (PHASES[phase], language, sender, target, times)
+            for (phase, language, _), tie in found.items()
+            for (sender, target), times in sorted(tie.ties.items(), key=lambda item: (-item[1], item[0]))
+        ),
+    )
+
+
+def _busiest(tie: Network) -> str:
+    if not tie.ties:
+        return "none"
+    (sender, target), times = min(tie.ties.items(), key=lambda item: (-item[1], item[0]))
+    return f"{sum(tie.ties.values())} between {len(tie.ties)} pairs, most from {sender} to {target} ({times})"
+
+
+def _circle(drawing: Drawing, tie: Network, x: float, y: float, action: str) -> None:
+    radius, count = _CIRCLE / 2 - 22, len(tie.agents)
+    spots = {
+        agent: (x + radius * math.sin(2 * math.pi * index / count), y - radius * math.cos(2 * math.pi * index / count))
+        for index, agent in enumerate(tie.agents)
+    }
+    most = max(tie.ties.values(), default=1)
+    for (sender, target), times in sorted(tie.ties.items(), key=lambda item: (item[1], item[0])):
+        if sender not in spots or target not in spots:
+            continue
+        weight = times / most
+        drawing.curve(
+            spots[sender], _bend(spots[sender], spots[target]), spots[target], hue=HUES[0], width=0.5 + 3.5 * weight,
+            opacity=0.15 + 0.75 * weight, note=f"{sender} to {target}: {times} {action}s",
+        )  # fmt: skip
+    received = {agent: sum(times for (_, to), times in tie.ties.items() if to == agent) for agent in tie.agents}
+    top = max(received.values(), default=0) or 1
+    for agent, (px, py) in spots.items():
+        drawing.mark("circle", px, py, hue=INK, size=3 + 5 * received[agent] / top)
+        side = 0 if abs(px - x) < radius * 0.25 else (1 if px > x else -1)
+        anchor = {0: "middle", 1: "start", -1: "end"}[side]
+        below = 20 if py > y else -13
+        drawing.text(px + 12 * side, py + (4 if side else below), agent, size=10, anchor=anchor)
+
+
+def _bend(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    return ((start[0] + end[0]) / 2 + dy * 0.16, (start[1] + end[1]) / 2 - dx * 0.16)
+
+
+def gini_figure(study: Study) -> Figure:
+    """Draw the Gini of energy, influence and shadow energy by epoch."""
+    found = rows(study.tables.get("gini"))
+    panels = _panels(study, found, "gini", ("kind",))
+    alt = _told("Gini", panels)
+    return Figure(
+        name="gini",
+        title="Gini by epoch",
+        caption=prose.CAPTIONS["gini"],
+        alt=alt,
+        svg=_lines("gini", "Gini by epoch", panels, alt, top=1.0),
+        measure="gini",
+        runs=runs_of(study, "stage1", "phase1"),
+    )
+
+
+def treasury_figure(study: Study) -> Figure:
+    """Draw the treasury by epoch."""
+    panels = _panels(study, rows(study.treasury), "treasury", ())
+    highest = max((value for _, lines in panels for _, points in lines for _, value in points), default=0.0)
+    alt = _told("Treasury", panels)
+    return Figure(
+        name="treasury",
+        title="Treasury by epoch",
+        caption=prose.CAPTIONS["treasury"],
+        alt=alt,
+        svg=_lines("treasury", "Treasury by epoch", panels, alt, top=rounded_up(highest)),
+        measure="treasury",
+        runs=runs_of(study, "stage1", "phase1"),
+    )
+
+
+Points = list[tuple[float, float]]
+Panels = list[tuple[str, list[tuple[str, Points]]]]
+
+
+def _panels(study: Study, found: Sequence[dict[str, Any]], column: str, keys: Sequence[str]) -> Panels:
+    """Group the lines of runs by phase and key; a line is (language, points)."""
+    notes = {run.run: run for run in study.runs}
+    kinds: dict[tuple[str, ...], dict[RunNote, Points]] = {}
+    for row in found:
+        note = notes.get(row["run"])
+        if note is not None and row[column] is not None:
+            key = (arm_of(note.cell, note.phase), *(str(row[name]) for name in keys))
+            kinds.setdefault(key, {}).setdefault(note, []).append((float(row["epoch"]), float(row[column])))
+    return [
+        (" · ".join((PHASES[key[0]], *key[1:])), [(run.language, sorted(points)) for run, points in kinds[key].items()])
+        for key in sorted(kinds, key=lambda key: (tuple(PHASES).index(key[0]), key[1:]))
+    ]
+
+
+def _lines(name: str, title: str, panels: Panels, alt: str, *, top: float) -> str:
+    count, columns = grid(len(panels), 3)
+    drawing = Drawing(WIDTH, 40 + _ROW * count)
+    legend(drawing, 44, 16, list(_LANGUAGES.items()), lines=True, right=WIDTH)
+    width = (WIDTH - 54 - (columns - 1) * 34) / columns
+    for number, (heading, lines) in enumerate(panels):
+        row, column = divmod(number, columns)
+        last = max((points[-1][0] for _, points in lines), default=1.0)
+        panel = Panel(drawing, 44 + column * (width + 34), 54 + row * _ROW, width, 100, x=(0, last), y=(0, top))
+        panel.axes(title=heading, x_label="epoch")
+        for language, points in lines:
+            panel.series(points, _LANGUAGES[language], thin=True)
+        for language, look in _LANGUAGES.items():
+            panel.series(_mean_line([points for each, points in lines if each == language]), look, marks=False)
+    return drawing.svg(f"fig-{name}", title, alt)
+
+
+def _mean_line(lines: Sequence[Points]) -> Points:
+    by_epoch: dict[float, list[float]] = {}
+    for points in lines:
+        for epoch, value in points:
+            by_epoch.setdefault(epoch, []).append(value)
+    return [(epoch, sum(values) / len(values)) for epoch, values in sorted(by_epoch.items())]
+
+
+def _told(title: str, panels: Panels) -> str:
+    said = []
+    for heading, lines in panels:
+        ends = [points[-1][1] for _, points in lines]
+        said.append(f"{heading}: mean at the end {shown(mean(ends))} over {len(ends)} runs")
+    return f"{title} by epoch. {'; '.join(said)}." if said else f"{title}: nothing was recorded."

@@ -1,0 +1,135 @@
+"""The sentences of the report."""
+
+from typing import Final
+
+STAGE1: Final = "Stage 1 = re-implementation `{stage1}`; comparisons are within this implementation."
+STAGE1_IMPORT: Final = "Stage 1 counts were imported from {file}; no Stage 1 run of this experiment stands behind them."
+R_BY_DESIGN: Final = (
+    "r is bounded by design: with one action a turn r ≤ 1/(N − 1), 0.0909 for N = 12 and 0.2 for N = 6. Speaking in"
+    " 60 % of the turns is r = 30/(50·11) = .0545 in Phase 1 and 60/(100·5) = .1200 in Phase 2. Compare phases on "
+    "p."
+)
+DEGENERATE: Final = (
+    "degenerate_by_design: in Phase 2 ri_seed is 1 or null by construction, whatever an agent does. RI* is primary."
+)
+SCRIPTED_ALL: Final = (
+    "SCRIPTED RUNS. Every run of this experiment was played by scripted models: programs with fixed behaviour "
+    "profiles, not language models. The figures show that the pipeline works and say nothing about any language "
+    "model."
+)
+SCRIPTED_SOME: Final = (
+    "SCRIPTED RUNS. {count} of {total} runs were played by scripted models: programs with fixed behaviour profiles,"
+    " not language models. They are marked “scripted” wherever they appear."
+)
+NOT_REGISTERED: Final = (
+    "Nothing was registered for this experiment, or all its runs are exploratory: everything on this page is "
+    "exploratory."
+)
+CONFIRMATORY: Final = (
+    "Tests that were registered before the first turn, on the runs that were registered, with the registered "
+    "exclusions. Pilots, forks and other exploratory runs are in none of them."
+)
+CELLS_DESCRIPTIVE: Final = (
+    "The confirmatory test is the one per model, with the languages as strata. The p of a single cell is unadjusted"
+    " and descriptive."
+)
+EXPLORATORY: Final = (
+    "Everything below is description or exploration: it was not registered as a test, its intervals and p values "
+    "are unadjusted, and it must not be cited as confirmation."
+)
+HOLM: Final = (
+    "H1 claims low and rising, H2 level and high: p(H1) = max(H1a, H1b), p(H2) = max(H2a, H2b), Holm over these "
+    "two; PCS by Holm over the models. n counts runs."
+)
+DEFINITIONS_CHANGED: Final = (
+    "The definitions of the measures are not those that were locked. This is a deviation, whoever made it: read the"
+    " differences before the results."
+)
+NO_DEVIATION: Final = "No deviation: nothing was changed after the lock."
+NO_EXCLUSION: Final = "No (run, model) had more than 20 % failed turns; nothing was excluded."
+EXCLUSIONS: Final = (
+    "A (run, model) with more than 20 % failed turns leaves the confirmatory set. Both versions stand side by side:"
+    " with the exclusions (the registered analysis), and with nobody excluded."
+)
+NULLS: Final = (
+    "A dash (–) stands for null: the denominator is empty. Logarithms are to base 2. “en” English, “ko” Korean."
+)
+INDICATIVE: Final = (
+    "An interval marked indicative comes from an arm with three runs or fewer; all leave-one-run-out values are "
+    "printed."
+)
+TURN_RULE: Final = (
+    "t_rule is the length that the turn rule gives for the interactions of a run; it is set from pilots before the "
+    "lock and never after. early_idle is the share of idle in the first five turns: seed events are to be "
+    "considered when it is above .80 in at least half of the pilot runs. A person decides."
+)
+STRONG: Final = (
+    "The strongly instructed personas (Archivist, Observer) stand apart, since their texts constrain them most."
+)
+TWO_CODES: Final = (
+    "Two codes are computed and never mixed: fn_class, what an act is for (A instrumental, B communicative, C "
+    "positional), and dissoc, whether thought and act agree."
+)
+SENSITIVITY: Final = (
+    "Every headline figure under the three treatments of failed turns: dropped (main), counted as a seventh action,"
+    " counted as idle."
+)
+
+CAPTIONS: Final = {
+    "action-mix": (
+        "Shares of attempted actions on valid turns, by tenths of the planned length of a run. The architect's "
+        "skills are logged and not among the six actions; turns that failed to parse are left out here and shown "
+        "under Parse codes."
+    ),
+    "occupancy": ("Shares of agent-turns by the place before acting; the alleys are read as one. All models together."),
+    "pcs": (
+        "Dot: PCS. Line: 95 % bootstrap interval over runs; it is no test of PCS = 0, since PCS cannot be negative."
+        " Wide grey bar: range when one run is left out. Coloured strokes: the floors, what pure sampling and the "
+        "runs of one arm among themselves already give. A hollow dot marks an interval that is only indicative (an "
+        "arm has three runs or fewer)."
+    ),
+    "pcs-parts": (
+        "Each action's part of PCS; the parts sum to PCS. Line: 95 % interval of the sum. Strokes: the floors, in "
+        "the colours of the figure before."
+    ),
+    "ri-star": (
+        "RI* = rituals per valid turn (successful acts of class A instrumental that changed nobody's energy or "
+        "influence), Phase 2. One mark a run, colour and shape by set, a stroke for the mean. The strongly "
+        "instructed personas stand apart on the right. The index ri_seed is 1 by construction in Phase 2 and is not"
+        " drawn."
+    ),
+    "drift": (
+        "Left: divergence from the first window (thin: runs, thick: mean) over the band of what a random order of "
+        "the same actions gives. Right: the excess over that null; it may be negative, window 1 is 0. Raw values "
+        "mean nothing without the null."
+    ),
+    "entropy": "Miller–Madow entropy over log₂ 6, one thin line a run, thick the mean of the runs.",
+    "washout": (
+        "Divergence between a model's actions with a persona and without, less the mean over relabelled agents. "
+        "Going to 0 means that the persona washes out. Homes differ between the two conditions, and this difference"
+        " is part of what is shown."
+    ),
+    "network": (
+        "Successful {action}s between agents, summed over the runs of a phase and language. Width: how often; a "
+        "line leaves its sender and bends to the left of its way, so that both directions can be told apart; size "
+        "of a dot: how often an agent was the target."
+    ),
+    "gini": (
+        "Gini among the living at the start of an epoch; thin: runs, thick: mean by language. In Phase 1 energy "
+        "never changes, so its Gini is 0; that of shadow energy is what the shadow market would have made of it and"
+        " was never shown to an agent."
+    ),
+    "treasury": (
+        "Thin: runs, thick: mean by language. In Phase 1 the treasury is that of the shadow market, as the agents "
+        "were shown."
+    ),
+    "parse-codes": (
+        "Shares of all turns. The four shades of blue acted; parse_error, invalid_action, timeout and refusal did "
+        "nothing, were seen by nobody, and are never counted as idle."
+    ),
+    "dissoc": (
+        "The code dissoc compares what a thought names with what was done; coherence = C / (A + C). It is not the "
+        "code fn_class. Phase 2 has no survival: reported, not tested."
+    ),
+    "contrasts": "Divergence of the action shares: Korean against English, and with a persona against without.",
+}

@@ -1,0 +1,64 @@
+"""Where a figure comes from: runs, event ranges and definition, each leading to the events themselves."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from playmolt_agora.report.markup import escaped, folded
+from playmolt_agora.report.study import Links, RunNote, Study
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """What a figure was computed from: which measure in which version, further facts by name, and its runs."""
+
+    measure: str
+    version: str
+    runs: tuple[RunNote, ...]
+    facts: Mapping[str, str] = {}
+
+    @property
+    def events(self) -> int:
+        """How many events the runs hold."""
+        return sum(run.last - run.first + 1 for run in self.runs if run.last)
+
+    @property
+    def scripted(self) -> str:
+        """Say which of the runs were scripted: none (`""`), all or some."""
+        marked = sum(run.scripted for run in self.runs)
+        if not marked:
+            return ""
+        return "all" if marked == len(self.runs) else "some"
+
+
+def source(study: Study, measure: str, runs: Iterable[RunNote], **facts: str) -> Source:
+    """Give the source of a figure of this study."""
+    return Source(measure=measure, version=study.definitions, runs=tuple(runs), facts=facts)
+
+
+def source_markup(origin: Source, links: Links) -> str:
+    """Give the line under a figure, and folded in it the runs with links to their events."""
+    if not origin.runs:
+        return '<p class="source">Source: no run.</p>'
+    facts = "".join(f" · {escaped(name)} {escaped(value)}" for name, value in origin.facts.items())
+    marked = {"": "", "all": " · scripted runs only", "some": " · some of the runs are scripted"}[origin.scripted]
+    definition = f"<code>{escaped(origin.measure)}</code> of <code>{escaped(origin.version)}</code>"
+    span = f"{counted(len(origin.runs), 'run')}, {counted(origin.events, 'event')}"
+    line = f'<p class="source">Definition {definition} · {span}{facts}{escaped(marked)}</p>'
+    items = "".join(f"<li>{run_link(run, links)}</li>" for run in origin.runs)
+    return f'{line}<div class="runs">{folded("Runs and event ranges", f"<ul>{items}</ul>")}</div>'
+
+
+def run_link(run: RunNote, links: Links) -> str:
+    """Give a run's name with the range of its events, leading to them."""
+    marks = [word for word, holds in (("scripted", run.scripted), ("exploratory", run.exploratory)) if holds]
+    note = f" ({', '.join(marks)})" if marks else ""
+    span = f"events {run.first}–{run.last}" if run.last else "no events"
+    return (
+        f'<a href="{escaped(links.events(run.run, run.first))}">{escaped(run.cell)} #{run.number}</a> '
+        f"<code>{escaped(run.run)}</code>, {span}{note}"
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,48 @@
+"""The parts that sections of the report are put together from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from playmolt_agora.report import markup, provenance
+from playmolt_agora.report.plots.figure import Figure
+from playmolt_agora.report.study import Study
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A section: its anchor, its heading and its markup."""
+
+    anchor: str
+    title: str
+    body: str
+
+
+def figure_markup(study: Study, figure: Figure) -> str:
+    """Give a figure with its caption, its source, and the numbers behind it folded away."""
+    origin = provenance.source(study, figure.measure, figure.runs, seed=study.seed)
+    data = ""
+    if figure.columns:
+        numbers = markup.table(f"The numbers behind “{figure.title}”", figure.columns, figure.lines)
+        data = markup.folded("The numbers", numbers)
+    badge = '<span class="badge">scripted</span> ' if origin.scripted else ""
+    name, title = markup.escaped(figure.name), markup.escaped(figure.title)
+    caption = f"{badge}<strong>{title}.</strong> {markup.escaped(figure.caption)}"
+    return (
+        f'<figure id="{name}"><figcaption>{caption}</figcaption>'
+        f'<div class="plot" role="region" tabindex="0" aria-label="{title}, picture">{figure.svg}'
+        f"</div>{provenance.source_markup(origin, study.links)}{data}</figure>"
+    )
+
+
+def rows_markup(caption: str, lines: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+    """Give rows as a table; without named columns those of the first row, less what is null everywhere."""
+    known = columns or [
+        column for column in (lines[0] if lines else ()) if any(line[column] is not None for line in lines)
+    ]
+    return markup.table(caption, known, [[_cell(column, line.get(column)) for column in known] for line in lines])
+
+
+def _cell(column: str, value: Any) -> object:
+    is_p = column in {"p_perm", "p_holm", "p_min"}
+    return markup.shown_p(value) if is_p and isinstance(value, int | float) else value

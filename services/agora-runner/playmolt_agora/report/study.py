@@ -1,0 +1,130 @@
+"""What a report is made of: the turns and tables of one experiment, and what was fixed before its first turn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from playmolt_schemas.agora import Language, Parent, PhaseName, TurnRecord
+
+Table = Mapping[str, Sequence[Any]]
+"""Ordered columns; all of one length. Null is None."""
+
+
+class StudyFault(ValueError):
+    """What was handed over cannot be reported; the message says which table or run and why."""
+
+
+class RunNote(msgspec.Struct, frozen=True, kw_only=True):
+    """One run: where its events lie, and whether its turns may count.
+
+    `first` and `last` are versions of its stream; `last` 0 means that nothing is stored.
+    """
+
+    run: str
+    cell: str
+    number: int
+    phase: PhaseName
+    language: Language
+    first: int = 1
+    last: int
+    outcome: str = "finished"
+    exploratory: bool = False
+    scripted: bool = False
+    parent: Parent | None = None
+    money: str | None = None
+    """What its calls cost, as a decimal string; None when a price is unknown."""
+
+
+class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
+    """A test that was registered: its name in the table `tests`, its level and the smallest p it can reach."""
+
+    name: str
+    alpha: str
+    p_min: str | None = None
+
+
+class Deviation(msgspec.Struct, frozen=True, kw_only=True):
+    """A change after the lock."""
+
+    at: str
+    text: str
+    version: int
+    """Of the experiment's stream."""
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
+    """What was locked before the first turn (agora.md, Lock). `remarks` are the plan's warnings, to be repeated."""
+
+    at: str
+    plan_hash: str
+    plan_text: str
+    hypotheses: Mapping[str, str] = {}
+    tests: tuple[PlannedTest, ...] = ()
+    exclusions: tuple[str, ...] = ()
+    stopping_rule: str = ""
+    stimuli: str = ""
+    definitions: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """A model of the plan. Prices are per million tokens, decimal strings; None is unknown, never 0."""
+
+    alias: str
+    asked: str
+    answered: tuple[str, ...] = ()
+    input_price: str | None = None
+    output_price: str | None = None
+    scripted: bool = False
+
+
+class Links(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the events of a run are found from the page: the API (after `base`), or the files of a bundle."""
+
+    place: Literal["api", "bundle"] = "api"
+    base: str = ""
+
+    def events(self, run: str, version: int = 1) -> str:
+        """Give the address of a run's events from `version` on."""
+        if self.place == "bundle":
+            return f"events/{run}.jsonl#{version}"
+        return f"{self.base}/api/agora/runs/{run}/events?after={max(0, version - 1)}"
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment, ready to be reported.
+
+    `tables` are those of measures.md section 11 with the registered exclusions; `unexcluded` the same with nobody
+    excluded, or None where nobody was. `further` are results outside section 11, each printed under its name:
+    `sensitivity` (headline figures under the treatments of failed turns), `loro` (all leave-one-run-out values),
+    `effects` and `pcs_contrasts` (contrasts with intervals). `treasury` has the columns run, epoch, treasury.
+    """
+
+    experiment: str
+    name: str
+    made_at: str
+    definitions: str
+    stage1: str
+    stage1_import: str | None = None
+    seed: str
+    registered: Registered | None = None
+    runs: tuple[RunNote, ...]
+    models: tuple[Model, ...] = ()
+    turns: Sequence[TurnRecord]
+    tables: Mapping[str, Table]
+    unexcluded: Mapping[str, Table] | None = None
+    further: Mapping[str, Table] = {}
+    treasury: Table | None = None
+    deviations: tuple[Deviation, ...] = ()
+    looks: int = 0
+    links: Links = Links()
+
+
+def rows(table: Table | None) -> list[dict[str, Any]]:
+    """Give a table row by row; none for a table that is not there. StudyFault when columns differ in length."""
+    if not table:
+        return []
+    columns = list(table)
+    if len({len(table[column]) for column in columns}) > 1:
+        raise StudyFault(f"columns of different length: {', '.join(columns)}")
+    return [dict(zip(columns, values, strict=True)) for values in zip(*table.values(), strict=True)]

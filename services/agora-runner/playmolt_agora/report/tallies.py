@@ -1,0 +1,116 @@
+"""Counts over turns that the plots need and no table of section 11 holds: by time, by place, by pair of agents."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora import ACTIONS, VALID_CODES, Language, PhaseName, TurnRecord
+
+BINS: Final = 10
+"""Pieces of time in the plots over time; the windows of Instruction Drift are those of its table."""
+PLACES: Final = ("plaza", "market", "alley")
+COSTS_REAL: Final = "phase1_costs_real"
+"""The optional arm of Phase 1 in which costs are deducted: no Phase 1 run (measures.md, section 3)."""
+ARMS: Final = ("stage1", "phase1", COSTS_REAL, "phase2")
+
+
+class Mix(msgspec.Struct, frozen=True):
+    """Shares by piece of time: `counts[bin][name]`, with the turns it stands for."""
+
+    counts: tuple[Mapping[str, int], ...]
+
+    def share(self, position: int, name: str) -> float | None:
+        """Give the share of a name in a piece of time; None where nothing was counted."""
+        total = sum(self.counts[position].values())
+        return self.counts[position].get(name, 0) / total if total else None
+
+
+Cell = tuple[str, str, Language, str]
+"""Arm, persona condition (`""` outside Phase 2), language, model (`""` over all models)."""
+
+
+def is_valid(turn: TurnRecord) -> bool:
+    """Say whether a turn is valid in the sense of measures.md, section 0."""
+    return turn.parse_code in VALID_CODES and turn.action in ACTIONS
+
+
+def arm_of(cell: str, phase: PhaseName) -> str:
+    """Give the arm that a run or turn of a cell belongs to, one of ARMS."""
+    return COSTS_REAL if cell.startswith(f"{COSTS_REAL}/") else phase
+
+
+def place_of(place: str) -> str:
+    """Read the alleys as one."""
+    return "alley" if place.startswith("alley") else place
+
+
+def piece_of(turn: TurnRecord) -> int:
+    """Give the piece of time of a turn, 0 to BINS − 1, over the planned length of its run."""
+    return min(BINS - 1, (turn.turn - 1) * BINS // max(1, turn.turns_planned))
+
+
+def action_mix(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:
+    """Count attempted actions on valid turns by cell and piece of time."""
+    return _mixes(
+        ((_cell(turn, turn.model), piece_of(turn), str(turn.action)) for turn in turns if is_valid(turn)),
+    )
+
+
+def occupancy(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:
+    """Count agent-turns by the place before acting, over all models."""
+    return _mixes((_cell(turn, ""), piece_of(turn), place_of(turn.place_before)) for turn in turns)
+
+
+def _cell(turn: TurnRecord, model: str) -> Cell:
+    return (
+        arm_of(turn.cell, turn.phase),
+        turn.persona_condition if turn.phase == "phase2" else "",
+        turn.language,
+        model,
+    )
+
+
+def _mixes(seen: Iterable[tuple[Cell, int, str]]) -> dict[Cell, Mix]:
+    counts: defaultdict[Cell, list[Counter[str]]] = defaultdict(lambda: [Counter() for _ in range(BINS)])
+    for cell, position, name in seen:
+        counts[cell][position][name] += 1
+    return {cell: Mix(tuple(counts[cell])) for cell in sorted(counts, key=_order)}
+
+
+def _order(cell: Cell) -> tuple[int, int, str, str]:
+    phase, condition, language, model = cell
+    return (
+        ARMS.index(phase), 0 if condition != "no_persona" else 1, language, model,
+    )  # fmt: skip
+
+
+class Network(msgspec.Struct, frozen=True):
+    """Who turned to whom: the agents in order and how often each pair did, over the runs it was made of."""
+
+    agents: tuple[str, ...]
+    ties: Mapping[tuple[str, str], int]
+
+
+def networks(turns: Sequence[TurnRecord]) -> dict[tuple[str, Language, str], Network]:
+    """Count successful supports and whispers by sender and target, by phase, language and action."""
+    agents: defaultdict[tuple[str, Language], dict[str, None]] = defaultdict(dict)
+    ties: defaultdict[tuple[str, Language, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    for turn in turns:
+        arm = arm_of(turn.cell, turn.phase)
+        agents[arm, turn.language][turn.agent] = None
+        if turn.success and turn.target and turn.action in {"support", "whisper"}:
+            ties[arm, turn.language, str(turn.action)][turn.agent, turn.target] += 1
+    return {
+        (phase, language, action): Network(tuple(sorted(agents[phase, language])), ties[phase, language, action])
+        for phase, language in sorted(agents, key=lambda key: (ARMS.index(key[0]), key[1]))
+        for action in ("support", "whisper")
+    }
+
+
+def parse_codes(turns: Iterable[TurnRecord]) -> dict[tuple[str, Language], Counter[str]]:
+    """Count parse codes by model and language."""
+    counts: defaultdict[tuple[str, Language], Counter[str]] = defaultdict(Counter)
+    for turn in turns:
+        counts[turn.model, turn.language][turn.parse_code] += 1
+    return {key: counts[key] for key in sorted(counts)}
