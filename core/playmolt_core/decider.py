@@ -95,6 +95,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     due: datetime
     """When it is to be fulfilled: a deadline's time, or the moment the wish arose for work to be done at once."""
+    lease: str = ""
+    """Under what name a worker takes it, "" for its id. Wishes that follow one another under one name can be fulfilled
+    under one lease."""
 
 
 class Offer(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ class Game:
                 event_type=kind,
                 schema_version=parts.get("schema_version", 1),
                 data=parts.get("data", canonical_json({"stream": self.stream, "version": self.version + 1})),
-                metadata=Metadata(command_id=f"{self.version:032x}", actor="agent-1"),
+                metadata=Metadata(command_id=f"{self.version:032x}", actor=parts.get("actor", "agent-1")),
                 public=parts.get("public", canonical_json({"type": kind, "version": self.version + 1})),
                 lobby=parts.get("lobby"),
                 closes=parts.get("closes", False),
@@ -399,6 +399,14 @@ class LogContract:
         both = await log.games("ox", phase="waiting", before=None, limit=9, idle_since=recent)
         assert [line.stream for line in both] == ["ox-3", "ox-1"]
         assert await log.games("ox", phase="ended", before=None, limit=9, idle_since=recent) == []
+
+    async def test_games_are_found_by_who_opened_them(self, log: EventLog) -> None:
+        mine, other = Game("ox-1"), Game("ox-2")
+        await log.append([unit(mine.adds(1, actor="ann")), unit(other.adds(1, actor="bob"))])
+        await log.append([unit(mine.adds(1, actor="bob")), unit(Game("trial-1").adds(1, actor="ann"))])
+        opened = await log.games("ox", phase=None, before=None, limit=9, opened_by="ann")
+        assert [line.stream for line in opened] == ["ox-1"]
+        assert await log.games("ox", phase=None, before=None, limit=9, opened_by="eve") == []
 
     async def test_running_games_are_those_that_are_not_over(self, log: EventLog) -> None:
         over = Card(phase="aborted", round=0, seated=1, needed=5, over=True)

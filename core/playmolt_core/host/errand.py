@@ -1,6 +1,7 @@
 """A wish in a worker's hands."""
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -8,6 +9,7 @@ from playmolt_schemas.envelopes import Answer, Call
 
 from playmolt_core.decider import Command, Wish
 from playmolt_core.host.entry import Snapshot
+from playmolt_core.host.freshness import Freshness
 from playmolt_core.host.work import Work
 from playmolt_core.host.writes import Writes
 from playmolt_core.log.port import LogUnavailable
@@ -15,6 +17,14 @@ from playmolt_core.log.port import LogUnavailable
 
 class _Problem(msgspec.Struct):
     detail: str = ""
+
+
+def command_of_wish(wish_id: str, step: str = "") -> str:
+    """Give the command id in which a wish, or a step on the way to it, ends.
+
+    It is the same on every replica, so that a second answer is a duplicate.
+    """
+    return hashlib.sha256(f"wish/{wish_id}{'/' if step else ''}{step}".encode()).hexdigest()[:32]
 
 
 class Wishless(Exception):
@@ -39,14 +49,14 @@ class Errand:
         snapshot: Snapshot | None,
         attempt: int,
         writes: Writes,
-        command_id: Callable[[str, str], str],
+        fresh: Freshness,
     ) -> None:
         self.stream = stream
         self.wish = wish
         self.attempt = attempt
         self._snapshot = snapshot
         self._writes = writes
-        self._command_id = command_id
+        self._fresh = fresh
 
     @property
     def snapshot(self) -> Snapshot:
@@ -55,11 +65,20 @@ class Errand:
             raise RuntimeError("a deadline has no worker")
         return self._snapshot
 
-    async def tell(self, command: Command, step: str = "", *, to: tuple[Writes, str] | None = None) -> None:
+    async def present(self) -> Snapshot:
+        """Give the stream as committed now. Raises LogUnavailable."""
+        snapshot = self._fresh.present(self.stream) or await self._fresh.snapshot(self.stream)
+        if snapshot is None:
+            raise RuntimeError("a stream with a wish does not vanish")
+        return snapshot
+
+    async def tell(
+        self, command: Command, step: str = "", *, wish: Wish | None = None, to: tuple[Writes, str] | None = None
+    ) -> None:
         """Commit a command; without `step` it is the one that the wish ends in. The same step commits once.
 
-        `to` names another stream and the writes of its engine. Raises Wishless when the rules refuse it, and
-        LogUnavailable when the log is away: whether it was stored is then unknown.
+        `wish` is one that follows under the same lease, `to` names another stream and the writes of its engine. Raises
+        Wishless when the rules refuse it, and LogUnavailable when the log is away: whether it was stored is unknown.
         """
         writes, stream = to or (self._writes, self.stream)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -68,7 +87,7 @@ class Errand:
             if not future.done():
                 future.set_result(answer)
 
-        call = Call(0, "wish", stream, command_id=self._command_id(self.wish.id, step))
+        call = Call(0, "wish", stream, command_id=command_of_wish((wish or self.wish).id, step))
         writes.take(Work(call, respond, command))
         answer = await future
         if answer.status == 503:

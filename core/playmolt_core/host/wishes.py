@@ -4,7 +4,6 @@ Every replica looks, and hears of its own commits at once; the log lets one answ
 """
 
 import asyncio
-import hashlib
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -28,12 +27,6 @@ LEASE_SECONDS = 15.0
 _PAUSE_SECONDS = 1.0
 _PAUSE_MOST = 60.0
 _DRAIN_SECONDS = 5.0
-
-
-def command_of_wish(wish_id: str, step: str = "") -> str:
-    """Give the command id in which a wish, or a step on the way, ends: the same on every replica, so a second answer
-    is a duplicate."""
-    return hashlib.sha256(f"wish/{wish_id}{'/' if step else ''}{step}".encode()).hexdigest()[:32]
 
 
 class Wishes:
@@ -113,7 +106,7 @@ class Wishes:
         if self._stopping:
             return
         for wish in self._decider.wants(snapshot.state):
-            if wish.due <= now and wish.id not in self._under_way:
+            if wish.due <= now and (wish.lease or wish.id) not in self._under_way:
                 self._take_up(stream, wish)
 
     def _take_up(self, stream: str, wish: Wish) -> None:
@@ -123,12 +116,12 @@ class Wishes:
             work = self._fulfil(stream, wish, self._workers[wish.kind], self._leases)
         else:
             return
-        task = asyncio.create_task(work)
-        self._under_way[wish.id] = task
-        task.add_done_callback(lambda _: self._under_way.pop(wish.id, None))
+        task, name = asyncio.create_task(work), wish.lease or wish.id
+        self._under_way[name] = task
+        task.add_done_callback(lambda _: self._under_way.pop(name, None))
 
     async def _pass_deadline(self, stream: str, wish: Wish) -> None:
-        errand = Errand(stream, wish, None, 1, self._writes, command_of_wish)
+        errand = Errand(stream, wish, None, 1, self._writes, self._fresh)
         try:
             await errand.tell(DeadlinePassed(wish_id=wish.id))
         except Wishless as refused:
@@ -139,7 +132,7 @@ class Wishes:
         attempt = 1
         try:
             async with self._room:
-                lease = await leases.take(wish.id, self._holder, LEASE_SECONDS)
+                lease = await leases.take(wish.lease or wish.id, self._holder, LEASE_SECONDS)
                 if lease is None:
                     return
                 attempt = lease.attempt
@@ -147,7 +140,7 @@ class Wishes:
                     snapshot = await self._fresh.snapshot(stream)
                     if snapshot is None or all(other.id != wish.id for other in self._decider.wants(snapshot.state)):
                         return
-                    await worker(Errand(stream, wish, snapshot, attempt, self._writes, command_of_wish))
+                    await worker(Errand(stream, wish, snapshot, attempt, self._writes, self._fresh))
                     return
         except Wishless as refused:
             _log.warning("wish_refused", stream=stream, kind=wish.kind, status=refused.status, detail=refused.detail)

@@ -1,0 +1,37 @@
+"""Long texts beside the log: what a record names by its hash."""
+
+import hashlib
+from collections.abc import Iterable
+
+from playmolt_core.db.pool import Pool
+from playmolt_core.db.queries import queries
+
+_SQL = queries("blobs")
+
+
+class PgBlobs:
+    """Texts under their SHA-256, and replies under the key of their request. Every method raises LogUnavailable."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def put(self, texts: Iterable[str]) -> list[str]:
+        """Keep texts; gives their hashes (hex)."""
+        bodies = list(texts)
+        digests = [hashlib.sha256(body.encode()).digest() for body in bodies]
+        await self._pool.fetch(_SQL["put"], digests, bodies)
+        return [digest.hex() for digest in digests]
+
+    async def texts(self, hashes: Iterable[str]) -> dict[str, str]:
+        """Give the texts that are there, by hash."""
+        rows = await self._pool.fetch(_SQL["texts"], [bytes.fromhex(each) for each in hashes])
+        return {digest.hex(): body for digest, body in rows}
+
+    async def keep_reply(self, key: str, body: str) -> None:
+        """Keep a reply under the key (hex SHA-256) of its request."""
+        await self._pool.fetch(_SQL["keep"], bytes.fromhex(key), body)
+
+    async def reply(self, key: str) -> str | None:
+        """Give the reply to a request that was made before."""
+        found = await self._pool.value(_SQL["reply"], bytes.fromhex(key))
+        return None if found is None else str(found)

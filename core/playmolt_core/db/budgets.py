@@ -1,0 +1,44 @@
+"""Budgets over all replicas: a call is counted at its worst case before it is made, and corrected after."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import msgspec
+
+from playmolt_core.db.pool import Pool
+from playmolt_core.db.queries import queries
+
+_SQL = queries("budgets")
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """What is counted under a name, and how much of it there is; None is no limit."""
+
+    name: str
+    calls: int | None = None
+    tokens: int | None = None
+    money: Decimal | None = None
+
+
+class PgBudgets:
+    """Accounts in Postgres. Every method raises LogUnavailable when the database is away."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> str | None:
+        """Count a call at its worst case on all accounts, or on none; gives the first account that does not hold it."""
+        short = await self._pool.value(
+            _SQL["reserve"],
+            [account.name for account in accounts],
+            [account.calls for account in accounts],
+            [account.tokens for account in accounts],
+            [account.money for account in accounts],
+            tokens,
+            money,
+        )
+        return None if short is None else str(short)
+
+    async def settle(self, accounts: Sequence[Account], *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
+        """Correct what was counted by the difference to what the call took (negative: it took less)."""
+        await self._pool.fetch(_SQL["settle"], [account.name for account in accounts], calls, tokens, money)
