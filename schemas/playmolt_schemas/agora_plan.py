@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.agora import Action, Decoding, Language, Sampling, SetName
+from playmolt_schemas.agora import Action, Decoding, Language, Persona, Sampling, SetName
 from playmolt_schemas.codes import FieldFault
 
 PLAN_BYTES: Final = 60 * 1024
@@ -204,7 +204,7 @@ class SquareAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     agent: str
     model: str
     home: str
-    persona: str | None = None
+    persona: Persona | None = None
     slot: int | None = None
 
 

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 import numpy as np
 from playmolt_schemas.agora import Language
-from playmolt_schemas.agora_plan import Hypothesis, PlannedTest, Plan
-from scipy import optimize, stats
+from playmolt_schemas.agora_plan import Hypothesis, Plan, PlannedTest
+from scipy import optimize, stats  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora import plan as plans
 from playmolt_agora.squares import PERSONAS, labels

@@ -41,7 +41,7 @@ def project(plan: Plan, catalogue: Catalogue) -> Projection:
     """Project what a plan takes with the catalogue's prices; a cost is None where one of them is unknown."""
     turns: Counter[tuple[str, PhaseName, Language]] = Counter()
     for cell, number in matrix.planned(plan):
-        for seat in matrix.seats_of(plan, cell, number, matrix.run_seed(plan, cell.name, number)):
+        for seat in matrix.seats_of(plan, cell, number):
             turns[seat.model, plans.world(cell.arm), cell.language] += cell.turns
     models = plans.all_models(plan)
     usual = [_model(catalogue, model, turns, _Turn(1, COMPLETION_TOKENS, 0)) for model in models]

@@ -2,11 +2,9 @@
 
 import hashlib
 import uuid
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from playmolt_core import draws
 from playmolt_core.llm.catalogue import is_scripted
 from playmolt_schemas.agora import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 from playmolt_schemas.agora_plan import Arm, Plan
@@ -76,8 +74,7 @@ def run_seed(plan: Plan, cell: str, number: int) -> str:
 
 def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
     """Give the specification of one run; `number` goes past the cell's planned runs where runs are added."""
-    seed = run_seed(plan, cell.name, number)
-    seats = seats_of(plan, cell, number, seed)
+    seats = seats_of(plan, cell, number)
     condition: PersonaCondition = "no_persona" if seats[0].persona is None else "with_persona"
     return RunSpec(
         experiment=experiment,
@@ -88,7 +85,7 @@ def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
         set=cell.set,
         language=cell.language,
         persona_condition=condition,
-        seed=seed,
+        seed=run_seed(plan, cell.name, number),
         turns=cell.turns,
         seats=seats,
         rules=_rules(plan, cell.arm),
@@ -105,18 +102,11 @@ def specs(plan: Plan, experiment: str) -> tuple[RunSpec, ...]:
     return tuple(spec(plan, experiment, cell, number) for cell, number in planned(plan))
 
 
-def seats_of(plan: Plan, cell: Cell, number: int, seed: str) -> tuple[Seat, ...]:
-    """Give who sits where in a run."""
+def seats_of(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
+    """Give who sits where in a run; `persona_assignment: shuffled` is the world's to apply."""
     if cell.model is None:
         return _mixed(plan, cell, number)
-    homes: Sequence[str] = [home for _, _, home in _TABLE]
-    phase = plans.phase_of(plan, cell.arm)
-    if phase and phase.rules.get("persona_assignment") == "shuffled":
-        homes = draws.shuffle(seed, "seats/homes", homes)
-    return tuple(
-        Seat(agent=agent, model=cell.model, persona=persona, home=home)
-        for (agent, persona, _), home in zip(_TABLE, homes, strict=True)
-    )
+    return tuple(Seat(agent=agent, model=cell.model, persona=persona, home=home) for agent, persona, home in _TABLE)
 
 
 def _mixed(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from decimal import Decimal
 
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora_plan import MatrixRow, PlannedTest, Plan, Preview, Square, Stage1Import
+from playmolt_schemas.agora_plan import MatrixRow, Plan, PlannedTest, Preview, Square, Stage1Import
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 
@@ -164,7 +164,7 @@ def _design_warnings(plan: Plan, squared: tuple[Square, ...]) -> Iterator[str]:
             "market, jesters in the alley (`home_policy: rotated` unties them)."
         )
     if squared:
-        yield "An id that names a persona gives it away: Phase 2 ids are neutral (agent_01 …) with and without personas."
+        yield "Ids that name a persona give it away: Phase 2 has neutral ones (agent_01 …) with and without personas."
     if "B" in conditions:
         yield "Without personas (Sets C, D) the interaction of model and place is aliased with the run."
     if conditions == {"A", "B"}:

@@ -1,0 +1,78 @@
+"""The specification of a fork: its parent's, with one thing changed (agora.md, Fork)."""
+
+from collections.abc import Callable
+from typing import Final, get_args
+
+from msgspec.structs import replace
+from playmolt_core.llm.catalogue import is_scripted
+from playmolt_schemas.agora import Parent, Persona, RunSpec, Seat
+
+CHANGES: Final = "model=ALIAS, model=AGENT:ALIAS, persona=AGENT:PERSONA (or none), content=TEXT"
+CONTENT_CHARS: Final = 2000
+_PERSONAS: Final[tuple[Persona, ...]] = get_args(Persona)
+
+
+class InvalidChange(ValueError):
+    """A change that no fork can make; the message says what it could be."""
+
+
+def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
+    """Give the specification of an exploratory run that branches off `parent` after its event `version`.
+
+    Raises InvalidChange. Whether there is such a model is the caller's to ask (`models_of`).
+    """
+    kind, equals, value = change.partition("=")
+    make = _CHANGES.get(kind)
+    if not equals or not value or make is None:
+        raise InvalidChange(f"{change[:80]!r} is no change; there are {CHANGES}")
+    seats = make(parent, value)
+    return replace(
+        parent,
+        run=run,
+        seats=seats,
+        exploratory=True,
+        scripted=any(is_scripted(seat.model) for seat in seats),
+        parent=Parent(run=parent.run, version=version, change=change),
+    )
+
+
+def content_of(change: str) -> str | None:
+    """Give what the last replayed act is to say instead; None where the change is another one."""
+    kind, _, value = change.partition("=")
+    return value if kind == "content" else None
+
+
+def models_of(spec: RunSpec) -> tuple[str, ...]:
+    """Give the models of a run, each once."""
+    return tuple(dict.fromkeys(seat.model for seat in spec.seats))
+
+
+def _model(parent: RunSpec, value: str) -> tuple[Seat, ...]:
+    agent, colon, alias = value.partition(":")
+    if not colon:
+        return tuple(replace(seat, model=value) for seat in parent.seats)
+    return _changed(parent, agent, lambda seat: replace(seat, model=alias))
+
+
+def _persona(parent: RunSpec, value: str) -> tuple[Seat, ...]:
+    agent, _, name = value.partition(":")
+    persona = next((known for known in _PERSONAS if known == name), None)
+    if persona is None and name != "none":
+        raise InvalidChange(f"{name[:40]!r} is no persona; there are {', '.join(_PERSONAS)}, none, as in AGENT:PERSONA")
+    return _changed(parent, agent, lambda seat: replace(seat, persona=persona))
+
+
+def _content(parent: RunSpec, value: str) -> tuple[Seat, ...]:
+    if len(value) > CONTENT_CHARS:
+        raise InvalidChange(f"content has {len(value)} characters, at most {CONTENT_CHARS} are taken")
+    return parent.seats
+
+
+def _changed(parent: RunSpec, agent: str, change: Callable[[Seat], Seat]) -> tuple[Seat, ...]:
+    if agent not in [seat.agent for seat in parent.seats]:
+        known = ", ".join(seat.agent for seat in parent.seats)
+        raise InvalidChange(f"{agent[:40]!r} does not play there; there are {known}")
+    return tuple(change(seat) if seat.agent == agent else seat for seat in parent.seats)
+
+
+_CHANGES: Final = {"model": _model, "persona": _persona, "content": _content}

@@ -1,0 +1,108 @@
+"""What is asked of an experiment: by its operator, and by the workers that fulfil its wishes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from playmolt_core.decider import Command
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora_plan import Budget, Spent
+
+from playmolt_agora.budget import Reached
+
+WISH_OPEN: Final = "open_run"
+"""`Wish.kind` of a run whose stream is to be opened; `Experiment.run_owed` gives its specification."""
+WISH_LOOK: Final = "look"
+"""`Wish.kind` of the intervals that adaptive sampling waits for."""
+
+
+class OpenExperiment(Command, frozen=True, kw_only=True):
+    """Lock a plan: a text in YAML or JSON, or a JSON object. Given twice, it changes nothing."""
+
+    operator: str
+    plan: Any
+    catalogue: Catalogue = Catalogue()
+    imported: Mapping[str, str] = {}
+    """File name → text of the file that `stage1_import` may name."""
+
+
+class RunOpened(Command, frozen=True, kw_only=True):
+    """A run's stream is there."""
+
+    run: str
+
+
+class RunProgressed(Command, frozen=True, kw_only=True):
+    """An open run has taken this much in all; less than was told before changes nothing."""
+
+    run: str
+    spent: Spent
+
+
+class RunFinished(Command, frozen=True, kw_only=True):
+    """A run has ended; `version` and `hash` are those of the last record of its stream."""
+
+    run: str
+    outcome: str
+    version: int
+    hash: str
+    spent: Spent
+
+
+class StopForBudget(Command, frozen=True, kw_only=True):
+    """A call did not fit into the budget; `run` is the one it was for."""
+
+    run: str
+    reached: Reached
+
+
+class Stop(Command, frozen=True, kw_only=True):
+    """Begin no further turn."""
+
+    by: str
+    reason: str = ""
+
+
+class Resume(Command, frozen=True, kw_only=True):
+    """Go on after a stop."""
+
+    by: str
+
+
+class RaiseBudget(Command, frozen=True, kw_only=True):
+    """Raise the budget, and go on where it had stopped the experiment. The one that stands already only goes on."""
+
+    by: str
+    budget: Budget
+    reason: str = ""
+
+
+class Deviate(Command, frozen=True, kw_only=True):
+    """Record that something is done otherwise than planned."""
+
+    by: str
+    field: str
+    before: str
+    after: str
+    reason: str
+
+
+class Look(Command, frozen=True, kw_only=True):
+    """Record that figures were seen; with `wish_id` it is the answer to a `look` wish.
+
+    `intervals` is cell → low and high end as decimal strings. None: the cell has no interval yet.
+    """
+
+    by: str
+    measure: str
+    intervals: Mapping[str, tuple[str, str] | None] = {}
+    wish_id: str = ""
+
+
+class Fork(Command, frozen=True, kw_only=True):
+    """Branch a run off another one after its event `version`, with one change as in `model=ALIAS`."""
+
+    by: str
+    run: str
+    version: int
+    change: str
+    catalogue: Catalogue = Catalogue()
