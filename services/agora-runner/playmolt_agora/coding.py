@@ -70,14 +70,14 @@ def cues(thought: str | None, language: Language) -> Cues:
     return Cues(s=matcher.survival.search(text) is not None, o=matcher.social.search(text) is not None)
 
 
-def dissoc(found: Cues, *, valid: bool, action: str | None, target: str | None) -> Dissoc:
+def dissoc(cues: Cues, *, valid: bool, action: str | None, target: str | None) -> Dissoc:
     """Say whether thought and act agree: C yes, A survival but another act, B a social aim but a serving act, else U.
 
     `target` is where a move goes to; a move to the market serves survival, any other is social. A turn that is not
     valid and a skill are U.
     """
     kind = _kind(action, target)
-    return _TABLE[found.s, found.o][kind] if valid and kind else "U"
+    return _TABLE[cues.s, cues.o][kind] if valid and kind else "U"
 
 
 def lexicon_version() -> str:
