@@ -194,7 +194,8 @@ class Panel:
         self.y = Scale(y[0], y[1], top + height, top)
 
     def axes(
-        self, *, title: str = "", note: str = "", x_label: str = "", y_label: str = "", x_ticks: Sequence[float] | None = None,
+        self, *, title: str = "", note: str = "", x_label: str = "", y_label: str = "",
+        x_ticks: Sequence[float] | None = None,
         y_ticks: Sequence[float] | None = None, x_names: bool = True, y_names: bool = True,
     ) -> None:  # fmt: skip
         """Draw grid, ticks and labels, `note` under the title; the names of ticks can be left to a neighbour."""

@@ -1,12 +1,11 @@
 """What was registered, and what came of it: tests, PCS, exclusions both ways."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from playmolt_agora.report import markup, prose, provenance
-from playmolt_agora.report.plots import pcs
-from playmolt_agora.report.plots.figure import runs_of
-from playmolt_agora.report.sections import Section, figure_markup, rows_markup
+from playmolt_agora.report.plots.figure import Figure, registered_runs
+from playmolt_agora.report.sections import Section, figures_markup, rows_markup
 from playmolt_agora.report.study import Study, rows
 
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
@@ -15,7 +14,7 @@ PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 
 def is_confirmatory(study: Study) -> bool:
     """Say whether anything here confirms: something was registered, and a run that is not exploratory took place."""
-    return study.registered is not None and bool(runs_of(study, confirmatory=True))
+    return study.registered is not None and bool(registered_runs(study))
 
 
 def registered_tests(study: Study) -> tuple[str, ...]:
@@ -81,7 +80,7 @@ def _deviations(study: Study) -> str:
     return "<h3>Deviations</h3>" + markup.table("Changes after the lock", ("at", "event", "what"), lines)
 
 
-def results(study: Study) -> Section:
+def results(study: Study, drawn: Mapping[str, Figure]) -> Section:
     """Give the registered tests and PCS."""
     names = registered_tests(study)
     if not names:
@@ -95,7 +94,7 @@ def results(study: Study) -> Section:
         + tests_markup(study, "Registered tests: statistic, p, and p by Holm", found)
         + (markup.paragraph(f"Registered but without a result: {', '.join(missing)}.", "notice") if missing else "")
         + markup.paragraph(prose.HOLM)
-        + (pcs_markup(study) if any(name.startswith("pcs:") for name in names) else ""),
+        + (pcs_markup(study, drawn) if any(name.startswith("pcs:") for name in names) else ""),
     )
 
 
@@ -115,7 +114,7 @@ def tests_markup(study: Study, caption: str, found: Sequence[dict[str, Any]]) ->
         )
         for row in found
     ]
-    origin = provenance.source(study, "tests", runs_of(study, confirmatory=True), seed=study.seed)
+    origin = provenance.source(study, "tests", registered_runs(study), seed=study.seed)
     columns = ("test", "statistic", "p", "p, Holm", "α", "decision", "labelings", "n")
     return markup.table(caption, columns, lines) + provenance.source_markup(origin, study.links)
 
@@ -128,15 +127,14 @@ def _verdict(row: dict[str, Any], alpha: str | None) -> str | None:
     return "holds" if p <= float(alpha) else "not shown"
 
 
-def pcs_markup(study: Study) -> str:
+def pcs_markup(study: Study, drawn: Mapping[str, Figure]) -> str:
     """Give PCS with its figures, companions and leave-one-run-out values, under the notice that Stage 1 asks for."""
     found = rows(study.tables.get("pcs"))
     indicative = markup.paragraph(prose.INDICATIVE, "notice") if any(row.get("indicative") for row in found) else ""
     parts = [
         "<h3>Phantom Cost Sensitivity</h3>",
         markup.paragraph(stage1_notice(study), "notice"),
-        figure_markup(study, pcs.estimate_figure(study)),
-        figure_markup(study, pcs.parts_figure(study)),
+        figures_markup(study, drawn, "pcs", "pcs-parts"),
         markup.paragraph(prose.CELLS_DESCRIPTIVE),
         _companions(found),
         indicative,

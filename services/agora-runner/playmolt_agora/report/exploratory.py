@@ -1,13 +1,13 @@
 """Description and exploration: everything that was not registered as a test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from playmolt_agora.report import confirmatory, markup, prose, provenance
 from playmolt_agora.report.forks import Fork, forks
-from playmolt_agora.report.plots import counts, drift, ritual, society, time
-from playmolt_agora.report.plots.figure import Figure, mean, runs_of
-from playmolt_agora.report.sections import Section, figure_markup, rows_markup
+from playmolt_agora.report.plots import ritual
+from playmolt_agora.report.plots.figure import Figure, mean, shown_runs
+from playmolt_agora.report.sections import Section, figures_markup, rows_markup
 from playmolt_agora.report.study import Study, rows
 
 _LONG: Final = 40
@@ -23,7 +23,7 @@ _FURTHER: Final = {
 }
 
 
-def sections(study: Study) -> tuple[Section, ...]:
+def sections(study: Study, drawn: Mapping[str, Figure]) -> tuple[Section, ...]:
     """Give the exploratory sections in the order of the page."""
     made = (
         ("behaviour", "Behaviour over time", _behaviour),
@@ -37,19 +37,15 @@ def sections(study: Study) -> tuple[Section, ...]:
         ("interaction", "Interaction and length", _interaction),
         ("forks", "Forks", _forks),
     )
-    found = (Section(anchor, title, make(study)) for anchor, title, make in made)
+    found = (Section(anchor, title, make(study, drawn)) for anchor, title, make in made)
     return tuple(section for section in found if section.body)
 
 
-def _figures(study: Study, *makers: Callable[[Study], Figure]) -> str:
-    return "".join(figure_markup(study, make(study)) for make in makers)
+def _behaviour(study: Study, drawn: Mapping[str, Figure]) -> str:
+    return figures_markup(study, drawn, "action-mix", "occupancy")
 
 
-def _behaviour(study: Study) -> str:
-    return _figures(study, time.action_figure, time.place_figure)
-
-
-def _rates(study: Study) -> str:
+def _rates(study: Study, _: Mapping[str, Figure]) -> str:
     found = [row for row in rows(study.tables.get("shares")) if row["level"] == "cell"]
     if not found:
         return ""
@@ -58,7 +54,7 @@ def _rates(study: Study) -> str:
     shown = [key for key in keys if any(row.get(key) is not None for row in found)]
     head = [*shown, *(f"{name} †" if name in {"r_seed", "r_literal"} else name for name in numbers)]
     lines = [[row.get(name) for name in (*shown, *numbers)] for row in found]
-    origin = provenance.source(study, "shares", runs_of(study), seed=study.seed)
+    origin = provenance.source(study, "shares", shown_runs(study), seed=study.seed)
     return (
         markup.paragraph(prose.R_BY_DESIGN, "notice")
         + markup.table("Shares p and q, and the rates r, by cell († at most 1/(N − 1) by design)", head, lines)
@@ -66,7 +62,7 @@ def _rates(study: Study) -> str:
     )
 
 
-def _tests(study: Study) -> str:
+def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:
     names = confirmatory.registered_tests(study)
     found = [row for row in rows(study.tables.get("tests")) if row["test"] not in names]
     body = confirmatory.tests_markup(study, "Tests that were not registered", found) if found else ""
@@ -75,11 +71,11 @@ def _tests(study: Study) -> str:
             "Contrast of Jester and Archivist of the model that plays both in a run", rows(study.tables["shared_model"])
         )
     if rows(study.tables.get("pcs")) and not any(name.startswith("pcs:") for name in names):
-        body += confirmatory.pcs_markup(study)
+        body += confirmatory.pcs_markup(study, drawn)
     return body
 
 
-def _ritual(study: Study) -> str:
+def _ritual(study: Study, drawn: Mapping[str, Figure]) -> str:
     found = rows(study.tables.get("ri"))
     if not found:
         return ""
@@ -89,7 +85,7 @@ def _ritual(study: Study) -> str:
                "feasible_a", "ri_seed", "ri_star", "ri_opp")  # fmt: skip
     lines = [{**row, "ri_seed": _flagged(row)} for row in grouped]
     return (
-        _figures(study, ritual.ritual_figure)
+        figures_markup(study, drawn, "ri-star")
         + _strong(grouped)
         + (markup.paragraph(prose.DEGENERATE, "notice") if degenerate else "")
         + markup.folded("The index and its companions, run by run", rows_markup("Ritual Index", lines, columns))
@@ -117,26 +113,20 @@ def _strong(grouped: Sequence[dict[str, Any]]) -> str:
     return markup.paragraph(prose.STRONG) + markup.table("Strongly instructed personas apart", head, lines)
 
 
-def _drift(study: Study) -> str:
-    body = _figures(study, drift.drift_figure, drift.entropy_figure) if rows(study.tables.get("drift")) else ""
-    return body + (_figures(study, drift.washout_figure) if rows(study.tables.get("washout")) else "")
+def _drift(study: Study, drawn: Mapping[str, Figure]) -> str:
+    return figures_markup(study, drawn, "drift", "entropy", "washout")
 
 
-def _society(study: Study) -> str:
-    body = "".join(
-        figure_markup(study, society.network_figure(study, action)) for action in ("support", "whisper") if study.turns
-    )
-    if rows(study.tables.get("gini")):
-        body += _figures(study, society.gini_figure)
-    return body + (_figures(study, society.treasury_figure) if rows(study.treasury) else "")
+def _society(study: Study, drawn: Mapping[str, Figure]) -> str:
+    return figures_markup(study, drawn, "network-support", "network-whisper", "gini", "treasury")
 
 
-def _codes(study: Study) -> str:
-    return markup.paragraph(prose.TWO_CODES) + _figures(study, counts.parse_figure, counts.dissoc_figure)
+def _codes(study: Study, drawn: Mapping[str, Figure]) -> str:
+    return markup.paragraph(prose.TWO_CODES) + figures_markup(study, drawn, "parse-codes", "dissoc")
 
 
-def _contrasts(study: Study) -> str:
-    body = _figures(study, counts.contrast_figure) if rows(study.tables.get("contrasts")) else ""
+def _contrasts(study: Study, drawn: Mapping[str, Figure]) -> str:
+    body = figures_markup(study, drawn, "contrasts")
     for name, table in study.further.items():
         note = markup.paragraph(prose.SENSITIVITY) if name == "sensitivity" else ""
         if name != "loro" and rows(table):
@@ -150,11 +140,11 @@ def _whole(caption: str, found: Sequence[dict[str, Any]]) -> str:
     return made if len(found) <= _LONG else markup.folded(f"{caption} ({len(found)} rows)", made)
 
 
-def _interaction(study: Study) -> str:
+def _interaction(study: Study, _: Mapping[str, Figure]) -> str:
     found = rows(study.tables.get("pint"))
     if not found:
         return ""
-    origin = provenance.source(study, "pint", runs_of(study))
+    origin = provenance.source(study, "pint", study.runs)
     return (
         markup.paragraph(prose.TURN_RULE)
         + rows_markup("Interaction by run", found)
@@ -162,7 +152,7 @@ def _interaction(study: Study) -> str:
     )
 
 
-def _forks(study: Study) -> str:
+def _forks(study: Study, _: Mapping[str, Figure]) -> str:
     return "".join(_fork(study, fork) for fork in forks(study))
 
 

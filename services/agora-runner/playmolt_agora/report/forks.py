@@ -38,7 +38,8 @@ def forks(study: Study) -> tuple[Fork, ...]:
 
 
 def _fork(run: RunNote, parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> Fork:
-    assert run.parent is not None  # noqa: S101 -- forks() has looked
+    if run.parent is None:
+        raise ValueError(f"{run.run} is no fork")
     before = {(turn.turn, turn.agent): turn for turn in parent}
     ordered = sorted(child, key=lambda turn: (turn.turn, turn.order))
     pairs = ((before[turn.turn, turn.agent], turn) for turn in ordered if (turn.turn, turn.agent) in before)

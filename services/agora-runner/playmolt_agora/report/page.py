@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from playmolt_agora.report import confirmatory, exploratory, markup, prose, provenance
+from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.sections import Section
 from playmolt_agora.report.study import Study
 
@@ -12,8 +13,9 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 def render(study: Study) -> str:
     """Give the page. Equal studies give equal bytes; StudyFault when a table's columns differ in length."""
-    confirming = (confirmatory.registration(study), confirmatory.results(study), confirmatory.exclusions(study))
-    exploring = exploratory.sections(study)
+    drawn = gallery(study)
+    confirming = (confirmatory.registration(study), confirmatory.results(study, drawn), confirmatory.exclusions(study))
+    exploring = exploratory.sections(study, drawn)
     sources = _sources(study)
     style = files("playmolt_agora.report").joinpath("page.css").read_text("utf-8")
     title = markup.escaped(f"{study.name}: report")

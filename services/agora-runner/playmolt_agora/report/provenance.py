@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 import msgspec
+from playmolt_schemas.agora import ACTIONS
 
 from playmolt_agora.report.markup import escaped, folded
-from playmolt_agora.report.study import Links, RunNote, Study
+from playmolt_agora.report.study import Links, RunNote, Study, rows
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,8 +32,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def source(study: Study, measure: str, runs: Iterable[RunNote], **facts: str) -> Source:
-    """Give the source of a figure of this study."""
-    return Source(measure=measure, version=study.definitions, runs=tuple(runs), facts=facts)
+    """Give the source of a figure of this study; who was excluded among its runs is one of the facts."""
+    kept = tuple(runs)
+    names = {run.run for run in kept}
+    excluded = [row for row in rows(study.tables.get("parse")) if row["excluded"] and row["run"] in names]
+    return Source(
+        measure=measure,
+        version=study.definitions,
+        runs=kept,
+        facts={"K": str(len(ACTIONS)), **facts, "excluded": f"{len(excluded)} (run, model)" if excluded else "nobody"},
+    )
 
 
 def source_markup(origin: Source, links: Links) -> str:

@@ -18,7 +18,7 @@ class Section(msgspec.Struct, frozen=True):
     body: str
 
 
-def figure_markup(study: Study, figure: Figure) -> str:
+def _figure(study: Study, figure: Figure) -> str:
     """Give a figure with its caption, its source, and the numbers behind it folded away."""
     origin = provenance.source(study, figure.measure, figure.runs, seed=study.seed)
     data = ""
@@ -33,6 +33,11 @@ def figure_markup(study: Study, figure: Figure) -> str:
         f'<div class="plot" role="region" tabindex="0" aria-label="{title}, picture">{figure.svg}'
         f"</div>{provenance.source_markup(origin, study.links)}{data}</figure>"
     )
+
+
+def figures_markup(study: Study, drawn: Mapping[str, Figure], *names: str) -> str:
+    """Give the named figures, as far as there were data for them."""
+    return "".join(_figure(study, drawn[name]) for name in names if name in drawn)
 
 
 def rows_markup(caption: str, lines: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:

@@ -8,7 +8,7 @@ from playmolt_schemas.agora import VALID_CODES, ParseCode
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, SOFT, Drawing, Panel, Style, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, in_order, percent, runs_of
+from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, in_order, percent, shown_runs, shown_turns
 from playmolt_agora.report.study import Study, rows
 from playmolt_agora.report.tallies import parse_codes
 
@@ -25,7 +25,7 @@ _LEFT: Final = 210.0
 
 def parse_figure(study: Study) -> Figure:
     """Draw how replies came out of the ladder, by model and language."""
-    counts = parse_codes(study.turns)
+    counts = parse_codes(shown_turns(study))
     bars = {
         f"{model} · {language}": [(code, found[code]) for code in CODES] for (model, language), found in counts.items()
     }
@@ -39,7 +39,7 @@ def parse_figure(study: Study) -> Figure:
         alt=alt,
         svg=_bars("parse-codes", "Parse codes by model and language", bars, looks, {code: code for code in CODES}, alt),
         measure="parse",
-        runs=runs_of(study),
+        runs=shown_runs(study),
         columns=("model", "language", *CODES, "failed share"),
         lines=tuple(
             (model, language, *(found[code] for code in CODES), _failed(found))
@@ -73,7 +73,7 @@ def dissoc_figure(study: Study) -> Figure:
         alt=alt,
         svg=_bars("dissoc", "Thought and act", bars, looks, {name: words for name, words, _ in _DISSOC}, alt),
         measure="dissoc",
-        runs=runs_of(study),
+        runs=shown_runs(study),
         columns=columns,
         lines=tuple(tuple(row.get(column) for column in columns) for row in found),
     )
@@ -133,7 +133,7 @@ def contrast_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-contrasts", "Language and persona contrasts", alt),
         measure="contrasts",
-        runs=runs_of(study),
+        runs=shown_runs(study),
         columns=columns,
         lines=tuple(tuple(row.get(column) for column in columns) for row in found),
     )

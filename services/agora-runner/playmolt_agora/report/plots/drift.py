@@ -6,7 +6,7 @@ from typing import Any
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, grid, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, runs_of
+from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 _RAW = Style(HUES[1], "", "circle")
@@ -46,7 +46,7 @@ def drift_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-drift", "Instruction Drift by window", alt),
         measure="drift",
-        runs=runs_of(study, "phase2", confirmatory=True),
+        runs=shown_runs(study, "phase2"),
         columns=_DRIFT,
         lines=tuple(tuple(row.get(column) for column in _DRIFT) for row in found),
     )
@@ -78,7 +78,7 @@ def entropy_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-entropy", "Entropy of actions by window", alt),
         measure="drift.h_norm",
-        runs=runs_of(study, "phase2", confirmatory=True),
+        runs=shown_runs(study, "phase2"),
     )
 
 
@@ -115,7 +115,7 @@ def washout_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-washout", "Persona washout by window", alt),
         measure="washout",
-        runs=runs_of(study, "phase2", confirmatory=True),
+        runs=shown_runs(study, "phase2"),
         columns=columns_shown,
         lines=tuple(tuple(line.get(column) for column in columns_shown) for line in found),
     )

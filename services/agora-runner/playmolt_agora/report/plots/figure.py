@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora import ACTIONS, TurnRecord
 
 from playmolt_agora.report.chart import HUES, Style, style
 from playmolt_agora.report.study import RunNote, Study
@@ -44,14 +44,24 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[tuple[object, ...], ...] = ()
 
 
-def runs_of(study: Study, *phases: str, confirmatory: bool = False) -> tuple[RunNote, ...]:
-    """Give the runs of the phases, of all if none is named; `confirmatory` leaves out exploratory runs and forks."""
-    return tuple(
-        run
-        for run in study.runs
-        if (not phases or arm_of(run.cell, run.phase) in phases)
-        and not (confirmatory and (run.exploratory or run.parent is not None))
-    )
+def registered_runs(study: Study) -> tuple[RunNote, ...]:
+    """Give the runs that may confirm something: neither exploratory nor a fork."""
+    return tuple(run for run in study.runs if not run.exploratory and run.parent is None)
+
+
+def shown_runs(study: Study, *arms: str) -> tuple[RunNote, ...]:
+    """Give the runs that figures are of, of the named arms or of all.
+
+    The registered ones. Where there are none (pilots only), all but forks, whose first turns are their parents'.
+    """
+    kept = registered_runs(study) or tuple(run for run in study.runs if run.parent is None) or study.runs
+    return tuple(run for run in kept if not arms or arm_of(run.cell, run.phase) in arms)
+
+
+def shown_turns(study: Study) -> list[TurnRecord]:
+    """Give the turns of the runs that figures are of."""
+    kept = {run.run for run in shown_runs(study)}
+    return [turn for turn in study.turns if turn.run in kept]
 
 
 def in_order(values: Iterable[object]) -> list[str]:

@@ -7,7 +7,7 @@ from playmolt_schemas.agora import ACTIONS
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, SOFT, Drawing, Panel, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import ACTION_STYLES, WIDTH, Figure, runs_of
+from playmolt_agora.report.plots.figure import ACTION_STYLES, WIDTH, Figure, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 _LEFT = 190.0
@@ -32,7 +32,7 @@ def estimate_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-pcs", "PCS per model and language", alt),
         measure="pcs",
-        runs=runs_of(study, "stage1", "phase1", confirmatory=True),
+        runs=shown_runs(study, "stage1", "phase1"),
         columns=_COLUMNS,
         lines=tuple(tuple(cell.get(column) for column in _COLUMNS) for cell in cells),
     )
@@ -100,7 +100,7 @@ def parts_figure(study: Study) -> Figure:
         alt=alt,
         svg=_parts(cells, alt),
         measure="pcs.contrib",
-        runs=runs_of(study, "stage1", "phase1", confirmatory=True),
+        runs=shown_runs(study, "stage1", "phase1"),
         columns=columns,
         lines=tuple(tuple(cell.get(column) for column in columns) for cell in cells),
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, rounded_up
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, runs_of
+from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 STRONG: Final = ("archivist", "observer")
@@ -44,7 +44,7 @@ def ritual_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-ri-star", "Ritual Index RI* by model and persona", alt),
         measure="ri_star",
-        runs=runs_of(study, "phase2", confirmatory=True),
+        runs=shown_runs(study, "phase2"),
         columns=_COLUMNS,
         lines=tuple(tuple(row.get(column) for column in _COLUMNS) for row in (*by_model, *by_persona)),
     )

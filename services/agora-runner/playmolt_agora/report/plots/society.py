@@ -7,18 +7,27 @@ from typing import Any
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, Style, grid, legend, rounded_up
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, mean, runs_of
+from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, mean, shown_runs, shown_turns
 from playmolt_agora.report.study import RunNote, Study, rows
-from playmolt_agora.report.tallies import Network, arm_of, networks
+from playmolt_agora.report.tallies import COSTS_REAL, Network, arm_of, networks
 
 _LANGUAGES = {"ko": Style(HUES[0], "", "circle"), "en": Style(HUES[1], "6 3", "square")}
 _ROW = 166.0
 _CIRCLE = 230.0
 
 
-def network_figure(study: Study, action: str) -> Figure:
-    """Draw the network of an action (support or whisper) by phase and language."""
-    found = {key: tie for key, tie in networks(study.turns).items() if key[2] == action}
+def support_figure(study: Study) -> Figure:
+    """Draw who supported whom, by phase and language."""
+    return _network(study, "support")
+
+
+def whisper_figure(study: Study) -> Figure:
+    """Draw who whispered to whom, by phase and language."""
+    return _network(study, "whisper")
+
+
+def _network(study: Study, action: str) -> Figure:
+    found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
     count, columns = grid(len(found), 2)
     title = f"Network of {action}s"
     said = [f"{PHASES[phase]} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
@@ -40,7 +49,7 @@ def network_figure(study: Study, action: str) -> Figure:
         alt=alt,
         svg=drawing.svg(f"fig-network-{action}", title, alt),
         measure=f"network.{action}",
-        runs=runs_of(study),
+        runs=shown_runs(study),
         columns=("phase", "language", "from", "to", "times"),
         lines=tuple(
             (PHASES[phase], language, sender, target, times)
@@ -99,7 +108,7 @@ def gini_figure(study: Study) -> Figure:
         alt=alt,
         svg=_lines("gini", "Gini by epoch", panels, alt, top=1.0),
         measure="gini",
-        runs=runs_of(study, "stage1", "phase1"),
+        runs=shown_runs(study, "stage1", "phase1", COSTS_REAL),
     )
 
 
@@ -115,7 +124,7 @@ def treasury_figure(study: Study) -> Figure:
         alt=alt,
         svg=_lines("treasury", "Treasury by epoch", panels, alt, top=rounded_up(highest)),
         measure="treasury",
-        runs=runs_of(study, "stage1", "phase1"),
+        runs=shown_runs(study, "stage1", "phase1", COSTS_REAL),
     )
 
 
@@ -125,7 +134,7 @@ Panels = list[tuple[str, list[tuple[str, Points]]]]
 
 def _panels(study: Study, found: Sequence[dict[str, Any]], column: str, keys: Sequence[str]) -> Panels:
     """Group the lines of runs by phase and key; a line is (language, points)."""
-    notes = {run.run: run for run in study.runs}
+    notes = {run.run: run for run in shown_runs(study)}
     kinds: dict[tuple[str, ...], dict[RunNote, Points]] = {}
     for row in found:
         note = notes.get(row["run"])

@@ -14,7 +14,8 @@ from playmolt_agora.report.plots.figure import (
     WIDTH,
     Figure,
     percent,
-    runs_of,
+    shown_runs,
+    shown_turns,
 )
 from playmolt_agora.report.study import Study
 from playmolt_agora.report.tallies import BINS, PLACES, Cell, Mix, action_mix, occupancy
@@ -25,7 +26,7 @@ _ROW = 146.0
 
 def action_figure(study: Study) -> Figure:
     """Draw the action mix by phase, language, condition and model."""
-    mixes = action_mix(study.turns)
+    mixes = action_mix(shown_turns(study))
     alt = _told(mixes, ACTIONS, "action")
     return Figure(
         name="action-mix",
@@ -34,7 +35,7 @@ def action_figure(study: Study) -> Figure:
         alt=alt,
         svg=_picture("action-mix", "Action mix over time", mixes, ACTIONS, ACTION_STYLES, alt),
         measure="p",
-        runs=runs_of(study),
+        runs=shown_runs(study),
         columns=("phase", "condition", "language", "model", "tenth", "turns", *ACTIONS),
         lines=_lines(mixes, ACTIONS),
     )
@@ -42,7 +43,7 @@ def action_figure(study: Study) -> Figure:
 
 def place_figure(study: Study) -> Figure:
     """Draw the occupancy of the places."""
-    mixes = occupancy(study.turns)
+    mixes = occupancy(shown_turns(study))
     alt = _told(mixes, PLACES, "place")
     return Figure(
         name="occupancy",
@@ -51,7 +52,7 @@ def place_figure(study: Study) -> Figure:
         alt=alt,
         svg=_picture("occupancy", "Occupancy of places over time", mixes, PLACES, PLACE_STYLES, alt),
         measure="occupancy",
-        runs=runs_of(study),
+        runs=shown_runs(study),
         columns=("phase", "condition", "language", "model", "tenth", "turns", *PLACES),
         lines=_lines(mixes, PLACES),
     )

@@ -1,0 +1,130 @@
+"""Sealing: an experiment's log, prompts, tables, figures and report in one directory, every file by its hash."""
+
+import hashlib
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.records import Record
+
+from playmolt_agora.bundle import verify
+from playmolt_agora.report.study import Model
+
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""The date of every entry of a zip file, so that equal bundles are equal bytes."""
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Unsealable(ValueError):
+    """What was handed over does not make a bundle that would verify; the message names the first faults."""
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes into a bundle beside the files of its analysis.
+
+    `experiment` are the records of the experiment's stream, `runs` those of each run, in the order of versions.
+    `prompts` is hash → text as it was hashed. `figures` is name → SVG.
+    """
+
+    experiment: Sequence[Record]
+    runs: Mapping[str, Sequence[Record]]
+    prompts: Mapping[str, str]
+    models: Sequence[Model]
+    figures: Mapping[str, str]
+    made_at: str
+    definitions: str
+    stage1: str
+    stimuli: str
+
+
+def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
+    """Seal the directory `bundle` with the files of its `analysis` (turns, tables, report); give the manifest's SHA-256.
+
+    Adds `events/STREAM.jsonl`, `prompts/HASH.json`, `figures/NAME.svg`, `plan.txt`, `lock.json`, `models.json`,
+    `README.txt`, `verify.py` and `manifest.json`, then verifies what lies there. Raises Unsealable for a directory with
+    files of something else, and for what would not verify: a turn without its prompt, records out of order, a run
+    that the experiment does not know.
+    """
+    if not contents.experiment or not all(contents.runs.values()):
+        raise Unsealable("a stream without a record: export an experiment that was locked, and runs that were opened")
+    bodies = dict(_bodies(contents))
+    _refuse_others(bundle, {*bodies, *(path.relative_to(bundle).as_posix() for path in analysis), "manifest.json"})
+    for name, body in bodies.items():
+        path = bundle / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+    (bundle / "manifest.json").write_bytes(_pretty(_manifest(bundle, contents)))
+    verifier = verify.Verifier(verify.Folder(bundle))
+    digest = verifier.check()
+    if verifier.faults:
+        raise Unsealable("; ".join(verifier.faults[:5]))
+    return digest
+
+
+def _refuse_others(bundle: Path, own: set[str]) -> None:
+    """A file that happens to lie there would be sealed, and sent to a reader, without anybody having meant it."""
+    others = sorted(verify.Folder(bundle).names() - own)
+    if others:
+        raise Unsealable(f"{bundle} holds other files ({', '.join(others[:5])}): export into a directory of its own")
+
+
+def packed(bundle: Path, archive: Path) -> Path:
+    """Put a sealed directory into a zip file, everything under the directory's name; equal bundles give equal bytes."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+        for path in sorted(path for path in bundle.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(f"{bundle.name}/{path.relative_to(bundle).as_posix()}", _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            with path.open("rb") as source, out.open(entry, "w") as target:
+                while piece := source.read(verify.CHUNK):
+                    target.write(piece)
+    return archive
+
+
+def _bodies(contents: Contents) -> Iterable[tuple[str, bytes]]:
+    for records in (contents.experiment, *contents.runs.values()):
+        yield _events(records), b"".join(_encode(record) + b"\n" for record in records)
+    lock = msgspec.json.decode(contents.experiment[0].data)
+    yield "plan.txt", str(lock.get("text", "")).encode()
+    yield "lock.json", _pretty(lock)
+    yield "models.json", _pretty(contents.models)
+    yield "README.txt", files("playmolt_agora.bundle").joinpath("README.txt").read_bytes()
+    yield "verify.py", files("playmolt_agora.bundle").joinpath("verify.py").read_bytes()
+    for digest, prompt in contents.prompts.items():
+        yield f"prompts/{digest}.json", prompt.encode()
+    for name, svg in contents.figures.items():
+        yield f"figures/{name}.svg", svg.encode()
+
+
+def _events(records: Sequence[Record]) -> str:
+    return f"events/{records[0].stream}.jsonl"
+
+
+def _manifest(bundle: Path, contents: Contents) -> dict[str, Any]:
+    names = sorted(verify.Folder(bundle).names() - {"manifest.json"})
+    return {
+        "format": verify.FORMAT,
+        "experiment": contents.experiment[0].stream,
+        "made_at": contents.made_at,
+        "definitions": contents.definitions,
+        "stage1": contents.stage1,
+        "stimuli": contents.stimuli,
+        "streams": [
+            {"stream": records[0].stream, "file": _events(records), "records": len(records), "head": records[-1].hash}
+            for records in (contents.experiment, *contents.runs.values())
+        ],
+        "models": contents.models,
+        "files": {name: _fingerprint(bundle / name) for name in names},
+    }
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    body = path.read_bytes()
+    return {"sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}
+
+
+def _pretty(value: Any) -> bytes:
+    return msgspec.json.format(_encode(value), indent=1) + b"\n"

@@ -1,0 +1,308 @@
+"""Checks a sealed bundle of an Agora experiment. Needs Python 3.9 or later, nothing else, and no network.
+
+    python verify.py [BUNDLE] [--manifest SHA256]
+
+BUNDLE is a directory or a zip file; without it, the directory that this program lies in. Exit status 0: everything
+holds. 1: something does not, each fault on a line of its own, or there is no bundle to look at.
+
+What is checked: the hash of every file; the hash chain of every stream, with versions 1, 2, 3 … and no hole; that each
+prompt has the hash it is named by, and that every prompt of a turn is there; that `turns.jsonl` holds the turns of the
+log, all of them and nothing else; that the lock is the first event of the experiment, holds the plan of the bundle, and
+came before the first event of every run; that every run belongs to the experiment and ended as the experiment says.
+
+Whoever can write every file of a bundle can forge it whole. Compare the hash of `manifest.json`, which this program
+prints, with one that was published elsewhere (`--manifest` does it).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FORMAT = "playmolt-agora-bundle/1"
+FIELDS = (
+    "stream", "version", "position", "type", "schema_version", "data", "metadata", "at", "salt", "prev_hash", "hash",
+)  # fmt: skip
+TURNS = ("agent_acted", "turn_failed")
+SHOWN = 50
+CHUNK = 1 << 20
+
+
+class NoBundle(Exception):
+    """There is nothing that could be checked; the message says what is missing."""
+
+
+class Folder:
+    """A bundle in a directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def names(self) -> set[str]:
+        """Give the paths of all files, with forward slashes."""
+        found = (path for path in self.root.rglob("*") if path.is_file() or path.is_symlink())
+        return {path.relative_to(self.root).as_posix() for path in found}
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """Give a file line by line."""
+        with (self.root / name).open("rb") as file:
+            yield from file
+
+    def digest(self, name: str) -> tuple[str, int]:
+        """Give the SHA-256 (hex) and the size of a file."""
+        with (self.root / name).open("rb") as file:
+            return _digest(file)
+
+
+class Archive:
+    """A bundle in a zip file, at its top or in one folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.zip = zipfile.ZipFile(path)
+        inside = [name for name in self.zip.namelist() if not name.endswith("/")]
+        tops = {name.split("/", 1)[0] for name in inside}
+        self.prefix = "" if "manifest.json" in inside or len(tops) != 1 else f"{tops.pop()}/"
+
+    def names(self) -> set[str]:
+        """Give the paths of all files, with forward slashes."""
+        return {name[len(self.prefix) :] for name in self.zip.namelist() if not name.endswith("/")}
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """Give a file line by line."""
+        with self.zip.open(self.prefix + name) as file:
+            yield from file
+
+    def digest(self, name: str) -> tuple[str, int]:
+        """Give the SHA-256 (hex) and the size of a file."""
+        with self.zip.open(self.prefix + name) as file:
+            return _digest(file)
+
+
+def _digest(file: Any) -> tuple[str, int]:
+    made, size = hashlib.sha256(), 0
+    for piece in iter(lambda: file.read(CHUNK), b""):
+        made.update(piece)
+        size += len(piece)
+    return made.hexdigest(), size
+
+
+def canonical(value: Any) -> str:
+    """Give the RFC 8785 JSON of a stored value (stored values hold no floats and have ASCII keys)."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def record_hash(record: dict[str, Any]) -> str:
+    """Give the hash that a record must have."""
+    hashed = {key: value for key, value in record.items() if key not in ("hash", "position")}
+    return hashlib.sha256((record["prev_hash"] + canonical(hashed)).encode()).hexdigest()
+
+
+def turn_key(turn: dict[str, Any]) -> tuple[str, str]:
+    """Give what tells a turn from any other, and its name for people; short, because there are many."""
+    name = f"turn {turn.get('turn')} of {turn.get('agent')} in {turn.get('run')}"
+    return hashlib.sha256(canonical(turn).encode()).hexdigest(), name
+
+
+class Stream:
+    """What the check of a run, or of the experiment, found in its file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.first: dict[str, Any] = {}
+        self.hashes: dict[int, str] = {}
+        self.turns: list[tuple[str, str]] = []
+        self.prompts: set[str] = set()
+        self.ends: list[dict[str, Any]] = []
+        self.runs: set[str] = set()
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Keep what other checks need of a record."""
+        kind, data = record["type"], record["data"]
+        self.hashes[record["version"]] = record["hash"]
+        if record["version"] == 1:
+            self.first = record
+        if kind in TURNS:
+            self.turns.append(turn_key(data["record"]))
+            self.prompts.add(data["record"]["prompt_hash"])
+        elif kind == "run_finished":
+            self.ends.append(data)
+        elif kind == "preregistered":
+            self.runs.update(run["run"] for run in data["runs"])
+        elif kind in ("run_added", "forked"):
+            self.runs.add(data["planned"]["run"])
+
+
+class Verifier:
+    """Collects faults; `check` says whether there are any."""
+
+    def __init__(self, source: Folder | Archive) -> None:
+        self.source = source
+        self.faults: list[str] = []
+        self.records = 0
+        self.turns = 0
+
+    def fault(self, text: str) -> None:
+        """Note that something does not hold."""
+        self.faults.append(text)
+
+    def check(self, expected: str = "") -> str:
+        """Check everything; gives the SHA-256 of the manifest. Raises NoBundle where no manifest can be read."""
+        if "manifest.json" not in self.source.names():
+            raise NoBundle("no manifest.json: name the directory or the zip file of a bundle")
+        found = self.source.digest("manifest.json")[0]
+        if expected and expected.lower() != found:
+            self.fault(f"manifest.json has SHA-256 {found}, not {expected}")
+        try:
+            manifest = json.loads(b"".join(self.source.lines("manifest.json")))
+            self._files(manifest["files"])
+            self._contents(manifest)
+        except (KeyError, TypeError, AttributeError, ValueError, OSError, zipfile.BadZipFile) as error:
+            self.fault(f"the bundle cannot be read on: {type(error).__name__}: {error}")
+        return found
+
+    def _files(self, listed: dict[str, Any]) -> None:
+        present = self.source.names() - {"manifest.json"}
+        for name in sorted(set(listed) - present):
+            self.fault(f"{name}: is in the manifest and not in the bundle")
+        for name in sorted(present - set(listed)):
+            self.fault(f"{name}: is in the bundle and not in the manifest")
+        for name in sorted(present & set(listed)):
+            digest, size = self.source.digest(name)
+            if (digest, size) != (listed[name]["sha256"], listed[name]["bytes"]):
+                self.fault(f"{name}: its SHA-256 is {digest}, the manifest says {listed[name]['sha256']}")
+
+    def _contents(self, manifest: dict[str, Any]) -> None:
+        if manifest["format"] != FORMAT:
+            self.fault(f"manifest.json: format {manifest['format']!r}; this program knows {FORMAT}")
+            return
+        streams = [self._stream(entry) for entry in manifest["streams"]]
+        experiment, runs = streams[0], streams[1:]
+        if experiment.name != manifest["experiment"]:
+            self.fault(f"the first stream is {experiment.name}, not the experiment {manifest['experiment']}")
+        self._lock(experiment, runs)
+        self._runs(experiment, runs)
+        self._prompts({hash_ for run in runs for hash_ in run.prompts})
+        self._turns(runs)
+
+    def _stream(self, entry: dict[str, Any]) -> Stream:
+        stream, name = Stream(entry["stream"]), entry["file"]
+        previous, position = "0" * 64, 0
+        for number, line in enumerate(self.source.lines(name), 1):
+            record = json.loads(line)
+            previous = self._record(stream.name, name, number, previous, record)
+            if record["position"] <= position:
+                self.fault(f"{name}, line {number}: position {record['position']} comes after {position}")
+            position = record["position"]
+            stream.take(record)
+        self.records += len(stream.hashes)
+        if len(stream.hashes) != entry["records"] or previous != entry["head"]:
+            self.fault(
+                f"{name}: ends after {len(stream.hashes)} records with {previous}, "
+                f"the manifest says {entry['records']} and {entry['head']}"
+            )
+        return stream
+
+    def _record(self, stream: str, name: str, number: int, previous: str, record: dict[str, Any]) -> str:
+        place = f"{name}, line {number}"
+        if tuple(record) != FIELDS:
+            self.fault(f"{place}: the fields are {', '.join(record)}; they must be {', '.join(FIELDS)}")
+        if record["stream"] != stream:
+            self.fault(f"{place}: belongs to {record['stream']}, not to {stream}")
+        if record["version"] != number:
+            self.fault(f"{place}: version {record['version']}; versions go 1, 2, 3 … without a hole")
+        if record["prev_hash"] != previous:
+            self.fault(f"{place}: prev_hash is {record['prev_hash']}, the record before has {previous}")
+        made = record_hash(record)
+        if record["hash"] != made:
+            self.fault(f"{place}: the hash is {record['hash']}, the record gives {made}")
+        return str(record["hash"])
+
+    def _lock(self, experiment: Stream, runs: list[Stream]) -> None:
+        lock = experiment.first
+        if not lock or lock["type"] != "preregistered":
+            self.fault(f"{experiment.name}: the first event is not the lock (preregistered)")
+            return
+        plan = b"".join(self.source.lines("plan.txt"))
+        if hashlib.sha256(plan).hexdigest() != lock["data"]["text_hash"] or plan.decode() != lock["data"]["text"]:
+            self.fault("plan.txt: is not the plan that was locked")
+        if hashlib.sha256(canonical(lock["data"]["plan"]).encode()).hexdigest() != lock["data"]["plan_hash"]:
+            self.fault(f"{experiment.name}: plan_hash is not the hash of the plan in the lock")
+        if json.loads(b"".join(self.source.lines("lock.json"))) != lock["data"]:
+            self.fault("lock.json: is not the lock of the log")
+        for run in runs:
+            if run.first and not (lock["position"] < run.first["position"] and lock["at"] <= run.first["at"]):
+                self.fault(f"{run.name}: began at {run.first['at']}, not after the lock at {lock['at']}")
+
+    def _runs(self, experiment: Stream, runs: list[Stream]) -> None:
+        known = {run.name: run for run in runs}
+        for run in runs:
+            if run.name not in experiment.runs:
+                self.fault(f"{run.name}: the experiment planned, added or forked no such run")
+            if run.first and run.first["data"].get("spec", {}).get("experiment") != experiment.name:
+                self.fault(f"{run.name}: its first event names another experiment")
+        for end in experiment.ends:
+            if end["run"] not in known:
+                self.fault(f"{end['run']}: the experiment says that it ended, and it is not in the bundle")
+            elif known[end["run"]].hashes.get(end["version"]) != end["hash"]:
+                self.fault(f"{end['run']}: version {end['version']} has not the hash that the experiment says")
+
+    def _prompts(self, wanted: set[str]) -> None:
+        files = {name for name in self.source.names() if name.startswith("prompts/")}
+        for name in sorted(files):
+            named = name[len("prompts/") :].partition(".")[0]
+            if self.source.digest(name)[0] != named:
+                self.fault(f"{name}: the prompt does not have the hash that it is named by")
+        for missing in sorted(wanted - {name[len("prompts/") :].partition(".")[0] for name in files}):
+            self.fault(f"prompts/{missing}.json: a turn was asked with this prompt, and it is not in the bundle")
+
+    def _turns(self, runs: list[Stream]) -> None:
+        logged = Counter(turn for run in runs for turn in run.turns)
+        listed = Counter(turn_key(json.loads(line)) for line in self.source.lines("turns.jsonl"))
+        self.turns = sum(logged.values())
+        for _, name in logged - listed:
+            self.fault(f"turns.jsonl: lacks {name}, as the log has it")
+        for _, name in listed - logged:
+            self.fault(f"turns.jsonl: has {name}, which is not in the log like this")
+
+
+def opened(path: Path) -> Folder | Archive:
+    """Give the bundle at a path. Raises NoBundle."""
+    if path.is_dir():
+        return Folder(path)
+    if path.is_file() and zipfile.is_zipfile(path):
+        return Archive(path)
+    raise NoBundle(f"{path}: neither a directory nor a zip file")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check the bundle that the arguments name, say what came of it, and give the exit status."""
+    parser = argparse.ArgumentParser(description="Checks a sealed bundle of an Agora experiment.")
+    parser.add_argument("bundle", nargs="?", type=Path, default=Path(__file__).resolve().parent)
+    parser.add_argument("--manifest", default="", metavar="SHA256", help="what manifest.json must hash to")
+    options = parser.parse_args(arguments)
+    try:
+        verifier = Verifier(opened(options.bundle))
+        manifest = verifier.check(options.manifest)
+    except NoBundle as error:
+        sys.stdout.write(f"NO BUNDLE: {error}\n")
+        return 1
+    sys.stdout.write(f"manifest.json SHA-256 {manifest}\n{verifier.records} records, {verifier.turns} turns\n")
+    for fault in verifier.faults[:SHOWN]:
+        sys.stdout.write(f"FAULT: {fault}\n")
+    if len(verifier.faults) > SHOWN:
+        sys.stdout.write(f"and {len(verifier.faults) - SHOWN} more\n")
+    sys.stdout.write(
+        "BROKEN: the bundle is not what was sealed\n" if verifier.faults else "VERIFIED: all checks hold\n"
+    )
+    return 1 if verifier.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""All figures that a study has the data for, by name: for the page, and as files of a bundle."""
+
+from playmolt_agora.report.plots import counts, drift, pcs, ritual, society, time
+from playmolt_agora.report.plots.figure import Figure
+from playmolt_agora.report.study import Study, rows
+
+
+def gallery(study: Study) -> dict[str, Figure]:
+    """Draw what can be drawn, in the order of the page."""
+    makers = (
+        (pcs.estimate_figure, bool(rows(study.tables.get("pcs")))),
+        (pcs.parts_figure, bool(rows(study.tables.get("pcs")))),
+        (time.action_figure, bool(study.turns)),
+        (time.place_figure, bool(study.turns)),
+        (ritual.ritual_figure, bool(rows(study.tables.get("ri")))),
+        (drift.drift_figure, bool(rows(study.tables.get("drift")))),
+        (drift.entropy_figure, bool(rows(study.tables.get("drift")))),
+        (drift.washout_figure, bool(rows(study.tables.get("washout")))),
+        (society.support_figure, bool(study.turns)),
+        (society.whisper_figure, bool(study.turns)),
+        (society.gini_figure, bool(rows(study.tables.get("gini")))),
+        (society.treasury_figure, bool(rows(study.treasury))),
+        (counts.parse_figure, bool(study.turns)),
+        (counts.dissoc_figure, bool(rows(study.tables.get("dissoc")))),
+        (counts.contrast_figure, bool(rows(study.tables.get("contrasts")))),
+    )
+    figures = [make(study) for make, holds in makers if holds]
+    return {figure.name: figure for figure in figures}
