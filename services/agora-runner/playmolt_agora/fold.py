@@ -27,7 +27,7 @@ from playmolt_agora.events import (
     TurnFailed,
     WhisperLeaked,
 )
-from playmolt_agora.state import ACTS, Act, Agent, Billboard, Owed, Stage, State
+from playmolt_agora.state import ACTS, Act, Agent, Billboard, Owed, Stage, State, shown
 
 Changes = dict[str, Any]
 
@@ -134,7 +134,7 @@ def _taken(state: State, record: TurnRecord, at: datetime) -> Changes:
         action=record.action,
         target=record.target,
         place=record.place_before,
-        content=None if record.action == "whisper" else record.content,
+        content=None if record.action == "whisper" or record.content is None else shown(record.content),
         success=record.success,
         code=None if valid else record.parse_code,
     )
@@ -178,7 +178,7 @@ def _leaked(_: State, __: WhisperLeaked, ___: datetime) -> Changes:
 
 
 def _posted(_: State, event: BillboardPosted, __: datetime) -> Changes:
-    return {"owed": None, "billboard": Billboard(agent=event.agent, content=event.content, until=event.until)}
+    return {"owed": None, "billboard": Billboard(agent=event.agent, content=shown(event.content), until=event.until)}
 
 
 def _taxed(_: State, event: TaxChanged, __: datetime) -> Changes:

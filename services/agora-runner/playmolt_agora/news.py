@@ -24,7 +24,7 @@ from playmolt_agora.events import (
     WhisperLeaked,
 )
 from playmolt_agora.scene import Happening
-from playmolt_agora.state import HISTORY, RECENT, Agent, State
+from playmolt_agora.state import HISTORY, RECENT, Agent, State, shown
 
 Told = tuple[Happening, tuple[str, ...]]
 
@@ -66,13 +66,13 @@ def _acted(state: State, event: AgentActed) -> list[Told]:
 
 def _spoke(state: State, event: AgentActed) -> list[Told]:
     record = event.record
-    values = {"agent": record.agent, "content": record.content or "", "place": record.place_before}
+    values = {"agent": record.agent, "content": shown(record.content), "place": record.place_before}
     return [_told(state, "spoke", values, _around(state, record))]
 
 
 def _whispered(state: State, event: AgentActed) -> list[Told]:
     record = event.record
-    values = {"agent": record.agent, "target": record.target, "content": record.content or ""}
+    values = {"agent": record.agent, "target": record.target, "content": shown(record.content)}
     return [_told(state, "whispered", values, (record.agent, str(record.target)))]
 
 
@@ -162,7 +162,7 @@ def _leaked(state: State, event: WhisperLeaked) -> list[Told]:
 
 
 def _posted(state: State, event: BillboardPosted) -> list[Told]:
-    return [_public(state, "billboard", {"agent": event.agent, "content": event.content})]
+    return [_public(state, "billboard", {"agent": event.agent, "content": shown(event.content)})]
 
 
 def _taxed(state: State, event: TaxChanged) -> list[Told]:

@@ -101,7 +101,7 @@ class Agora:
         """Give an event's message, the same for everybody."""
         return views.public(event)
 
-    def view(self, state: State, viewer: Viewer) -> RunView | PublicMessage:  # noqa: ARG002 -- all see the same
+    def view(self, state: State, viewer: Viewer) -> RunView | views.Unopened:  # noqa: ARG002 -- all see the same
         """Give the state as everybody sees it."""
         return views.run(state) if state.version else views.Unopened()
 

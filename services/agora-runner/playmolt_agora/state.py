@@ -24,6 +24,8 @@ RECENT: Final = 10
 HISTORY: Final = 20
 """Ten more than are shown: those that are among the recent events are not shown again."""
 ACTS: Final = 12
+SHOWN_CHARS: Final = 4000
+"""More of what an agent says is in the log, not in the state: it would be hashed and prompted again and again."""
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,3 +145,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         """What the billboard reads now."""
         board = self.billboard
         return board.content if board and self.turn <= board.until else None
+
+
+def shown(content: str | None) -> str:
+    """Give as much of what was said as the state keeps."""
+    text = content or ""
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"

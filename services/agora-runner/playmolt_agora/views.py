@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import msgspec
 from playmolt_core.decider import Event
 from playmolt_schemas.agora import TurnRecord
 from playmolt_schemas.agora_feed import (
@@ -49,7 +50,7 @@ from playmolt_agora.events import (
 from playmolt_agora.state import Act, State
 
 
-class Unopened(PublicMessage, frozen=True, kw_only=True, tag="progress"):
+class Unopened(msgspec.Struct, frozen=True):
     """A run of which nothing is stored yet."""
 
 

@@ -185,7 +185,9 @@ _WEIGHTS: Final[Mapping[str, str]] = {
     "leaked": "leak",
     "supported": "support",
 }
+_OWN: Final = "is what makes the world and not to be changed: its prompts speak of it"
 _ELSEWHERE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("places", "influence", "market", "skills"), _OWN),
     "sampling": "is a field of the plan, not of a world's rules: set `sampling` there",
     "stage1_import": "is a field of the plan, not of a world's rules: set `stage1_import` there",
 }
@@ -254,8 +256,10 @@ def _override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None
     place: Any = table
     for inner in tables:
         place = place.get(inner) if isinstance(place, dict) else None
+    if name in _ELSEWHERE:
+        return FieldFault(f"rules.{name}", _ELSEWHERE[name])
     if not isinstance(place, dict) or last not in place or isinstance(place[last], dict):
-        return FieldFault(f"rules.{name}", _ELSEWHERE.get(name, "is no rule; the world files list all names"))
+        return FieldFault(f"rules.{name}", "is no rule; the world files list all names")
     before, place[last] = place[last], value
     try:
         msgspec.convert(table, Rules)
@@ -276,7 +280,5 @@ def _ranges(found: Rules) -> Iterator[FieldFault]:
         yield FieldFault("rules.ranks.elder", "must be above ranks.notable")
     if found.death and found.energy.ledger != "real":
         yield FieldFault("rules.death", "needs energy.ledger = real")
-    if not {"plaza", "market"} <= set(found.places) or len(set(found.places)) != len(found.places):
-        yield FieldFault("rules.places", "must name plaza and market, each place once")
     if any(unstorable(text) for each in found.seed_events for text in (each.text, each.ko, each.en)):
         yield FieldFault("rules.seed_events", "must not hold NUL or lone surrogates")

@@ -1,0 +1,207 @@
+"""A run in a test: given its world, when its agents answer so, then this is in the log."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playmolt_agora import commands, scenes
+from playmolt_agora.events import AgentActed, TurnFailed
+from playmolt_agora.reply import Parsed, TurnReply
+from playmolt_agora.rules import Agora, wish_id
+from playmolt_agora.scene import Scene
+from playmolt_agora.state import State
+from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused
+from playmolt_schemas.agora import RunSpec, Seat, Tokens, TurnRecord
+
+RULES = Agora()
+TABLE: tuple[tuple[str, str, str], ...] = (
+    ("influencer_01", "influencer", "plaza"),
+    ("influencer_02", "influencer", "plaza"),
+    ("archivist_01", "archivist", "plaza"),
+    ("archivist_02", "archivist", "market"),
+    ("merchant_01", "merchant", "market"),
+    ("merchant_02", "merchant", "market"),
+    ("jester_01", "jester", "alley_a"),
+    ("jester_02", "jester", "alley_b"),
+    ("citizen_01", "citizen", "plaza"),
+    ("citizen_02", "citizen", "plaza"),
+    ("observer_01", "observer", "plaza"),
+    ("architect_01", "architect", "plaza"),
+)
+NAMES = tuple(agent for agent, _, _ in TABLE)
+Choice = tuple[str | None, str | None, str | None]
+IDLE: Choice = ("idle", None, None)
+
+
+def neutral_seats() -> tuple[Seat, ...]:
+    """Give the six of Phase 2."""
+    homes = ("plaza", "plaza", "market", "market", "alley", "alley")
+    personas: tuple[Any, ...] = ("archivist", "archivist", "merchant", "merchant", "jester", "jester")
+    return tuple(
+        Seat(agent=f"agent_0{number}", model="scripted", persona=persona, home=home)
+        for number, (persona, home) in enumerate(zip(personas, homes, strict=True), 1)
+    )
+
+
+def spec_of(
+    phase: str = "stage1",
+    *,
+    homes: Mapping[str, str] | None = None,
+    seats: tuple[Seat, ...] = (),
+    rules: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> RunSpec:
+    """Give a run's spec: table 1-D, or six neutral agents; Stage 1 without crises unless rules say otherwise."""
+    table = tuple(
+        Seat(agent=agent, model="scripted", persona=persona, home=(homes or {}).get(agent, home))  # type: ignore[arg-type]
+        for agent, persona, home in TABLE
+    )
+    return RunSpec(
+        **{
+            "experiment": "experiment-1",
+            "run": "agora-1",
+            "number": 1,
+            "cell": f"{phase}/scripted/en",
+            "phase": phase,
+            "set": "B" if phase == "phase2" else None,
+            "language": "en",
+            "persona_condition": "with_persona",
+            "seed": "7",
+            "turns": 50,
+            "seats": seats or (neutral_seats() if phase == "phase2" else table),
+            "rules": {"crisis": {"p": 0}, **(rules or {})},
+            **fields,
+        }
+    )
+
+
+class Run:
+    """Runs one run; `decision` is the newest one, `caused` its events, `log` all events with time and state after."""
+
+    NAMES = NAMES
+    IDLE = IDLE
+
+    def __init__(self, phase: str = "stage1", *, opened: bool = True, **about: Any) -> None:
+        self.decider = RULES
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+        self.spec = spec_of(phase, **about)
+        self.state: State = RULES.initial(self.spec.run)
+        self.log: list[tuple[Event, datetime, State]] = []
+        if opened:
+            self.when(commands.OpenRun(spec=self.spec)).accepted()
+
+    def when(self, command: Command) -> "Run":
+        self.now += timedelta(seconds=1)
+        self.decision: Decision = self.decider.decide(self.state, command, self.now)
+        self.caused: list[Event] = []
+        if isinstance(self.decision, Accepted):
+            for event in self.decision.events:
+                self.state = self.decider.evolve(self.state, event, self.now)
+                self.log.append((event, self.now, self.state))
+                self.caused.append(event)
+        return self
+
+    def accepted(self) -> "Run":
+        assert isinstance(self.decision, Accepted), self.decision
+        return self
+
+    def then(self, *types: str) -> "Run":
+        assert self.accepted() is self
+        assert tuple(event.type for event in self.caused) == types
+        return self
+
+    def refused(self, status: int, code: str, *fields: str) -> "Run":
+        assert isinstance(self.decision, Refused), self.decision
+        assert (self.decision.code.status, self.decision.code.wire) == (status, code)
+        assert tuple(fault.field for fault in self.decision.errors) == fields, self.decision
+        assert self.decision.detail
+        return self
+
+    def reply(self, choice: Choice, *, code: str = "ok", thought: str | None = "hm", **fields: Any) -> TurnReply:
+        action, target, content = choice
+        parsed = Parsed(code=code, thought=thought, action=action, target=target, content=content)  # type: ignore[arg-type]
+        return TurnReply(
+            **{
+                "parsed": parsed,
+                "raw_reply": "{}",
+                "prompt_hash": "0" * 64,
+                "model_asked": "scripted",
+                "model_answered": "scripted",
+                "attempt": 1,
+                "tokens": Tokens(100, 20),
+                "cost": "0",
+                "latency_ms": 3,
+                "cache_hit": False,
+                **fields,
+            }
+        )
+
+    def answer(self, choice: Choice = IDLE, **fields: Any) -> "Run":
+        """The next agent answers."""
+        return self.when(commands.TakeTurn(wish_id=wish_id(self.state) or "", reply=self.reply(choice, **fields)))
+
+    def fail(self, code: str = "parse_error") -> "Run":
+        """The next agent's reply is no act."""
+        return self.answer((None, None, None), code=code, thought=None)
+
+    def until(self, agent: str, choose: Callable[[State, str], Choice] | None = None) -> "Run":
+        """Let the others act (idle) until it is an agent's turn."""
+        while self.state.next_agent != agent:
+            self.answer(choose(self.state, str(self.state.next_agent)) if choose else IDLE)
+        return self
+
+    def act(self, agent: str, action: str, target: str | None = None, content: str | None = None) -> TurnRecord:
+        """Let an agent act at its next turn; give the record."""
+        return self.until(agent).answer((action, target, content)).record
+
+    def epoch(self, choose: Callable[[State, str], Choice] | None = None) -> "Run":
+        """Let everybody act to the end of the present epoch."""
+        turn = self.state.turn
+        while self.state.next_agent is not None and self.state.turn == turn:
+            self.answer(choose(self.state, self.state.next_agent) if choose else IDLE)
+        return self
+
+    def play(self, choose: Callable[[State, str], Choice] | None = None) -> "Run":
+        """Let everybody act until no turn is owed, then report."""
+        while self.state.next_agent is not None:
+            self.answer(choose(self.state, self.state.next_agent) if choose else IDLE)
+        return self.when(commands.EndRun(wish_id=wish_id(self.state) or ""))
+
+    @property
+    def record(self) -> TurnRecord:
+        """The newest turn's record."""
+        return next(e.record for e in reversed(self.caused) if isinstance(e, AgentActed | TurnFailed))
+
+    @property
+    def events(self) -> list[Event]:
+        return [event for event, _, _ in self.log]
+
+    def of(self, kind: str) -> list[Any]:
+        """All events of a type."""
+        return [event for event in self.events if event.type == kind]
+
+    def scene(self, agent: str) -> Scene:
+        return scenes.scene(self.state, agent)
+
+    def told(self, agent: str, kind: str) -> list[dict[str, Any]]:
+        """What an agent is shown among its recent events of a kind."""
+        return [each.values for each in self.scene(agent).events if each.kind == kind]
+
+    def message(self, event: Event) -> dict[str, Any]:
+        import msgspec
+
+        return msgspec.to_builtins(self.decider.public(self.state, event, PUBLIC))
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        return tuple(wish.kind for wish in self.decider.wants(self.state))
+
+    @staticmethod
+    def spec_of(phase: str = "stage1", **about: Any) -> RunSpec:
+        return spec_of(phase, **about)
+
+
+@pytest.fixture(scope="session")
+def runs() -> type[Run]:
+    return Run
