@@ -81,6 +81,9 @@ class _Fit:
         up_slope = np.divide(
             of_b - (pull * of_a).sum(axis=1), curvature, out=np.zeros_like(curvature), where=~self.flat
         )
-        up_slope = np.clip(up_slope, -_LONGEST_STEP, _LONGEST_STEP)
         own = np.divide(of_a, aa, out=np.zeros_like(of_a), where=aa > 0)
-        return np.clip(own - pull * up_slope[:, None], -_LONGEST_STEP, _LONGEST_STEP), up_slope
+        up_intercept = own - pull * up_slope[:, None]
+        # A step is shortened as a whole: cut coordinate by coordinate it might no longer lead upwards.
+        longest = np.maximum(np.abs(up_slope), np.abs(up_intercept).max(axis=1))
+        shorter = np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _FLAT))
+        return up_intercept * shorter[:, None], up_slope * shorter

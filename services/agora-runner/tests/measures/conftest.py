@@ -169,3 +169,50 @@ def _phase2_mix(seat: Record) -> list[float]:
         "jester": [0.2, 0.15, 0.15, 0.15, 0.15, 0.2],
         None: [0.3, 0.1, 0.2, 0.1, 0.2, 0.1],
     }[seat["persona"]]
+
+
+SMALL_LOG = (
+    ("market", "01 02", "trade", None, True),
+    ("market", "01", "trade", None, True),
+    ("market", "", "trade", None, True),
+    ("market", "", "move", "plaza", True),
+    ("plaza", "04 05", "support", "04", True),
+    ("plaza", "04 05", "trade", None, False),
+    ("plaza", "04", "parse_error", None, False),
+    ("plaza", "04", "speak", None, True),
+    ("plaza", "", "speak", None, True),
+    ("plaza", "", "move", "alley", True),
+    ("alley", "06", "whisper", "06", True),
+    ("alley", "06", "whisper", "02", False),
+    ("alley", "06", "idle", None, True),
+    ("alley", "", "idle", None, True),
+)
+
+
+@pytest.fixture
+def small_log() -> list[Record]:
+    """The small log of `measures.md`: a Merchant's 14 turns."""
+    return [
+        make_turn(
+            turn=number,
+            turns_planned=14,
+            place_before=place,
+            others_here=tuple(f"agent_{other}" for other in others.split()),
+            action=action,
+            target=f"agent_{target}" if target and target.isdigit() else target,
+            success=success,
+            parse_code={"parse_error": "parse_error"}.get(action, "reasked" if number == 14 else "ok"),
+        )
+        for number, (place, others, action, target, success) in enumerate(SMALL_LOG, 1)
+    ]
+
+
+def make_turns(counts: list[int], **key: Any) -> list[Record]:
+    """Successful turns with these counts of actions in their order, all alone in the plaza unless changed."""
+    actions = [action for action, count in zip(ACTIONS, counts, strict=True) for _ in range(count)]
+    return [make_turn(turn=number, action=action, **key) for number, action in enumerate(actions, 1)]
+
+
+@pytest.fixture
+def turns() -> Callable[..., list[Record]]:
+    return make_turns

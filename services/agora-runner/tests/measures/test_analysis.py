@@ -1,0 +1,160 @@
+import json
+import random
+
+import pytest
+from playmolt_agora.measures import PROVENANCE, TABLES, analyse, hashes, study, version
+from playmolt_agora.measures.gini import Holdings
+
+
+@pytest.fixture(scope="module")
+def small(white_room):
+    return white_room(stage1=2, phase1=2, sets="AC", turns=30, epochs=6)
+
+
+@pytest.fixture(scope="module")
+def analysed(small):
+    return study(small, seed="s", events={record["run"]: (1, 99) for record in small})
+
+
+def rows(table):
+    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+
+
+def test_every_table_has_its_columns_in_their_order(analysed):
+    assert list(analysed.tables) == list(TABLES)
+    for name, table in analysed.tables.items():
+        assert tuple(table) == TABLES[name]
+        assert len({len(column) for column in table.values()}) == 1, name
+
+
+def test_every_row_says_what_it_was_computed_from(analysed):
+    for name, table in {**analysed.tables, **analysed.beside}.items():
+        provenance = analysed.provenance[name]
+        assert tuple(provenance) == PROVENANCE
+        assert len(provenance["runs"]) == len(next(iter(table.values()))), name
+        assert set(provenance["definition"]) <= {version()}
+        assert all(
+            events == dict.fromkeys(runs, (1, 99))
+            for events, runs in zip(provenance["events"], provenance["runs"], strict=True)
+        ), name
+    assert set(analysed.provenance["pcs"]["alpha"]) == {0.5}
+
+
+def test_the_order_of_records_and_json_change_nothing(small, analysed):
+    shuffled = json.loads(json.dumps(small))
+    random.Random(1).shuffle(shuffled)
+    assert analyse(shuffled, seed="s") == analysed.tables
+
+
+def test_another_seed_moves_what_is_drawn_and_nothing_else(small, analysed):
+    other = analyse(small, seed="t")
+    assert other["drift"]["id_null"] != analysed.tables["drift"]["id_null"]
+    assert other["drift"]["id_raw"] == analysed.tables["drift"]["id_raw"]
+    assert other["shares"] == analysed.tables["shares"]
+    assert other["tests"]["p"][:1] == analysed.tables["tests"]["p"][:1]
+
+
+def test_exploratory_runs_are_described_and_never_tested_or_pooled(small, analysed, white_room):
+    pilots = [{**record, "run": f"pilot-{record['run']}", "exploratory": True} for record in small]
+    both = study(small + pilots, seed="s")
+    for name in ("pcs", "tests", "ri_ext", "washout", "dissoc", "contrasts"):
+        assert both.tables[name] == analysed.tables[name], name
+    assert len(both.tables["pint"]["run"]) == 2 * len(analysed.tables["pint"]["run"])
+    assert "pilot-phase1/E/en/1: exploratory" in both.provenance["pcs"]["exclusions"][0]
+
+
+def test_a_study_of_pilots_alone_is_described(small):
+    pilots = [{**record, "exploratory": True} for record in small if record["phase"] == "phase2"]
+    tables = analyse(pilots, seed="s")
+    assert tables["pcs"]["pcs"] == []
+    assert set(tables["tests"]["p"]) == {None}
+    assert tables["dissoc"]["coherence"]
+    assert "cell" in tables["shares"]["level"]
+
+
+def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_given(small, turn):
+    broken = ("phase1/E/ko/2", "E")
+    failed = {"parse_code": "timeout", "action": None, "fn_class": None, "dissoc": "U", "success": False}
+    records = [
+        record | failed if (record["run"], record["model"]) == broken and record["turn"] > 3 else record
+        for record in small
+    ]
+    found = study(records, seed="s")
+    assert found.excluded == (broken,)
+    kept, whole = (
+        next(row for row in rows(tables["pcs"]) if (row["model"], row["language"]) == ("E", "ko"))
+        for tables in (found.tables, found.unexcluded)
+    )
+    assert (kept["runs_phase1"], whole["runs_phase1"]) == (1, 2)
+    assert kept["n_phase1"] < whole["n_phase1"]
+    assert any("phase1/E/ko/2, E" in text for text in found.provenance["pcs"]["exclusions"][0])
+    assert [row["excluded"] for row in rows(found.tables["parse"]) if row["run"] == broken[0]] == [True]
+
+
+def test_headlines_stand_under_three_treatments_of_failed_turns(small, analysed):
+    headline = rows(analysed.beside["headline"])
+    spoken = {
+        row["treatment"]: row
+        for row in headline
+        if (row["figure"], row["model"], row["language"]) == ("pcs", "E", "ko")
+    }
+    cell = next(row for row in rows(analysed.tables["pcs"]) if (row["model"], row["language"]) == ("E", "ko"))
+    assert spoken["dropped"]["value"] == cell["pcs"]
+    turns = sum(record["model"] == "E" and record["language"] == "ko" and record["set"] is None for record in small)
+    assert spoken["seventh"]["n"] == spoken["idle"]["n"] == turns
+    assert len({row["value"] for row in spoken.values()}) == 3
+    assert {row["figure"] for row in headline} == {"pcs", "ri_star", "p_int", "H1a", "H1b", "H2a", "H2b"}
+    sevens = [
+        k
+        for k, row in zip(analysed.provenance["headline"]["k"], headline, strict=True)
+        if row["treatment"] == "seventh"
+    ]
+    assert set(sevens) == {7}
+
+
+def test_failed_turns_lower_ri_star_where_they_count(analysed):
+    values = {
+        row["treatment"]: row["value"]
+        for row in rows(analysed.beside["headline"])
+        if (row["figure"], row["set"], row["model"]) == ("ri_star", "A", "E")
+    }
+    assert values["seventh"] == values["idle"] < values["dropped"]
+
+
+def test_no_records_give_empty_tables():
+    tables = analyse([], ginis=[Holdings(run="r", epoch=1, kind="energy", values=(1, 1))])
+    assert tables["gini"]["gini"] == [0.0]
+    assert {name for name, table in tables.items() if next(iter(table.values()))} == {"gini", "tests"}
+
+
+def test_agents_that_only_idle(turn):
+    records = [
+        turn(turn=at, agent=agent, persona=persona, model=model)
+        for at in range(1, 101)
+        for agent, persona, model in (("a", "jester", "E"), ("b", "archivist", "M"), ("c", "merchant", "H"))
+    ]
+    tables = analyse(records)
+    assert set(tables["drift"]["h_norm"]) == {0.0}
+    assert set(tables["ri"]["ri_seed"]) == {None}
+    assert set(tables["ri"]["ri_star"]) == {0.0}
+    assert tables["pint"]["p_int"] == [0.0]
+    assert set(tables["shares"]["p"]) == {0.0, 1.0}
+
+
+def test_a_record_without_a_field_is_named(turn):
+    with pytest.raises(ValueError, match="turn record 2 has no field 'residents'"):
+        analyse([turn(), {name: value for name, value in turn().items() if name != "residents"}])
+
+
+def test_no_column_is_a_bare_class():
+    assert not {
+        column for columns in TABLES.values() for column in columns if column.lower() in {"type_a", "a", "b", "c"}
+    }
+
+
+def test_definitions_have_one_version_that_follows_from_their_hashes(monkeypatch):
+    assert version().startswith("measures@")
+    assert len(set(hashes().values())) == len(hashes())
+    before = version()
+    monkeypatch.setitem(hashes.__globals__["TEXTS"], "pcs", "something else")
+    assert version() != before

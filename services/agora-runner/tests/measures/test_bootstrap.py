@@ -1,0 +1,31 @@
+import numpy as np
+import pytest
+from playmolt_agora.measures import bootstrap
+from playmolt_agora.measures.streams import stream
+
+
+@pytest.mark.parametrize(("first", "second"), [(5, 3), (1, 4), (3, 3), (7, 1), (2, 12)])
+def test_a_replicate_draws_its_first_arm_then_its_second(first, second):
+    left, right = bootstrap.resamples(stream("s", "pcs", "E"), first, second)
+    generator = stream("s", "pcs", "E")
+    for replicate in range(len(left)):
+        assert left[replicate].tolist() == generator.integers(0, first, first).tolist()
+        assert right[replicate].tolist() == generator.integers(0, second, second).tolist()
+    assert len(left) == len(right) == 2000
+
+
+def test_an_interval_by_linear_interpolation():
+    span = bootstrap.interval(np.arange(101.0), 4, 4)
+    assert (span.low, span.high, span.indicative) == (2.5, 97.5, False)
+
+
+def test_replicates_without_a_value_are_left_out():
+    span = bootstrap.interval(np.array([np.nan, 1.0, 1.0]), 4, 3)
+    assert (span.low, span.high, span.indicative) == (1.0, 1.0, True)
+    assert bootstrap.interval(np.array([np.nan]), 4, 4) == bootstrap.Interval(None, None, False)
+
+
+def test_effect_size_is_null_below_three_runs_and_without_spread():
+    assert bootstrap.effect_size(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])) == pytest.approx(1.0)
+    assert np.isnan(bootstrap.effect_size(np.array([1.0, 2.0]), np.array([0.0, 1.0, 2.0])))
+    assert np.isnan(bootstrap.effect_size(np.ones(3), np.zeros(3)))

@@ -1,0 +1,39 @@
+import pytest
+from playmolt_agora.measures import dissociation
+from playmolt_agora.measures.frame import frame
+
+
+def test_agreement_beyond_chance():
+    assert dissociation.cohens_kappa([[40, 5, 5], [4, 60, 6], [6, 5, 69]]) == pytest.approx(0.7634, abs=5e-5)
+
+
+@pytest.mark.parametrize("matrix", [[[7, 0], [0, 0]], [[0, 0], [0, 0]]])
+def test_agreement_that_chance_makes_certain_is_null(matrix):
+    assert dissociation.cohens_kappa(matrix) is None
+
+
+def test_classes_and_coherence_of_a_cell(turn):
+    records = [
+        turn(turn=1, cue_s=True, action="trade", place_before="market"),
+        turn(turn=2, cue_s=True, action="idle"),
+        turn(turn=3, cue_o=True, action="trade", place_before="market"),
+        turn(turn=4, cue_o=True, action="speak"),
+        turn(turn=5, cue_s=True, parse_code="timeout"),
+    ]
+    row = dissociation.rows(frame(records))[0].row
+    assert [row[f"dissoc_{name}"] for name in "abcu"] == [1, 1, 2, 1]
+    assert row["coherence"] == pytest.approx(2 / 3, abs=1e-12)
+
+
+def test_coherence_without_either_is_null(turn):
+    assert dissociation.rows(frame([turn()]))[0].row["coherence"] is None
+
+
+def test_the_sample_to_code_by_hand_takes_from_every_stratum(white_room):
+    turns = frame(white_room(stage1=1, phase1=1, sets="AC", turns=20, epochs=3))
+    sample = dissociation.agreement_sample(turns, "seed")
+    assert len(sample) == len(set(sample)) == 200
+    assert sample == dissociation.agreement_sample(turns, "seed")
+    assert sample != dissociation.agreement_sample(turns, "other")
+    strata = {run.split("/")[0] + run.split("/")[1] for run, _, _ in sample}
+    assert {"stage1E", "stage1M", "phase1H", "phase2A"} <= strata

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from playmolt_agora.measures import permutation
+from playmolt_agora.measures.divergence import count_jsd
+from playmolt_agora.measures.streams import stream
+
+
+def test_holms_steps_leave_out_what_has_no_p():
+    assert permutation.holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.03, None, 0.06, 0.06])
+    assert permutation.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert permutation.holm([]) == []
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([0.08, 0.05, 0.11, 0.02, 0.09, 0.04], 1 / 64),
+        ([0.08, 0.05, 0.11, -0.02, 0.09, 0.04], 2 / 64),
+        ([0.3, 0.2, 0.1], 1 / 8),
+    ],
+)
+def test_signs_flipped_in_every_way(differences, p):
+    tested = permutation.sign_flips(np.array(differences), np.random.default_rng(1))
+    assert tested == permutation.Test(pytest.approx(p, abs=1e-12), 2 ** len(differences))
+
+
+def test_signs_are_drawn_where_they_are_too_many():
+    tested = permutation.sign_flips(np.full(20, 0.1), np.random.default_rng(1))
+    assert tested == permutation.Test(pytest.approx(1 / 10_001), 2**20)
+    assert permutation.sign_flips(np.empty(0), np.random.default_rng(1)) == permutation.Test(None, None)
+
+
+def test_labels_are_drawn_where_they_are_too_many():
+    rows = np.eye(6)[[0] * 12] * 9, np.eye(6)[[1] * 12] * 9
+    tested = permutation.two_arms([rows], lambda p, q: count_jsd(p, q, 0.5), np.random.default_rng(1))
+    assert tested == permutation.Test(pytest.approx(1 / 10_001), 2_704_156)
+
+
+def test_values_are_permuted_at_random_where_orders_are_too_many():
+    values = np.array([[1.0, 2.0, 4.0]] * 8)
+    _, tested = permutation.within_rows(values, np.random.default_rng(1))
+    assert tested == permutation.Test(pytest.approx(1 / 10_001, abs=3e-4), 6**8)
+
+
+def test_pages_l():
+    ranked = [np.array([1.0, 2.0, 3.0])] * 3
+    assert permutation.page(ranked, np.random.default_rng(1)) == (42.0, permutation.Test(pytest.approx(1 / 216), 216))
+
+
+def test_streams_follow_from_seed_measure_and_cell():
+    assert stream("s", "pcs", "E", "ko").integers(0, 1000, 3).tolist() == [
+        *np.random.Generator(np.random.PCG64(0x1)).integers(0, 1, 0),
+        *stream("s", "pcs", "E", "ko").integers(0, 1000, 3),
+    ]
+    assert stream("s", "pcs", "E", "ko").random() != stream("s", "pcs", "E", "en").random()
