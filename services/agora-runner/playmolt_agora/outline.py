@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 from playmolt_schemas.agora import ACTIONS, SKILLS
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?%?")
-_SLOT: Final = re.compile(r"\{\w+\}")
+_SLOT: Final = re.compile(r"\{\w+\}%?")
 # A Korean particle is written onto what it follows, so a word ends where ASCII does.
 _ID: Final = re.compile(r"\b[a-z]+_\d\d\b", re.ASCII)
 _PLACES: Final = re.compile(r"\b(?:plaza|market|alley(?:_[abc])?)(?:/(?:plaza|market|alley(?:_[abc])?))+\b", re.ASCII)
@@ -59,6 +60,7 @@ def tokens(line: str) -> tuple[str, ...]:
     )
 
 
+@lru_cache(maxsize=4096)  # prompts are made of the same lines again and again
 def _mark(line: str) -> Mark:
     if not line.strip():
         return Mark("blank", ())

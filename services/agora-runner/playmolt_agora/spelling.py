@@ -68,7 +68,9 @@ class Spelling:
         action = self._actions.get(_plain(head))
         if action is None:
             return self._at_the_end(plain, agents)
-        if _plain(_headed(rest)[0]) in self._actions:
+        # Behind a mark stand free words, of which only the first can be a second action; behind a space any can.
+        words = [_headed(rest)[0]] if marked else rest.split()
+        if any(self._actions.get(_plain(word), action) != action for word in words):
             return None
         return self._with(action, rest, agents, marked=marked)
 

@@ -1,0 +1,32 @@
+"""An agent's turn to try things on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playmolt_agora.scene import Scene
+
+
+def scene_of(phase: str = "phase1", language: str = "ko", **changes: Any) -> Scene:
+    values: dict[str, Any] = {
+        "agent": "merchant_01",
+        "persona": "merchant",
+        "persona_condition": "with_persona",
+        "constraint_level": None,
+        "place": "market",
+        "turn": 12,
+        "turns": 50,
+        "residents": 12,
+        "residents_start": 12,
+        "here": ("citizen_01", "jester_02"),
+        "agents": ("citizen_01", "jester_02", "merchant_01", "merchant_02"),
+    }
+    if phase != "phase2":
+        values |= {"energy": 100, "energy_max": 200, "influence": 0, "rank": "commoner", "gini": "0.00"}
+        values |= {"tax_rate": 10, "treasury": 0}
+    return Scene(phase=phase, language=language, **(values | changes))  # type: ignore[arg-type]  # names come as text
+
+
+@pytest.fixture(name="scene_of")
+def _scene_of() -> Callable[..., Scene]:
+    return scene_of
