@@ -14,15 +14,17 @@ from playmolt_agora import plan as plans
 
 COMPLETION_TOKENS: Final = 150
 """A reply of one thought and one sentence, as a plan expects it; `max_tokens` is what it may be."""
-PROMPT_TOKENS: Final[Mapping[tuple[PhaseName, Language], tuple[int, int]]] = {
-    ("stage1", "ko"): (3000, 9000),
-    ("stage1", "en"): (1900, 9000),
-    ("phase1", "ko"): (2500, 8000),
-    ("phase1", "en"): (1600, 8000),
-    ("phase2", "ko"): (1100, 4500),
-    ("phase2", "en"): (750, 4500),
+PROMPT_TOKENS: Final[Mapping[tuple[PhaseName, Language], int]] = {
+    ("stage1", "ko"): 2900,
+    ("stage1", "en"): 1900,
+    ("phase1", "ko"): 2500,
+    ("phase1", "en"): 1700,
+    ("phase2", "ko"): 1200,
+    ("phase2", "en"): 850,
 }
-"""Both messages of a turn with ten events and ten history items: expected, and at most."""
+"""Both messages of a turn whose events and history are full of one-sentence utterances."""
+HAPPENINGS: Final[Mapping[PhaseName, int]] = {"stage1": 20, "phase1": 20, "phase2": 10}
+"""How many utterances a prompt quotes at most, each as long as a reply may be."""
 
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +47,7 @@ def project(plan: Plan, catalogue: Catalogue) -> Projection:
             turns[seat.model, plans.world(cell.arm), cell.language] += cell.turns
     models = plans.all_models(plan)
     usual = [_model(catalogue, model, turns, _Turn(1, COMPLETION_TOKENS, 0)) for model in models]
-    longest = _Turn(1 + plan.reask, plan.sampling.max_tokens, 1)
+    longest = _Turn(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
     most = [_model(catalogue, model, turns, longest) for model in models]
     return Projection(
         calls=sum(each.calls for each in usual),
@@ -59,11 +61,11 @@ def project(plan: Plan, catalogue: Catalogue) -> Projection:
 
 
 class _Turn(msgspec.Struct, frozen=True):
-    """What a turn takes: calls, tokens of a reply, which of the two prompt sizes."""
+    """What a turn takes: calls, tokens of a reply, tokens by which each quoted utterance is longer than usual."""
 
     calls: int
     reply: int
-    size: int
+    longer: int
 
 
 def _model(
@@ -71,7 +73,11 @@ def _model(
 ) -> ModelCost:
     mine = {(phase, language): count for (name, phase, language), count in turns.items() if name == model}
     calls = turn.calls * sum(mine.values())
-    prompt = turn.calls * sum(count * PROMPT_TOKENS[key][turn.size] for key, count in mine.items())
+    # A re-ask quotes the reply that did not parse, hence one more.
+    prompt = turn.calls * sum(
+        count * (PROMPT_TOKENS[phase, language] + turn.longer * (HAPPENINGS[phase] + 1))
+        for (phase, language), count in mine.items()
+    )
     completion = calls * turn.reply
     return ModelCost(
         model=model,

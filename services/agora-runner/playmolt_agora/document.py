@@ -3,9 +3,12 @@
 import json
 from collections.abc import Hashable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import yaml
+from playmolt_schemas.text import unstorable
+
+_DEPTH: Final = 30
 
 
 class Unreadable(ValueError):
@@ -18,27 +21,35 @@ def load(text: str) -> Any:
     A key that stands twice, anchors and tags are refused: one reader would take the first value, the next the last.
     """
     try:
-        if text.lstrip().startswith("{"):
-            return json.loads(text, parse_float=Decimal, parse_constant=_constant, object_pairs_hook=_object)
+        return json.loads(text, parse_float=Decimal, parse_constant=_constant, object_pairs_hook=_object)
+    except json.JSONDecodeError:
+        return _yaml(text)
+    except RecursionError:
+        raise Unreadable("nested too deeply") from None
+
+
+def _yaml(text: str) -> Any:
+    try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 -- a SafeLoader that takes less
-    except json.JSONDecodeError as error:
-        raise Unreadable(f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise Unreadable(f"{place}{error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise Unreadable(str(error)) from None
-    except RecursionError:
-        raise Unreadable("nested too deeply") from None
 
 
 def plain(value: Any) -> Any:
-    """Give values without floats: a float as the decimal it is written as. Raises Unreadable for NaN and infinity."""
+    """Give values as a plan may hold them: a float as the decimal it is written as.
+
+    Raises Unreadable for NaN, infinity, and texts with NUL or lone surrogates, which no log can store.
+    """
     if isinstance(value, dict):
-        return {key: plain(inner) for key, inner in value.items()}
+        return {plain(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [plain(inner) for inner in value]
+    if isinstance(value, str) and unstorable(value):
+        raise Unreadable("a text holds NUL or a lone surrogate")
     if not isinstance(value, float):
         return value
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 -- NaN alone differs from itself
@@ -61,11 +72,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class _Loader(yaml.SafeLoader):
     """YAML without anchors, merge keys, dates and repeated keys."""
 
+    _depth = 0
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.get_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it out
             raise yaml.composer.ComposerError(None, None, "anchors are not taken; write it out", mark)
-        return super().compose_node(parent, index)
+        if self._depth > _DEPTH:
+            mark = self.get_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it out
+            raise yaml.composer.ComposerError(None, None, "nested too deeply", mark)
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()

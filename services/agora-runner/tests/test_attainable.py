@@ -1,0 +1,146 @@
+"""The smallest p that a test can reach is what an enumeration of its labelings finds."""
+
+import json
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from playmolt_agora import attainable
+from playmolt_agora import plan as plans
+from playmolt_schemas.agora_plan import Plan, PlannedTest
+
+MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
+
+
+def planned(**changes: Any) -> dict[str, PlannedTest]:
+    plan = plans.read(json.dumps({"name": "n", "models": MODELS, **changes}))
+    assert isinstance(plan, Plan), plan
+    return {test.test: test for test in attainable.tests(plan)}
+
+
+@pytest.mark.parametrize(
+    ("arms", "labelings", "p"),
+    [
+        ([(3, 3)], 20, Fraction(2, 20)),
+        ([(4, 3)], 35, Fraction(1, 35)),
+        ([(5, 3)], 56, Fraction(1, 56)),
+        ([(6, 3)], 84, Fraction(1, 84)),
+        ([(7, 3)], 120, Fraction(1, 120)),
+        ([(5, 5)], 252, Fraction(2, 252)),
+        ([(3, 3), (3, 3)], 400, Fraction(4, 400)),
+        ([(5, 3), (5, 3)], 3136, Fraction(1, 3136)),
+    ],
+)
+def test_the_table_of_pcs(arms: list[tuple[int, int]], labelings: int, p: Fraction) -> None:
+    assert attainable.relabelled(arms) == (labelings, p)
+
+
+def smallest(values: Sequence[Any], labelled: Callable[[Any], float], labelings: Sequence[Any]) -> Fraction:
+    statistics = [labelled(labels) for labels in labelings]
+    return Fraction(sum(each >= max(statistics) - 1e-12 for each in statistics), len(statistics))
+
+
+@pytest.mark.parametrize(("one", "two"), [(3, 3), (4, 3), (5, 3), (4, 4)])
+def test_relabelling_agrees_with_enumeration(one: int, two: int) -> None:
+    values = np.random.default_rng(1).normal(size=one + two)
+    picks = list(combinations(range(one + two), one))
+    # Any statistic that is symmetric in its arms will do.
+    found = smallest(values, lambda pick: abs(values[list(pick)].mean() - np.delete(values, pick).mean()), picks)
+    assert (len(picks), found) == attainable.relabelled([(one, two)])
+
+
+@pytest.mark.parametrize("runs", [1, 3, 6])
+def test_flips_agree_with_enumeration(runs: int) -> None:
+    values = np.abs(np.random.default_rng(2).normal(size=runs)) + 0.1
+    flips = list(product((1, -1), repeat=runs))
+    found = smallest(values, lambda signs: float(values @ np.array(signs)), flips)
+    assert (len(flips), found) == attainable.flipped(runs)
+
+
+@pytest.mark.parametrize(("groups", "runs"), [(3, 3), (3, 2), (2, 4)])
+def test_shuffles_agree_with_enumeration(groups: int, runs: int) -> None:
+    base = np.random.default_rng(3).normal(size=groups)
+    orders = list(product(permutations(range(groups)), repeat=runs))
+
+    def statistic(chosen: Any) -> float:
+        means = np.mean([base[list(order)] for order in chosen], axis=0)
+        return float(((means - means.mean()) ** 2).sum())
+
+    assert (len(orders), smallest(base, statistic, orders)) == attainable.shuffled(groups, runs)
+
+
+def test_shuffles_of_three_runs_of_three_groups() -> None:
+    assert attainable.shuffled(3, 3) == (216, Fraction(6, 216))
+
+
+@pytest.mark.parametrize(("turns", "windows"), [(10, 2), (50, 2), (62, 2), (63, 3), (100, 4), (130, 5), (200, 8)])
+def test_windows_are_rounded_half_up(turns: int, windows: int) -> None:
+    assert attainable.windows(turns) == windows
+
+
+class TestPower:
+    def test_six_runs(self) -> None:
+        assert attainable.level_sd(6) == pytest.approx(0.0243, abs=5e-5)
+        assert attainable.level_sd_for(6) == pytest.approx(0.014, abs=5e-4)
+        assert attainable.level_power(6, 0.0243) == pytest.approx(0.22, abs=5e-3)
+
+    def test_it_is_what_simulation_finds(self) -> None:
+        draws = np.random.default_rng(4).normal(0, 0.02, size=(40_000, 6))
+        half = 2.015048 * draws.std(axis=1, ddof=1) / np.sqrt(6)
+        passed = np.abs(draws.mean(axis=1)) + half < attainable.MARGIN
+        assert attainable.level_power(6, 0.02) == pytest.approx(float(passed.mean()), abs=0.01)
+
+    def test_more_runs_have_more(self) -> None:
+        assert attainable.level_power(12, 0.02) > attainable.level_power(6, 0.02)
+
+
+class TestPlannedTests:
+    def test_white_room_with_stage1(self) -> None:
+        plan = plans.read(plans.preset("white-room-stage1"))
+        assert isinstance(plan, Plan)
+        found = {test.test: test for test in attainable.tests(plan)}
+        assert set(found) == {*(f"pcs:{model}" for model in MODELS), "H1", "H2", "ri_star:model", "ri_star:persona"}
+        pcs = found[f"pcs:{MODELS[0]}"]
+        assert (pcs.n, pcs.labelings, pcs.p_exact) == ("5 v 3 runs, ko + en", 3136, "1/3136")
+        assert pcs.p_min == pytest.approx(1 / 3136)
+        assert pcs.p_holm == pytest.approx(3 / 3136)
+        assert (pcs.confirmatory, pcs.reachable) == (True, True)
+        h1 = found["H1"]
+        assert (h1.n, h1.p_exact, h1.p_holm, h1.reachable) == ("6 runs", "1/64", 2 / 64, True)
+        assert not found["ri_star:model"].confirmatory
+        assert found["ri_star:model"].p_exact == "1/7776"
+
+    def test_holm_runs_over_what_is_registered(self) -> None:
+        phases = {"stage1": {"runs": 5}, "phase1": {"runs": 3}}
+        one = planned(phases=phases, languages=["ko"], hypotheses=[f"pcs:{MODELS[0]}"])
+        assert [(test.test, test.p_holm) for test in one.values()] == [
+            (f"pcs:{MODELS[0]}", 1 / 56), (f"pcs:{MODELS[1]}", None), (f"pcs:{MODELS[2]}", None),
+        ]  # fmt: skip
+        three = planned(phases=phases, languages=["ko"], hypotheses=["pcs"])
+        assert [test.p_holm for test in three.values()] == [pytest.approx(3 / 56)] * 3
+
+    def test_five_runs_cannot_carry_h1_and_h2_together(self) -> None:
+        phases = {"phase2": {"runs": 5, "sets": ["A"]}}
+        both = planned(phases=phases, hypotheses=["H1", "H2"])
+        assert {name: test.reachable for name, test in both.items() if test.confirmatory} == {"H1": False, "H2": False}
+        assert planned(phases=phases, hypotheses=["H1"])["H1"].reachable
+
+    def test_a_named_test_without_a_p_says_what_it_needs(self) -> None:
+        found = planned(phases={"phase1": {}}, hypotheses=["pcs", "H1", "ri_star:model"])
+        assert {test.p_min for test in found.values()} == {None}
+        assert not any(test.reachable for test in found.values())
+        assert "needs Stage 1" in found[f"pcs:{MODELS[0]}"].note
+        assert "Set A or B" in found["H1"].note
+        assert "one group" in planned(models=["scripted"], phases={"phase2": {}}, hypotheses=["ri_star"])[
+            "ri_star:model"
+        ].note  # fmt: skip
+
+    def test_a_design_without_tests_has_none(self) -> None:
+        assert planned(phases={"phase2": {"sets": ["C"]}}) == {}
+
+    def test_arms_that_share_one_language_are_tested_in_it(self) -> None:
+        phases = {"stage1": {"languages": ["ko"]}, "phase1": {}}
+        assert planned(phases=phases)[f"pcs:{MODELS[0]}"].n == "5 v 3 runs, ko"
