@@ -1,0 +1,191 @@
+"""Five jurors without a model: they read the prompt like one, use the tools, and speak in character.
+
+Which arguments reach them follows from the rules; what they answer follows from what was said, from where it left them,
+and from who they are.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.llm.scripted import Cast, Said, Scene
+from playmolt_schemas.jury import Impact, Language
+
+from playmolt_jury import outputs
+
+_EVIDENCE_ID: Final = re.compile(r"\bE\d{1,2}\b", re.ASCII)
+_LISTED: Final = re.compile(r"^- (E\d{1,2}) \| (\S+) \| (.+)$", re.MULTILINE)
+_CHINESE: Final = re.compile("[\u4e00-\u9fff]")
+_SIDES: Final[Mapping[str, str]] = {
+    "innocent": "innocent",
+    "leaning_innocent": "innocent",
+    "undecided": "undecided",
+    "leaning_guilty": "guilty",
+    "guilty": "guilty",
+}
+_LOOKS_ONE_IN: Final = 3
+_REMEMBERS_ONE_IN: Final = 6
+
+
+class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: str
+    topics: tuple[tuple[str, Impact], ...]
+
+
+class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    topics: dict[str, tuple[str, str]]
+    """What it says to an argument that affirms a topic, and to one that denies it."""
+    none: tuple[str, ...]
+    struck: tuple[str, ...]
+    guilty: tuple[str, ...]
+    undecided: tuple[str, ...]
+    innocent: tuple[str, ...]
+    looked: tuple[str, ...]
+    shown: tuple[str, ...]
+    speech_guilty: tuple[_Speech, ...]
+    speech_undecided: tuple[_Speech, ...]
+    speech_innocent: tuple[_Speech, ...]
+
+
+def add_to(cast: Cast) -> Cast:
+    """Give the jury's turns to its characters, for every scripted alias, and give the cast back."""
+    parts: Mapping[str, Callable[[Scene], Said]] = {
+        "classify": classify,
+        "chat:*": chat,
+        "present:*": present,
+        "speech:*": speech,
+        "vote:*": vote,
+    }
+    for turn, character in parts.items():
+        cast.add(character, alias="scripted*", turn=turn)
+    return cast
+
+
+def classify(scene: Scene) -> Said:
+    """Say what the list of words found."""
+    return Said(_json({"topics": _data(scene)["word_list"]}))
+
+
+def chat(scene: Scene) -> Said:
+    """Answer the overseer, sometimes after a look at the file or at what was said before."""
+    data = _data(scene)
+    wanted = _EVIDENCE_ID.findall(data["overseer"])
+    if not wanted and data["earlier"] and scene.draw("remembers", _REMEMBERS_ONE_IN) == 0:
+        wanted = [outputs.CHAT_HISTORY]
+    if looking := _look(scene, wanted):
+        return looking
+    voice = _voice(scene)
+    parts = [_one(scene, "struck", voice.struck)] if data["struck"] else []
+    return Said(_joined(scene, [*parts, *_looked_at(scene, voice), *_to_topics(voice, data, scene), _leaning(scene)]))
+
+
+def present(scene: Scene) -> Said:
+    """Say what an item does to the juror."""
+    data = _data(scene)
+    if looking := _look(scene, [data["presented"]["id"]] if scene.draw("checks", 2) else []):
+        return looking
+    voice, title = _voice(scene), data["presented"]["title"]
+    shown = _one(scene, "shown", voice.shown).replace("{item}", title)
+    return Said(_joined(scene, [shown, *_to_topics(voice, data, scene), _leaning(scene)]))
+
+
+def speech(scene: Scene) -> Said:
+    """Speak to the other jurors, without repeating a speech as long as there is another."""
+    if looking := _look(scene, []):
+        return looking
+    data, voice = _data(scene), _voice(scene)
+    listed: Sequence[_Speech] = getattr(voice, f"speech_{_SIDES[data['leaning']]}")
+    heard = " ".join(said["text"] for said in data["speeches"])
+    fresh = [each for each in listed if each.text not in heard] or listed
+    said = fresh[scene.draw("speech", len(fresh))]
+    text = _joined(scene, [*_looked_at(scene, voice), said.text])
+    return Said(_json({"text": text, "topics": [{"topic": topic, "impact": impact} for topic, impact in said.topics]}))
+
+
+def vote(scene: Scene) -> Said:
+    """Cast the vote that follows from the conclusion."""
+    guilty = _data(scene)["conclusion"] == "guilty"
+    if outputs.CAST in {tool.name for tool in scene.tools}:
+        return Said(tool_calls=((outputs.CAST, _json({"guilty": guilty})),))
+    return Said("…")
+
+
+def _look(scene: Scene, wanted: Sequence[str]) -> Said | None:
+    """Use the tool once a turn: for what was named, or at times for something that is open."""
+    if outputs.LOOKUP not in {tool.name for tool in scene.tools} or _results(scene):
+        return None
+    listed = [found[0] for found in _listed(scene)]
+    if not wanted and listed and scene.draw("looks", _LOOKS_ONE_IN) == 0:
+        wanted = [listed[scene.draw("item", len(listed))]]
+    if not wanted:
+        return None
+    asked = list(dict.fromkeys(wanted))[:3]
+    return Said(tool_calls=((outputs.LOOKUP, _json({"evidence_ids": asked})),))
+
+
+def _looked_at(scene: Scene, voice: _Voice) -> list[str]:
+    titles = {item: title for item, _, title in _listed(scene)}
+    found = [item for item in titles if any(result.startswith(f"{item} | ") for result in _results(scene))]
+    if not found:
+        return []
+    return [_one(scene, "looked", voice.looked).replace("{item}", titles[found[0]])]
+
+
+def _to_topics(voice: _Voice, data: Mapping[str, Any], scene: Scene) -> list[str]:
+    lines = [
+        voice.topics[each["topic"]][1 if each["impact"] == "negative" else 0]
+        for each in data["about"]
+        if each["topic"] in voice.topics
+    ]
+    return lines[:2] or [_one(scene, "none", voice.none)]
+
+
+def _leaning(scene: Scene) -> str:
+    side = _SIDES[_data(scene)["leaning"]]
+    return _one(scene, side, getattr(_voice(scene), side))
+
+
+def _one(scene: Scene, name: str, lines: Sequence[str]) -> str:
+    return lines[scene.draw(name, len(lines))]
+
+
+def _joined(scene: Scene, parts: Sequence[str]) -> str:
+    return ("" if _language(scene) == "zh" else " ").join(parts)
+
+
+def _data(scene: Scene) -> dict[str, Any]:
+    """Read the turn's JSON: the first thing the user says."""
+    told = next(message.content for message in scene.request.messages if message.role == "user")
+    data: dict[str, Any] = msgspec.json.decode(told)
+    return data
+
+
+def _results(scene: Scene) -> list[str]:
+    return [message.content for message in scene.request.messages if message.role == "tool"]
+
+
+def _listed(scene: Scene) -> list[tuple[str, str, str]]:
+    return _LISTED.findall(scene.request.messages[0].content)
+
+
+def _language(scene: Scene) -> Language:
+    """The prompt is in one language or the other; names in it may be in either."""
+    system = scene.request.messages[0].content
+    return "zh" if len(_CHINESE.findall(system)) > len(system) // 4 else "en"
+
+
+def _voice(scene: Scene) -> _Voice:
+    return _voices(_language(scene))[scene.turn.split(":")[1]]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+@cache
+def _voices(language: Language) -> Mapping[str, _Voice]:
+    data = files("playmolt_jury").joinpath("data", f"scripted.{language}.json").read_bytes()
+    return msgspec.json.decode(data, type=dict[str, _Voice])
