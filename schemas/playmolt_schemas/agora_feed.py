@@ -21,15 +21,6 @@ class ProgressMessage(PublicMessage, frozen=True, kw_only=True, tag="progress"):
     """Something happened that has nothing to tell."""
 
 
-class RunOpenedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_opened"):
-    """A run is open."""
-
-    world: PhaseName
-    language: Language
-    turns: int
-    residents: int
-
-
 class EpochStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="epoch_started"):
     """An epoch, in Phase 2 a turn of all, begins."""
 
@@ -121,7 +112,6 @@ class RunEndedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_ended")
 
 AgoraMessage = (
     ProgressMessage
-    | RunOpenedMessage
     | EpochStartedMessage
     | CrisisStartedMessage
     | AgentActedMessage

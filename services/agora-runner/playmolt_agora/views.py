@@ -19,7 +19,6 @@ from playmolt_schemas.agora_feed import (
     ProgressMessage,
     RankChangedMessage,
     RunEndedMessage,
-    RunOpenedMessage,
     RunPausedMessage,
     RunResumedMessage,
     RunView,
@@ -40,7 +39,6 @@ from playmolt_agora.events import (
     MarketSettled,
     RankChanged,
     RunEnded,
-    RunOpened,
     RunPaused,
     RunResumed,
     TaxChanged,
@@ -130,11 +128,6 @@ def _act(act: Act) -> ActView:
     )
 
 
-def _opened(event: RunOpened) -> PublicMessage:
-    spec = event.spec
-    return RunOpenedMessage(world=spec.phase, language=spec.language, turns=spec.turns, residents=len(event.seats))
-
-
 def _epoch(event: EpochStarted) -> PublicMessage:
     return EpochStartedMessage(turn=event.turn, residents=len(event.order))
 
@@ -200,7 +193,6 @@ def _aborted(event: GameAborted) -> PublicMessage:
 
 
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
-    RunOpened: _opened,
     EpochStarted: _epoch,
     CrisisStarted: _crisis,
     AgentActed: _acted,

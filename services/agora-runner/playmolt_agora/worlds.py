@@ -115,17 +115,16 @@ class Texts(Strict, frozen=True, kw_only=True):
     macro: bool
 
 
-class SeedEvent(Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """A neutral happening at a turn, in one text or in one for each language."""
+class SeedEvent(Strict, frozen=True, kw_only=True):
+    """A neutral happening at a turn, in both languages."""
 
     turn: Positive
-    text: str = ""
-    ko: str = ""
-    en: str = ""
+    ko: str
+    en: str
 
     def told(self, language: Language) -> str:
         """Give the text for a run's language."""
-        return (self.ko if language == "ko" else self.en) or self.text
+        return self.ko if language == "ko" else self.en
 
 
 class Rules(Strict, frozen=True, kw_only=True):
@@ -256,8 +255,8 @@ def _override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None
     place: Any = table
     for inner in tables:
         place = place.get(inner) if isinstance(place, dict) else None
-    if name in _ELSEWHERE:
-        return FieldFault(f"rules.{name}", _ELSEWHERE[name])
+    if (head := name.split(".", maxsplit=1)[0]) in _ELSEWHERE:
+        return FieldFault(f"rules.{name}", _ELSEWHERE[head])
     if not isinstance(place, dict) or last not in place or isinstance(place[last], dict):
         return FieldFault(f"rules.{name}", "is no rule; the world files list all names")
     before, place[last] = place[last], value
@@ -280,5 +279,5 @@ def _ranges(found: Rules) -> Iterator[FieldFault]:
         yield FieldFault("rules.ranks.elder", "must be above ranks.notable")
     if found.death and found.energy.ledger != "real":
         yield FieldFault("rules.death", "needs energy.ledger = real")
-    if any(unstorable(text) for each in found.seed_events for text in (each.text, each.ko, each.en)):
+    if any(unstorable(text) for each in found.seed_events for text in (each.ko, each.en)):
         yield FieldFault("rules.seed_events", "must not hold NUL or lone surrogates")

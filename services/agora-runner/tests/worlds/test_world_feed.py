@@ -72,7 +72,7 @@ def test_every_event_has_one_message_and_calls_have_nothing_to_tell(runs: Any) -
     run = runs(turns=1, rules={"crisis": {"p": 1, "from": 1}}).answer(attempts=({"outcome": "ok"},))
     run.play()
     types = [run.message(event)["type"] for event in run.events]
-    assert types[:3] == ["run_opened", "epoch_started", "crisis_started"]
+    assert types[:3] == ["progress", "epoch_started", "crisis_started"]
     assert types[3:5] == ["progress", "agent_acted"]
     assert types[-2:] == ["market_settled", "run_ended"]
     assert run.message(run.of("market_settled")[0]) == {"type": "market_settled", "shadow": False}

@@ -131,7 +131,10 @@ def test_the_constraint_level_is_that_of_the_persona_in_phase_2_only(runs: Any) 
 
 
 def test_seed_events_are_told_to_all_at_their_turn_in_the_language_of_the_run(runs: Any) -> None:
-    events = [{"turn": 2, "ko": "비가 온다.", "en": "It rains."}, {"turn": 2, "text": "A bell rings."}]
+    events = [
+        {"turn": 2, "ko": "비가 온다.", "en": "It rains."},
+        {"turn": 2, "ko": "종이 울린다.", "en": "A bell rings."},
+    ]
     run = runs("phase2", turns=3, rules={"seed_events": events}).epoch()
     assert run.told("agent_01", "happening") == [{"text": "It rains."}, {"text": "A bell rings."}]
     run = runs("phase2", turns=3, language="ko", rules={"seed_events": events}).epoch()

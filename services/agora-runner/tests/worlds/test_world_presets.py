@@ -88,8 +88,8 @@ def test_floats_of_a_plan_become_decimal_text() -> None:
         ({"places": ["plaza"]}, ("rules.places",)),
         ({"market": False}, ("rules.market",)),
         ({"treasury_overflow": "burn"}, ("rules.treasury_overflow",)),
-        ({"seed_events": [{"turn": 1, "text": "a\x00b"}]}, ("rules.seed_events",)),
-        ({"seed_events": [{"turn": 0}]}, ("rules.seed_events",)),
+        ({"seed_events": [{"turn": 1, "ko": "a\x00b", "en": "b"}]}, ("rules.seed_events",)),
+        ({"seed_events": [{"turn": 0, "ko": "a", "en": "b"}]}, ("rules.seed_events",)),
         ({"sampling": {"temperature": 1}}, ("rules.sampling.temperature",)),
     ],
 )

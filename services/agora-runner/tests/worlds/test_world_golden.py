@@ -1,0 +1,74 @@
+"""Every stored type and version has a sample that must read for ever. A sample is never changed, only added to."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import playmolt_schemas
+import pytest
+from playmolt_agora import commands
+from playmolt_agora.rules import Agora
+from playmolt_core.decider import EndGame, Event, read_event
+from playmolt_schemas.canonical import canonical_json
+
+GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "agora"
+RULES = Agora()
+
+
+def samples() -> dict[tuple[str, int], bytes]:
+    read = {}
+    for path in sorted(GOLDEN.glob("*.json")):
+        kind, version = path.stem.rsplit(".", 1)
+        read[kind, int(version)] = path.read_bytes().removesuffix(b"\n")
+    return read
+
+
+def choose(state: Any, agent: str) -> Any:
+    choices = {
+        "jester_01": ("whisper", "jester_02", "속삭임"),
+        "merchant_01": ("trade", None, None),
+        "citizen_02": ("support", "influencer_01", None),
+        "architect_01": ("build_billboard", None, "Gather") if state.turn == 1 else ("adjust_tax", "20", None),
+    }
+    return choices.get(agent, ("idle", None, None))
+
+
+def every_event(runs: Any) -> list[Event]:
+    """Give events of all types: a run with everything in it, one that died out, and one that was ended."""
+    rules = {"leak": 1, "leak_observer": 0, "ranks": {"notable": 1}, "crisis": {"p": 1, "from": 1}}
+    rules |= {"seed_events": [{"turn": 1, "ko": "종이 울린다.", "en": "A bell rings."}]}
+    run = runs(turns=3, homes={"jester_02": "alley_a", "citizen_01": "alley_a"}, rules=rules)
+    run.fail().when(commands.PauseRun(code="model_away", detail="503")).when(commands.ResumeRun())
+    run.answer(attempts=({"outcome": "ok", "cost": "0.001"},))
+    run.play(choose)
+    starved = runs(turns=1, rules={"energy": {"start": 5}}).play()
+    aborted = runs(turns=1).when(EndGame(reason="Maintenance."))
+    return run.events + starved.events + aborted.events
+
+
+@pytest.fixture
+def events(runs: Any) -> list[Event]:
+    return every_event(runs)
+
+
+def test_every_stored_type_and_version_has_a_sample() -> None:
+    assert samples().keys() == RULES.events.keys()
+
+
+def test_every_sample_reads_and_writes_back_to_the_same_bytes() -> None:
+    for (kind, version), sample in samples().items():
+        event = read_event(RULES, kind, version, sample)
+        assert (event.type, event.schema_version) == (kind, version)
+        assert canonical_json(event) == sample
+
+
+def test_what_is_stored_today_has_the_fields_of_its_sample(events: list[Event]) -> None:
+    stored = {key: msgspec.json.decode(sample) for key, sample in samples().items()}
+    assert {(event.type, event.schema_version) for event in events} == stored.keys()
+    for event in events:
+        assert msgspec.to_builtins(event).keys() == stored[event.type, event.schema_version].keys()
+
+
+def test_an_unknown_type_is_not_guessed() -> None:
+    with pytest.raises(LookupError, match="no_such_event"):
+        read_event(RULES, "no_such_event", 1, b"{}")
