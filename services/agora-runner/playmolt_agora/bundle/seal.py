@@ -1,8 +1,7 @@
 """Sealing: an experiment's log, prompts, tables, figures and report in one directory, every file by its hash."""
 
-import hashlib
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +40,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
-    """Seal the directory `bundle` with the files of its `analysis` (turns, tables, report); give the manifest's SHA-256.
+    """Seal the directory `bundle` with the files of its `analysis` (turns, tables, report); gives the manifest's hash.
 
     Adds `events/STREAM.jsonl`, `prompts/HASH.json`, `figures/NAME.svg`, `plan.txt`, `lock.json`, `models.json`,
     `README.txt`, `verify.py` and `manifest.json`, then verifies what lies there. Raises Unsealable for a directory with
@@ -50,12 +49,13 @@ def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
     """
     if not contents.experiment or not all(contents.runs.values()):
         raise Unsealable("a stream without a record: export an experiment that was locked, and runs that were opened")
-    bodies = dict(_bodies(contents))
-    _refuse_others(bundle, {*bodies, *(path.relative_to(bundle).as_posix() for path in analysis), "manifest.json"})
-    for name, body in bodies.items():
+    own = {name for name, _ in _bodies(contents)} | {path.relative_to(bundle).as_posix() for path in analysis}
+    _refuse_others(bundle, {*own, "manifest.json"})
+    for name, pieces in _bodies(contents):
         path = bundle / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(body)
+        with path.open("wb") as out:
+            out.writelines(pieces)
     (bundle / "manifest.json").write_bytes(_pretty(_manifest(bundle, contents)))
     verifier = verify.Verifier(verify.Folder(bundle))
     digest = verifier.check()
@@ -84,19 +84,18 @@ def packed(bundle: Path, archive: Path) -> Path:
     return archive
 
 
-def _bodies(contents: Contents) -> Iterable[tuple[str, bytes]]:
+def _bodies(contents: Contents) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Give what is written, a log in pieces: it may be larger than memory."""
     for records in (contents.experiment, *contents.runs.values()):
-        yield _events(records), b"".join(_encode(record) + b"\n" for record in records)
+        yield _events(records), (_encode(record) + b"\n" for record in records)
     lock = msgspec.json.decode(contents.experiment[0].data)
-    yield "plan.txt", str(lock.get("text", "")).encode()
-    yield "lock.json", _pretty(lock)
-    yield "models.json", _pretty(contents.models)
-    yield "README.txt", files("playmolt_agora.bundle").joinpath("README.txt").read_bytes()
-    yield "verify.py", files("playmolt_agora.bundle").joinpath("verify.py").read_bytes()
-    for digest, prompt in contents.prompts.items():
-        yield f"prompts/{digest}.json", prompt.encode()
-    for name, svg in contents.figures.items():
-        yield f"figures/{name}.svg", svg.encode()
+    ours = files("playmolt_agora.bundle")
+    yield "plan.txt", (str(lock.get("text", "")).encode(),)
+    yield "lock.json", (_pretty(lock),)
+    yield "models.json", (_pretty(contents.models),)
+    yield from ((name, (ours.joinpath(name).read_bytes(),)) for name in ("README.txt", "verify.py"))
+    yield from ((f"prompts/{digest}.json", (prompt.encode(),)) for digest, prompt in contents.prompts.items())
+    yield from ((f"figures/{name}.svg", (svg.encode(),)) for name, svg in contents.figures.items())
 
 
 def _events(records: Sequence[Record]) -> str:
@@ -104,7 +103,8 @@ def _events(records: Sequence[Record]) -> str:
 
 
 def _manifest(bundle: Path, contents: Contents) -> dict[str, Any]:
-    names = sorted(verify.Folder(bundle).names() - {"manifest.json"})
+    folder = verify.Folder(bundle)
+    names = sorted(folder.names() - {"manifest.json"})
     return {
         "format": verify.FORMAT,
         "experiment": contents.experiment[0].stream,
@@ -117,13 +117,8 @@ def _manifest(bundle: Path, contents: Contents) -> dict[str, Any]:
             for records in (contents.experiment, *contents.runs.values())
         ],
         "models": contents.models,
-        "files": {name: _fingerprint(bundle / name) for name in names},
+        "files": {name: dict(zip(("sha256", "bytes"), folder.digest(name), strict=True)) for name in names},
     }
-
-
-def _fingerprint(path: Path) -> dict[str, Any]:
-    body = path.read_bytes()
-    return {"sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}
 
 
 def _pretty(value: Any) -> bytes:

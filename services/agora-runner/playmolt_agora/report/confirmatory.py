@@ -114,7 +114,7 @@ def tests_markup(study: Study, caption: str, found: Sequence[dict[str, Any]]) ->
         )
         for row in found
     ]
-    origin = provenance.source(study, "tests", registered_runs(study), seed=study.seed)
+    origin = provenance.source(study, "tests", registered_runs(study), "tests", seed=study.seed)
     columns = ("test", "statistic", "p", "p, Holm", "α", "decision", "labelings", "n")
     return markup.table(caption, columns, lines) + provenance.source_markup(origin, study.links)
 
@@ -138,7 +138,7 @@ def pcs_markup(study: Study, drawn: Mapping[str, Figure]) -> str:
         markup.paragraph(prose.CELLS_DESCRIPTIVE),
         _companions(found),
         indicative,
-        rows_markup("PCS with one run left out", rows(study.further.get("loro"))) if study.further.get("loro") else "",
+        rows_markup("PCS with one run left out", rows(study.further.get("pcs_left_out"))),
     ]
     return "".join(parts)
 

@@ -11,15 +11,16 @@ from playmolt_agora.report.sections import Section, figures_markup, rows_markup
 from playmolt_agora.report.study import Study, rows
 
 _LONG: Final = 40
+_DRAWN: Final = frozenset(
+    ("contrast_intervals", "contrast_shares", "network", "occupancy", "pcs_left_out", "pcs_models", "rolling")
+)
+"""Results that have a figure, or a place of their own."""
 _FURTHER: Final = {
-    "sensitivity": "Headline figures under three treatments of failed turns",
-    "effects": "Contrasts in percentage points, with intervals and effect sizes",
-    "pcs_models": "Differences of PCS between models",
-    "pcs_contrasts": "Differences of PCS between models, with intervals",
-    "pcs_pure": "PCS against the arm with real costs",
-    "loro": "PCS with one run left out",
-    "adherence": "Adherence in words",
-    "l18": "Idle among the first five turns",
+    "headline": "Headline figures under three treatments of failed turns",
+    "pcs_pure": "PCS against the arm with real costs (pcs_pure)",
+    "merchant": "Merchant between Archivist and Jester (Page's L)",
+    "entropy": "Entropy by persona, model, language and window",
+    "adherence": "Adherence in words: utterances with the persona's mark",
 }
 
 
@@ -114,7 +115,7 @@ def _strong(grouped: Sequence[dict[str, Any]]) -> str:
 
 
 def _drift(study: Study, drawn: Mapping[str, Figure]) -> str:
-    return figures_markup(study, drawn, "drift", "entropy", "washout")
+    return figures_markup(study, drawn, "drift", "entropy", "rolling", "washout")
 
 
 def _society(study: Study, drawn: Mapping[str, Figure]) -> str:
@@ -126,10 +127,10 @@ def _codes(study: Study, drawn: Mapping[str, Figure]) -> str:
 
 
 def _contrasts(study: Study, drawn: Mapping[str, Figure]) -> str:
-    body = figures_markup(study, drawn, "contrasts")
+    body = figures_markup(study, drawn, "contrasts", "contrast-shares", "pcs-models")
     for name, table in study.further.items():
-        note = markup.paragraph(prose.SENSITIVITY) if name == "sensitivity" else ""
-        if name != "loro" and rows(table):
+        note = markup.paragraph(prose.SENSITIVITY) if name == "headline" else ""
+        if name not in _DRAWN and rows(table):
             body += note + _whole(_FURTHER.get(name, name.replace("_", " ").capitalize()), rows(table))
     return body
 
@@ -144,7 +145,7 @@ def _interaction(study: Study, _: Mapping[str, Figure]) -> str:
     found = rows(study.tables.get("pint"))
     if not found:
         return ""
-    origin = provenance.source(study, "pint", study.runs)
+    origin = provenance.source(study, "pint", study.runs, "pint")
     return (
         markup.paragraph(prose.TURN_RULE)
         + rows_markup("Interaction by run", found)

@@ -1,6 +1,6 @@
 """All figures that a study has the data for, by name: for the page, and as files of a bundle."""
 
-from playmolt_agora.report.plots import counts, drift, pcs, ritual, society, time
+from playmolt_agora.report.plots import contrasts, counts, drift, pcs, ritual, society, time
 from playmolt_agora.report.plots.figure import Figure
 from playmolt_agora.report.study import Study, rows
 
@@ -15,6 +15,7 @@ def gallery(study: Study) -> dict[str, Figure]:
         (ritual.ritual_figure, bool(rows(study.tables.get("ri")))),
         (drift.drift_figure, bool(rows(study.tables.get("drift")))),
         (drift.entropy_figure, bool(rows(study.tables.get("drift")))),
+        (drift.rolling_figure, bool(rows(study.further.get("rolling")))),
         (drift.washout_figure, bool(rows(study.tables.get("washout")))),
         (society.support_figure, bool(study.turns)),
         (society.whisper_figure, bool(study.turns)),
@@ -22,7 +23,9 @@ def gallery(study: Study) -> dict[str, Figure]:
         (society.treasury_figure, bool(rows(study.treasury))),
         (counts.parse_figure, bool(study.turns)),
         (counts.dissoc_figure, bool(rows(study.tables.get("dissoc")))),
-        (counts.contrast_figure, bool(rows(study.tables.get("contrasts")))),
+        (contrasts.contrast_figure, bool(rows(study.tables.get("contrasts")))),
+        (contrasts.point_figure, bool(rows(study.further.get("contrast_shares")))),
+        (contrasts.model_figure, bool(rows(study.further.get("pcs_models")))),
     )
     figures = [make(study) for make, holds in makers if holds]
     return {figure.name: figure for figure in figures}

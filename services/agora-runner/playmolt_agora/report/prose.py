@@ -131,5 +131,23 @@ CAPTIONS: Final = {
         "The code dissoc compares what a thought names with what was done; coherence = C / (A + C). It is not the "
         "code fn_class. Phase 2 has no survival: reported, not tested."
     ),
-    "contrasts": "Divergence of the action shares: Korean against English, and with a persona against without.",
+    "contrasts": (
+        "Divergence of the action shares: Korean against English, with a persona against without, model against "
+        "model. Lines: 95 % bootstrap intervals over runs; a hollow mark: an arm has three runs or fewer, the "
+        "interval is only indicative."
+    ),
+    "pcs-models": (
+        "Differences of PCS between two models in one language, with 95 % intervals from the bootstraps of both "
+        "cells; p by Holm over the pairs stands in the numbers. A hollow mark: only indicative."
+    ),
+    "contrast-shares": (
+        "Differences of the shares of actions: Korean less English, and with a persona less without. Lines: 95 % "
+        "bootstrap intervals over runs; a hollow mark: only indicative. The numbers add effect sizes (difference of"
+        " the means of runs over the pooled SD) with their intervals, null below three runs an arm, and the "
+        "contrasts of models."
+    ),
+    "rolling": (
+        "Normalised entropy over 20 turns in steps of 5, only a picture: the windows of the tests are those of the "
+        "figure before. One thin line a run, thick the mean."
+    ),
 }

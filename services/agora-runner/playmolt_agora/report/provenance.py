@@ -1,6 +1,7 @@
 """Where a figure comes from: runs, event ranges and definition, each leading to the events themselves."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from playmolt_schemas.agora import ACTIONS
@@ -31,17 +32,30 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         return "all" if marked == len(self.runs) else "some"
 
 
-def source(study: Study, measure: str, runs: Iterable[RunNote], **facts: str) -> Source:
-    """Give the source of a figure of this study; who was excluded among its runs is one of the facts."""
+def source(study: Study, measure: str, runs: Iterable[RunNote], table: str = "", **facts: str) -> Source:
+    """Give the source of a figure of this study.
+
+    Where `table` has a provenance, that says which of the runs it was computed from, α, unit and exclusions; `runs`
+    else.
+    """
+    stored = rows(study.provenance.get(table))
     kept = tuple(runs)
-    names = {run.run for run in kept}
-    excluded = [row for row in rows(study.tables.get("parse")) if row["excluded"] and row["run"] in names]
-    return Source(
-        measure=measure,
-        version=study.definitions,
-        runs=kept,
-        facts={"K": str(len(ACTIONS)), **facts, "excluded": f"{len(excluded)} (run, model)" if excluded else "nobody"},
-    )
+    if stored:
+        named = {run for row in stored for run in row["runs"]}
+        kept = tuple(run for run in study.runs if run.run in named)
+    return Source(measure=measure, version=study.definitions, runs=kept, facts={**_stored(stored), **facts})
+
+
+def _stored(stored: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    if not stored:
+        return {"K": str(len(ACTIONS))}
+    facts = {"K": _distinct(stored, "k"), "α": _distinct(stored, "alpha"), "unit": _distinct(stored, "unit")}
+    excluded = {each for row in stored for each in row["exclusions"]}
+    return {**{name: value for name, value in facts.items() if value}, "exclusions": str(len(excluded) or "none")}
+
+
+def _distinct(stored: Sequence[Mapping[str, Any]], column: str) -> str:
+    return ", ".join(sorted({f"{row[column]}" for row in stored if row[column] is not None}))
 
 
 def source_markup(origin: Source, links: Links) -> str:

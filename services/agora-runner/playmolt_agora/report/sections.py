@@ -20,7 +20,7 @@ class Section(msgspec.Struct, frozen=True):
 
 def _figure(study: Study, figure: Figure) -> str:
     """Give a figure with its caption, its source, and the numbers behind it folded away."""
-    origin = provenance.source(study, figure.measure, figure.runs, seed=study.seed)
+    origin = provenance.source(study, figure.measure, figure.runs, figure.table, seed=study.seed)
     data = ""
     if figure.columns:
         numbers = markup.table(f"The numbers behind “{figure.title}”", figure.columns, figure.lines)

@@ -95,9 +95,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment, ready to be reported.
 
     `tables` are those of measures.md section 11 with the registered exclusions; `unexcluded` the same with nobody
-    excluded, or None where nobody was. `further` are results outside section 11, each printed under its name:
-    `sensitivity` (headline figures under the treatments of failed turns), `loro` (all leave-one-run-out values),
-    `effects` and `pcs_contrasts` (contrasts with intervals). `treasury` has the columns run, epoch, treasury.
+    excluded, or None where nobody was. `further` are the results that are shown beside them, and `provenance` a table
+    parallel to each, as `measures.analysis` names them. `treasury` has the columns run, epoch, treasury.
     """
 
     experiment: str
@@ -114,6 +113,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     tables: Mapping[str, Table]
     unexcluded: Mapping[str, Table] | None = None
     further: Mapping[str, Table] = {}
+    provenance: Mapping[str, Table] = {}
     treasury: Table | None = None
     deviations: tuple[Deviation, ...] = ()
     looks: int = 0

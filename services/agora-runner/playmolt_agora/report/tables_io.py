@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -11,13 +11,13 @@ from typing import Any, Final, get_args
 import msgspec
 from playmolt_schemas.agora import ParseCode, TurnRecord
 
-from playmolt_agora.report.study import StudyFault, Table
+from playmolt_agora.report.study import StudyFault, Table, rows
 
 TEXTS: Final = frozenset(
     (
         "action", "agent", "arm", "cell", "condition", "contrast", "experiment", "figure", "kind", "language", "level",
-        "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "treatment", "unit",
-        "wake",
+        "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
+        "model_a", "model_b", "treatment",
     )
 )  # fmt: skip
 FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "indicative", "scripted"))
@@ -34,8 +34,16 @@ COUNTS: Final = frozenset(
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def write_tables(tables: Mapping[str, Table], turns: Iterable[TurnRecord], out: Path) -> tuple[Path, ...]:
+def write_tables(
+    tables: Mapping[str, Table],
+    turns: Iterable[TurnRecord],
+    out: Path,
+    provenance: Mapping[str, Table] | None = None,
+) -> tuple[Path, ...]:
     """Write `turns.jsonl`, `TABLE.csv` and `TABLE.parquet` into `out`, which is made where it is missing.
+
+    With `provenance` (a table parallel to each, as `measures.study` gives it) also `provenance.jsonl`: one line a row
+    of a table, `{table, row, definition, alpha, k, n, unit, exclusions, seed, runs, events}`, rows from 1.
 
     Columns keep their order; null is an empty field in CSV and null in Parquet. Gives the files in the order written.
     Raises StudyFault, before anything is written, when columns differ in length or a number is not finite.
@@ -49,7 +57,16 @@ def write_tables(tables: Mapping[str, Table], turns: Iterable[TurnRecord], out: 
         files[-1].write_bytes(csv_text(table).encode())
         files.append(out / f"{name}.parquet")
         _write_parquet(table, files[-1])
+    if provenance is not None:
+        files.append(out / "provenance.jsonl")
+        files[-1].write_bytes(b"".join(_origins(provenance)))
     return tuple(files)
+
+
+def _origins(provenance: Mapping[str, Table]) -> Iterator[bytes]:
+    for name, table in provenance.items():
+        for number, row in enumerate(rows(table), 1):
+            yield _encode({"table": name, "row": number, **row}) + b"\n"
 
 
 def turn_line(turn: TurnRecord) -> bytes:

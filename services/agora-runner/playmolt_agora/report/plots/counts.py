@@ -1,14 +1,14 @@
 """Parse codes, the agreement of thought and act, and contrasts of languages and personas."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from playmolt_schemas.agora import VALID_CODES, ParseCode
 
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, SOFT, Drawing, Panel, Style, legend, rounded_up, style
+from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, legend
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, in_order, percent, shown_runs, shown_turns
+from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, percent, shown_runs, shown_turns
 from playmolt_agora.report.study import Study, rows
 from playmolt_agora.report.tallies import parse_codes
 
@@ -73,6 +73,7 @@ def dissoc_figure(study: Study) -> Figure:
         alt=alt,
         svg=_bars("dissoc", "Thought and act", bars, looks, {name: words for name, words, _ in _DISSOC}, alt),
         measure="dissoc",
+        table="dissoc",
         runs=shown_runs(study),
         columns=columns,
         lines=tuple(tuple(row.get(column) for column in columns) for row in found),
@@ -98,51 +99,3 @@ def _bars(
                 drawing.rect(left, panel.y(number) + 4, right - left - 0.5, 18, hue=looks[each].hue, note=note)
                 at += 100 * times / total
     return drawing.svg(f"fig-{name}", title, alt)
-
-
-def contrast_figure(study: Study) -> Figure:
-    """Draw the divergence between languages and between conditions, per model."""
-    found = rows(study.tables.get("contrasts"))
-    models = in_order(row["model"] for row in found)
-    looks = {model: style(index) for index, model in enumerate(models)}
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in found:
-        groups.setdefault(_contrast_name(row), []).append(row)
-    said = [f"{name}: {_values(lines)}" for name, lines in groups.items()]
-    alt = f"Dot plot. {'; '.join(said)}." if said else "No contrast can be made."
-    height = 30.0 * len(groups)
-    drawing = Drawing(WIDTH, 92 + height)
-    legend(drawing, 10, 16, list(looks.items()), lines=True, right=WIDTH)
-    end = min(1.0, rounded_up(max((row["jsd"] or 0.0 for row in found), default=0.0)))
-    panel = Panel(drawing, _LEFT + 20, 44, WIDTH - _LEFT - 40, height, x=(0, end), y=(len(groups), 0))
-    panel.axes(x_label="Jensen–Shannon divergence, bits", y_ticks=())
-    for number, (name, lines) in enumerate(groups.items()):
-        drawing.text(_LEFT + 12, panel.y(number + 0.5) + 4, name, size=10.5, anchor="end")
-        drawing.line(panel.left, panel.y(number + 0.5), panel.left + panel.width, panel.y(number + 0.5), hue="#eceff2")
-        for row in lines:
-            if row["jsd"] is not None:
-                look = looks[row["model"]]
-                drawing.mark(look.shape, panel.x(row["jsd"]), panel.y(number + 0.5), hue=look.hue, size=4.5)
-    if not groups:
-        drawing.text(10, 48, "No contrast can be made.", size=11, hue=SOFT)
-    columns = ("contrast", "phase", "condition", "model", "jsd")
-    return Figure(
-        name="contrasts",
-        title="Language and persona contrasts",
-        caption=prose.CAPTIONS["contrasts"],
-        alt=alt,
-        svg=drawing.svg("fig-contrasts", "Language and persona contrasts", alt),
-        measure="contrasts",
-        runs=shown_runs(study),
-        columns=columns,
-        lines=tuple(tuple(row.get(column) for column in columns) for row in found),
-    )
-
-
-def _values(lines: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(f"{row['model']} {shown(row['jsd'])}" for row in lines)
-
-
-def _contrast_name(row: Mapping[str, Any]) -> str:
-    parts = (row["contrast"], PHASES.get(row["phase"], row["phase"]), row.get("condition"))
-    return " · ".join(str(part).replace("_", " ") for part in parts if part)

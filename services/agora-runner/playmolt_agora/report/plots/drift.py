@@ -46,6 +46,7 @@ def drift_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-drift", "Instruction Drift by window", alt),
         measure="drift",
+        table="drift",
         runs=shown_runs(study, "phase2"),
         columns=_DRIFT,
         lines=tuple(tuple(row.get(column) for column in _DRIFT) for row in found),
@@ -78,8 +79,46 @@ def entropy_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-entropy", "Entropy of actions by window", alt),
         measure="drift.h_norm",
+        table="drift",
         runs=shown_runs(study, "phase2"),
     )
+
+
+def rolling_figure(study: Study) -> Figure:
+    """Draw entropy over rolling windows, as a picture beside the windows that count."""
+    found = rows(study.further.get("rolling"))
+    groups = _by_persona(found)
+    alt = f"Normalised entropy over rolling windows of 20 turns, {len(groups)} panels by persona."
+    count, columns = grid(len(groups), 3)
+    drawing = Drawing(WIDTH, 20 + _ROW * count)
+    width = (WIDTH - 48 - (columns - 1) * 30) / columns
+    for number, (name, lines) in enumerate(groups.items()):
+        row, column = divmod(number, columns)
+        starts = sorted({line["first_turn"] for line in lines})
+        across = (float(starts[0]), float(starts[-1] + 1))
+        panel = Panel(drawing, 44 + column * (width + 30), 28 + row * _ROW, width, _HEIGHT, x=across, y=(0, 1))
+        panel.axes(title=name, x_label="first turn of 20", y_label="H̃" if column == 0 else "")
+        for run in in_order(line["run"] for line in lines):
+            panel.series(_points([line for line in lines if line["run"] == run]), _EXCESS, thin=True)
+        panel.series(_points(lines), _EXCESS, marks=False)
+    return Figure(
+        name="rolling",
+        title="Entropy over rolling windows",
+        caption=prose.CAPTIONS["rolling"],
+        alt=alt,
+        svg=drawing.svg("fig-rolling", "Entropy over rolling windows", alt),
+        measure="rolling",
+        table="rolling",
+        runs=shown_runs(study, "phase2"),
+    )
+
+
+def _points(lines: Sequence[Line]) -> list[tuple[float, float]]:
+    by_start: dict[int, list[float | None]] = {}
+    for line in lines:
+        by_start.setdefault(line["first_turn"], []).append(line["h_norm"])
+    means = ((float(start), mean(values)) for start, values in sorted(by_start.items()))
+    return [(start, value) for start, value in means if value is not None]
 
 
 def washout_figure(study: Study) -> Figure:
@@ -115,6 +154,7 @@ def washout_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-washout", "Persona washout by window", alt),
         measure="washout",
+        table="washout",
         runs=shown_runs(study, "phase2"),
         columns=columns_shown,
         lines=tuple(tuple(line.get(column) for column in columns_shown) for line in found),

@@ -30,7 +30,7 @@ PLACE_STYLES: Final = {
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
 
-    `alt` says in words what the picture shows; `columns` and `lines` are the numbers behind it.
+    `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in words what the picture shows; `columns` and `lines` are the numbers behind it.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     svg: str
     measure: str
     runs: tuple[RunNote, ...]
+    table: str = ""
     columns: tuple[str, ...] = ()
     lines: tuple[tuple[object, ...], ...] = ()
 

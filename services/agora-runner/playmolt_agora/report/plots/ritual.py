@@ -44,6 +44,7 @@ def ritual_figure(study: Study) -> Figure:
         alt=alt,
         svg=drawing.svg("fig-ri-star", "Ritual Index RI* by model and persona", alt),
         measure="ri_star",
+        table="ri",
         runs=shown_runs(study, "phase2"),
         columns=_COLUMNS,
         lines=tuple(tuple(row.get(column) for column in _COLUMNS) for row in (*by_model, *by_persona)),

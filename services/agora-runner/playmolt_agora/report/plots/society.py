@@ -108,6 +108,7 @@ def gini_figure(study: Study) -> Figure:
         alt=alt,
         svg=_lines("gini", "Gini by epoch", panels, alt, top=1.0),
         measure="gini",
+        table="gini",
         runs=shown_runs(study, "stage1", "phase1", COSTS_REAL),
     )
 

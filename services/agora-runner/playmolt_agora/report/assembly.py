@@ -1,0 +1,205 @@
+"""From an experiment's records to a study: what the log holds about it, and what the measures made of its turns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from playmolt_core.decider import Event
+from playmolt_schemas.agora import TurnRecord
+from playmolt_schemas.records import Record
+
+from playmolt_agora import events as run_events
+from playmolt_agora import experiment_events
+from playmolt_agora.measures.analysis import Analysis
+from playmolt_agora.report.study import (
+    Deviation,
+    Links,
+    Model,
+    PlannedTest,
+    Registered,
+    RunNote,
+    Study,
+    StudyFault,
+    Table,
+)
+
+Runs = Mapping[str, Sequence[Record]]
+
+
+def study_of(
+    experiment: Sequence[Record], runs: Runs, analysis: Analysis, *, made_at: str, links: Links | None = None
+) -> Study:
+    """Give the study of an experiment, from all records of its stream and of its runs', in the order of versions.
+
+    `analysis` is what the measures made of `turns_of(runs)`. Raises StudyFault for an experiment without its lock and
+    for a stream that does not begin with its first event.
+    """
+    told = list(_read(experiment, experiment_events.EVENTS))
+    lock = told[0] if told else None
+    if not isinstance(lock, experiment_events.Preregistered):
+        raise StudyFault("the experiment's first event is not its lock: there is nothing to report")
+    notes = tuple(run_note(records, _money(told, run)) for run, records in runs.items())
+    turns = turns_of(runs)
+    imported = lock.plan.stage1_import
+    return Study(
+        experiment=experiment[0].stream,
+        name=lock.name,
+        made_at=made_at,
+        definitions=analysis.definition,
+        stage1=lock.pins.stage1,
+        stage1_import=imported if isinstance(imported, str) or imported is None else imported.file,
+        seed=lock.seed,
+        registered=_registered(lock, experiment[0].at),
+        runs=notes,
+        models=_models(lock, turns),
+        turns=turns,
+        tables={**analysis.tables, "gini": analysis.tables["gini"] if analysis.tables["gini"]["run"] else ginis(runs)},
+        unexcluded=analysis.unexcluded if analysis.excluded else None,
+        further=analysis.beside,
+        provenance=analysis.provenance,
+        treasury=treasuries(runs),
+        deviations=_deviations(experiment, told),
+        looks=sum(isinstance(event, experiment_events.Looked) for event in told),
+        links=links or Links(),
+    )
+
+
+def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
+    """Give all turns of the runs in the order of the log, as `turns.jsonl` holds them."""
+    return tuple(
+        event.record
+        for records in runs.values()
+        for event in _read(records, run_events.EVENTS, "agent_acted", "turn_failed")
+        if isinstance(event, run_events.AgentActed | run_events.TurnFailed)
+    )
+
+
+def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
+    """Give the first and last version of each run, for `measures.study`."""
+    return {run: (records[0].version, records[-1].version) for run, records in runs.items() if records}
+
+
+def ginis(runs: Runs) -> Table:
+    """Give the coefficients that the runs logged at the start of each epoch, as the table `gini`."""
+    lines = [
+        (run, event.turn, kind, float(value))
+        for run, records in runs.items()
+        for event in _read(records, run_events.EVENTS, "epoch_started")
+        if isinstance(event, run_events.EpochStarted)
+        for kind, value in event.gini.items()
+    ]
+    return _columns(("run", "epoch", "kind", "gini"), lines)
+
+
+def treasuries(runs: Runs) -> Table:
+    """Give the treasury after each epoch, in energy: run, epoch, treasury."""
+    return _columns(
+        ("run", "epoch", "treasury"), [line for run, records in runs.items() for line in _settled(run, records)]
+    )
+
+
+def _settled(run: str, records: Sequence[Record]) -> Iterator[tuple[str, int, float]]:
+    unit = 1
+    for event in _read(records, run_events.EVENTS, "run_opened", "market_settled"):
+        if isinstance(event, run_events.RunOpened):
+            unit = event.rules.unit
+        elif isinstance(event, run_events.MarketSettled):
+            yield run, event.turn, event.treasury / unit
+
+
+def run_note(records: Sequence[Record], money: str | None = None) -> RunNote:
+    """Give what a report says about a run. Raises StudyFault for records that do not begin with `run_opened`."""
+    opened = next(_read(records[:1], run_events.EVENTS), None)
+    if not isinstance(opened, run_events.RunOpened):
+        raise StudyFault(f"{records[0].stream if records else 'a run'}: its records do not begin with run_opened")
+    spec, last = opened.spec, next(_read(records[-1:], run_events.EVENTS))
+    return RunNote(
+        run=spec.run,
+        cell=spec.cell,
+        number=spec.number,
+        phase=spec.phase,
+        language=spec.language,
+        first=records[0].version,
+        last=records[-1].version,
+        outcome=_outcome(last),
+        exploratory=spec.exploratory,
+        scripted=spec.scripted,
+        parent=spec.parent,
+        money=money,
+    )
+
+
+def _outcome(last: Event) -> str:
+    if isinstance(last, run_events.RunEnded):
+        return last.outcome
+    return f"ended by the operator: {last.reason}" if isinstance(last, run_events.GameAborted) else "not finished"
+
+
+def _registered(lock: experiment_events.Preregistered, at: str) -> Registered:
+    return Registered(
+        at=at,
+        plan_hash=lock.plan_hash,
+        plan_text=lock.text,
+        hypotheses={test.test: test.claim for test in lock.tests if test.claim},
+        tests=tuple(
+            PlannedTest(name=test.test, alpha=test.alpha, p_min=test.p_min) for test in lock.tests if test.confirmatory
+        ),
+        exclusions=lock.exclusions,
+        stopping_rule=lock.stopping_rule,
+        stimuli=lock.pins.stimuli,
+        definitions=lock.pins.measures,
+        remarks=lock.warnings,
+    )
+
+
+def _models(lock: experiment_events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[Model, ...]:
+    answered: dict[str, set[str]] = {}
+    for turn in turns:
+        answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
+    return tuple(
+        Model(
+            alias=model.alias,
+            asked=model.model,
+            answered=tuple(sorted(answered.get(model.alias, ()))),
+            input_price=model.input_price,
+            output_price=model.output_price,
+            scripted=model.scripted,
+        )
+        for model in lock.models
+    )
+
+
+def _deviations(records: Sequence[Record], told: Sequence[Event]) -> tuple[Deviation, ...]:
+    return tuple(
+        Deviation(
+            at=record.at,
+            version=record.version,
+            text=f"{event.field}: {event.before} → {event.after} ({event.reason}; by {event.by})",
+        )
+        for record, event in zip(records, told, strict=True)
+        if isinstance(event, experiment_events.Deviation)
+    )
+
+
+def _money(told: Sequence[Event], run: str) -> str | None:
+    """Give what a run cost when it was last counted."""
+    spent = [
+        event.spent
+        for event in told
+        if isinstance(event, experiment_events.RunFinished | experiment_events.RunProgressed) and event.run == run
+    ]
+    return spent[-1].cost if spent else None
+
+
+def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]], *kinds: str) -> Iterator[Event]:
+    for record in records:
+        if kinds and record.type not in kinds:
+            continue
+        reader = known.get((record.type, record.schema_version))
+        if reader is None:
+            raise StudyFault(f"{record.stream}, version {record.version}: {record.type} is no event that can be read")
+        yield msgspec.json.decode(record.data, type=reader)
+
+
+def _columns(names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> Table:
+    return {name: [line[number] for line in lines] for number, name in enumerate(names)}

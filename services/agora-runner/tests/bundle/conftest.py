@@ -1,0 +1,167 @@
+"""A small experiment, played by scripted models through the rules and chained as the log chains it."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_agora import commands, experiment_commands, ladder, prompts, scripted
+from playmolt_agora.bundle.seal import Contents, seal
+from playmolt_agora.experiment import Experiment
+from playmolt_agora.measures import analysis
+from playmolt_agora.reply import TurnReply
+from playmolt_agora.report import page
+from playmolt_agora.report.assembly import event_ranges, study_of, turns_of
+from playmolt_agora.report.gallery import gallery
+from playmolt_agora.report.study import Links, Study
+from playmolt_agora.report.tables_io import write_tables
+from playmolt_agora.rules import Agora, wish_id
+from playmolt_agora.scenes import scene
+from playmolt_agora.state import State
+from playmolt_core.decider import Accepted, Command, Decider
+from playmolt_core.llm.port import Message, ModelRequest
+from playmolt_core.llm.scripted import Scene
+from playmolt_core.log.chain import seal as chained
+from playmolt_schemas.agora import Tokens
+from playmolt_schemas.agora_plan import Spent
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+
+PLAN = """
+name: two-arms
+seed: "3"
+models: [scripted-steady, scripted-trader, scripted-wild]
+languages: [en]
+phases:
+  stage1: {runs: 1, turns: 2}
+  phase1: {runs: 1, turns: 2}
+  phase2: {runs: 3, turns: 3, sets: [B]}
+hypotheses: []
+"""
+EXPERIMENT = "experiment-6f1b7a52-7a0e-5a55-9a53-1d6f5f0c0001"
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+class Log:
+    """Streams of records with the positions of one log."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[Record]] = {}
+        self.position = 0
+        self.now = NOON
+
+    def give(self, decider: Decider[Any], state: Any, stream: str, command: Command) -> Any:
+        """Decide a command and store what follows; the state after it."""
+        self.now += timedelta(milliseconds=10)
+        decision = decider.decide(state, command, self.now)
+        assert isinstance(decision, Accepted), decision
+        for event in decision.events:
+            state = decider.evolve(state, event, self.now)
+            kept = self.records.setdefault(stream, [])
+            self.position += 1
+            new = chained(
+                stream, len(kept) + 1, kept[-1].hash if kept else ZERO_HASH, self.now, event.type, event.schema_version,
+                canonical_json(event), Metadata(command_id=f"{self.position:032x}"), None, None, event.closes,
+            )  # fmt: skip
+            kept.append(
+                Record(
+                    stream=stream, version=new.version, position=self.position, type=new.type,
+                    schema_version=new.schema_version, data=msgspec.Raw(new.data), metadata=msgspec.Raw(new.metadata),
+                    at=rfc3339(new.at), salt=new.salt, prev_hash=new.prev_hash, hash=new.hash,
+                )
+            )  # fmt: skip
+        return state
+
+
+class Played(msgspec.Struct, frozen=True):
+    """An experiment that was played to its end."""
+
+    experiment: list[Record]
+    runs: dict[str, list[Record]]
+    prompts: dict[str, str]
+
+
+def play(plan: str) -> Played:
+    """Lock a plan, play its runs one after another, finish it."""
+    log, rules, world = Log(), Experiment(), Agora()
+    shown: dict[str, str] = {}
+    give = partial(log.give, rules, stream=EXPERIMENT)
+    opened = experiment_commands.OpenExperiment(operator="op", plan=plan)
+    state = give(rules.initial(EXPERIMENT), command=opened)
+    for planned in state.runs:
+        spec = rules.spec(state, planned.run)
+        assert spec is not None
+        run = log.give(world, world.initial(spec.run), spec.run, commands.OpenRun(spec=spec))
+        state = give(state, command=experiment_commands.RunOpened(run=spec.run))
+        while run.next_agent:
+            run = log.give(world, run, spec.run, turn(run, shown))
+        last = log.records[spec.run][-1]
+        ended = experiment_commands.RunFinished(
+            run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent()
+        )
+        state = give(state, command=ended)
+    streams = dict(log.records)
+    return Played(streams.pop(EXPERIMENT), streams, shown)
+
+
+def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
+    """Ask the scripted model of the next agent, and keep the prompt it was shown."""
+    agent = str(run.next_agent)
+    seen, alias = scene(run, agent), run.seat(agent).model
+    prompt = prompts.render(seen)
+    digest = prompts.prompt_hash(prompt.system, prompt.user)
+    shown[digest] = canonical_json([prompt.system, prompt.user]).decode()
+    request = ModelRequest(
+        alias=alias, messages=(Message(role="system", content=prompt.system), Message(role="user", content=prompt.user))
+    )
+    said = scripted.characters()[alias](Scene(request, f"{run.turn}/{agent}"))
+    reply = TurnReply(
+        parsed=ladder.read(said.text, seen, refused=said.refusal), raw_reply=said.text, prompt_hash=digest,
+        model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(10, 5), cost="0", latency_ms=1,
+        cache_hit=False,
+    )  # fmt: skip
+    return commands.TakeTurn(wish_id=str(wish_id(run)), reply=reply)
+
+
+def reported(played: Played, links: Links | None = None) -> tuple[Study, analysis.Analysis]:
+    """Analyse what was played."""
+    made = analysis.study(turns_of(played.runs), seed="3", events=event_ranges(played.runs))
+    return study_of(played.experiment, played.runs, made, made_at="2026-01-03T00:00:00Z", links=links), made
+
+
+def exported(played: Played, out: Path) -> str:
+    """Analyse, write and seal; the hash of the manifest."""
+    study, made = reported(played, Links(place="bundle"))
+    written = write_tables({**study.tables, **study.further}, study.turns, out, made.provenance)
+    (out / "report.html").write_text(page.render(study), "utf-8")
+    contents = Contents(
+        experiment=played.experiment, runs=played.runs, prompts=played.prompts, models=study.models,
+        figures={name: figure.svg for name, figure in gallery(study).items()}, made_at=study.made_at,
+        definitions=study.definitions, stage1=study.stage1, stimuli="texts",
+    )  # fmt: skip
+    return seal(out, contents, (*written, out / "report.html"))
+
+
+@pytest.fixture(scope="session")
+def played() -> Played:
+    return play(PLAN)
+
+
+@pytest.fixture(scope="session")
+def sealed(played: Played, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed bundle that tests only read."""
+    out = tmp_path_factory.mktemp("bundle") / "two-arms"
+    exported(played, out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def study_played(played: Played) -> Study:
+    return reported(played)[0]
+
+
+Tamper = Callable[[str, Mapping[str, Any]], Path]
