@@ -37,6 +37,13 @@ from playmolt_agora.measures.tables import BESIDE, PROVENANCE, TABLES
 Imported = Sequence[Mapping[str, Any]]
 Found = dict[str, list[Result]]
 CONFIRMATORY: Final = ("pcs", "ri_ext", "tests")
+CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "pcs_models")
+"""The tables of the confirmatory set."""
+DESCRIPTIVE: Final = (
+    *("shares", "ri", "drift", "shared_model", "pint", "parse", "gini"),
+    *("rolling", "adherence", "network", "occupancy"),
+)
+"""The tables that hold rows of every run."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,8 @@ class Analysis:
     """What a study came to.
 
     `tables` are those of section 11 in their order; `beside` is shown with them; `unexcluded` holds the confirmatory
-    tables with the excluded models of runs in, `excluded` names these. `provenance` has a table parallel to each of
-    `tables` and `beside`, row by row.
+    tables with the excluded models of runs in, `excluded` names these. `provenance` has a table parallel to each, row
+    by row, under its name (`unexcluded/NAME` for those).
     """
 
     tables: dict[str, Table]
@@ -96,14 +103,15 @@ def study(
         "gini": inequality.rows(ginis),
         "shares": [*rates.agents(turns), *rates.cells(pooled)],
     }
-    beside = {**_beside(turns, pooled, cells, seed), "headline": treatments.rows(kept, seed)}
+    beside = {**_beside(turns, pooled, cells, seed), "headline": treatments.rows(kept, seed, stage1_import)}
     other = main if kept is planned else _confirmatory(planned, pcs.cells(planned, stage1_import), seed)
-    store = _Store(seed, _exclusions(turns, excluded), events or {})
+    store = _Store(seed, _exploratory(turns), _failing(excluded), events or {})
+    sources = {**main, **beside, **{f"unexcluded/{name}": rows for name, rows in other.items()}}
     return Analysis(
         tables=_laid(main, TABLES),
         beside=_laid(beside, BESIDE),
         unexcluded=_laid(other, {name: TABLES[name] for name in CONFIRMATORY}),
-        provenance={name: store.provenance(name, rows) for name, rows in {**main, **beside}.items()},
+        provenance={name: store.provenance(name, rows) for name, rows in sources.items()},
         excluded=tuple(sorted(excluded)),
     )
 
@@ -111,11 +119,14 @@ def study(
 @dataclass(frozen=True)
 class _Store:
     seed: str
-    exclusions: tuple[str, ...]
+    exploratory: tuple[str, ...]
+    failing: tuple[str, ...]
     events: Mapping[str, tuple[int, int]]
 
     def provenance(self, name: str, rows: Sequence[Result]) -> Table:
-        left_out = self.exclusions if name in (*CONFIRMATORY, "headline") else ()
+        left_out = () if name in DESCRIPTIVE else self.exploratory
+        if name in CHOSEN:
+            left_out += self.failing
         version = definitions.version()
         return table(
             PROVENANCE,
@@ -184,9 +195,12 @@ def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.Cell], seed: str) -
     }
 
 
-def _exclusions(turns: Frame, excluded: frozenset[parse.RunModel]) -> tuple[str, ...]:
-    exploratory = sorted({f"{seat.run}: exploratory" for seat in turns.seats if seat.exploratory})
-    return (*exploratory, *(f"{run}, {model}: more than 20 % failed" for run, model in sorted(excluded)))
+def _exploratory(turns: Frame) -> tuple[str, ...]:
+    return tuple(sorted({f"{seat.run}: exploratory" for seat in turns.seats if seat.exploratory}))
+
+
+def _failing(excluded: frozenset[parse.RunModel]) -> tuple[str, ...]:
+    return tuple(f"{run}, {model}: more than 20 % failed" for run, model in sorted(excluded))
 
 
 def _laid(found: Found, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:

@@ -143,7 +143,7 @@ _COLUMNS: Final = tuple(name for name in Frame.__dataclass_fields__ if name not 
 
 
 def frame(records: Iterable[Mapping[str, Any] | TurnRecord]) -> Frame:
-    """Read turn records; one without a field that the measures need raises ValueError."""
+    """Read turn records; one that lacks a field or has an unknown phase or code raises ValueError."""
     rows = [_row(number, record) for number, record in enumerate(records, 1)]
     seats = sorted({row[0] for row in rows}, key=lambda seat: seat.order)
     numbers = {seat: number for number, seat in enumerate(seats)}
@@ -181,9 +181,15 @@ _ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
 _WIDTH: Final = 14
 
 
+_KNOWN: Final[dict[str, tuple[str, ...]]] = {"phase": _PHASES, "parse_code": CODES, "dissoc": _CLASSES}
+
+
 def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]:
     fields = record if isinstance(record, Mapping) else msgspec.structs.asdict(record)
     try:
+        for name, known in _KNOWN.items():
+            if fields[name] not in known:
+                raise ValueError(f"turn record {number} has {name} {fields[name]!r}; give one of {', '.join(known)}")
         return _seat(fields), *_acts(fields)
     except KeyError as missing:
         raise ValueError(

@@ -1,6 +1,6 @@
 """Headline figures under the three treatments of failed turns (`measures.md`, section 10)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from playmolt_agora.measures import hypotheses, interaction, pcs
@@ -10,13 +10,16 @@ from playmolt_agora.measures.results import Result, ratio
 TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
 
 
-def rows(turns: Frame, seed: str) -> list[Result]:
-    """Give the table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times."""
-    return [row for treatment in TREATMENTS for row in _treated(turns.treated(treatment), treatment, seed)]
+def rows(turns: Frame, seed: str, imported: Sequence[Mapping[str, Any]] = ()) -> list[Result]:
+    """Give the table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times.
+
+    Imported Stage 1 counts hold no failed turns, so they are the same every time.
+    """
+    return [row for treatment in TREATMENTS for row in _treated(turns.treated(treatment), treatment, seed, imported)]
 
 
-def _treated(turns: Frame, treatment: Treatment, seed: str) -> Iterator[Result]:
-    for cell in pcs.cells(turns):
+def _treated(turns: Frame, treatment: Treatment, seed: str, imported: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
+    for cell in pcs.cells(turns, imported):
         n = cell.stage1.n + cell.phase1.n
         key = {"model": cell.model, "language": cell.language}
         yield _row("pcs", key, treatment, n, cell.pcs, cell.stage1.runs + cell.phase1.runs)

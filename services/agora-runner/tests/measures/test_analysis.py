@@ -72,7 +72,7 @@ def test_a_study_of_pilots_alone_is_described(small):
     assert "cell" in tables["shares"]["level"]
 
 
-def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_given(small, turn):
+def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_given(small):
     broken = ("phase1/E/ko/2", "E")
     failed = {"parse_code": "timeout", "action": None, "fn_class": None, "dissoc": "U", "success": False}
     records = [
@@ -87,7 +87,8 @@ def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_giv
     )
     assert (kept["runs_phase1"], whole["runs_phase1"]) == (1, 2)
     assert kept["n_phase1"] < whole["n_phase1"]
-    assert any("phase1/E/ko/2, E" in text for text in found.provenance["pcs"]["exclusions"][0])
+    assert found.provenance["pcs"]["exclusions"][0] == ("phase1/E/ko/2, E: more than 20 % failed",)
+    assert found.provenance["unexcluded/pcs"]["exclusions"][0] == found.provenance["parse"]["exclusions"][0] == ()
     assert [row["excluded"] for row in rows(found.tables["parse"]) if row["run"] == broken[0]] == [True]
 
 

@@ -34,22 +34,6 @@ def test_a_slope_needs_two_windows():
     assert hypotheses.slope([None, 0.2]) is None
 
 
-def persona(turn, name, mixes, **key):
-    """An agent whose windows of 60 turns hold the first so many actions evenly."""
-    return [
-        turn(
-            turn=60 * window + at + 1,
-            action=ACTIONS[at % kinds],
-            persona=name,
-            agent=f"{name}-{key.get('slot', '')}",
-            turns_planned=100,
-            **{name: value for name, value in key.items() if name != "slot"},
-        )
-        for window, kinds in enumerate(mixes)
-        for at in range(60)
-    ]
-
-
 def as_planned(turn, run, **key):
     """Four windows of 25 turns: the Archivist starts strict and unravels, the Jester is wild throughout."""
     records = []
@@ -69,21 +53,11 @@ def as_planned(turn, run, **key):
     return records
 
 
-@pytest.fixture(scope="module")
-def six_runs():
-    from_conftest = {}
-
-    def build(turn):
-        if not from_conftest:
-            from_conftest["records"] = [
-                record for at in range(6) for record in as_planned(turn, f"run-{at}", set="AB"[at // 3])
-            ]
-        return from_conftest["records"]
-
-    return build
+def six_runs(turn):
+    return [record for at in range(6) for record in as_planned(turn, f"run-{at}", set="AB"[at // 3])]
 
 
-def test_runs_that_go_as_predicted(turn, six_runs):
+def test_runs_that_go_as_predicted(turn):
     rows = rows_of(six_runs(turn))
     for part in ("H1a", "H1b", "H2a"):
         assert (rows[part]["p"], rows[part]["labelings"], rows[part]["n"]) == (1 / 64, 64, 6), part
@@ -95,14 +69,10 @@ def test_runs_that_go_as_predicted(turn, six_runs):
 
 
 def test_h1_needs_both_its_parts(turn):
-    level = [{**record, "turn": record["turn"]} for record in as_planned(turn, "run-1")]
-    figures = hypotheses.figures(frame(level), "seed")
-    assert set(figures.parts) == {"H1a", "H1b", "H2a", "H2b"}
-    shuffled = {record["turn"]: record for record in level if record["persona"] == "archivist"}
-    swapped = [{**shuffled[at], "turn": 101 - at} for at in shuffled]
-    rows = rows_of([record for record in level if record["persona"] == "jester"] + swapped)
-    assert rows["H1b"]["statistic"] != pytest.approx(figures.means()["H1b"])
-    assert rows["H1"]["p"] == max(rows["H1a"]["p"], rows["H1b"]["p"])
+    calm = [{**record, "action": "speak"} if record["persona"] == "archivist" else record for record in six_runs(turn)]
+    rows = rows_of(calm)
+    assert rows["H1a"]["p"] == 1 / 64
+    assert rows["H1"]["p"] == rows["H1b"]["p"] > 0.05
 
 
 def test_short_runs_have_no_slope_and_no_h1(turn):
@@ -138,7 +108,7 @@ def test_the_model_that_plays_both_in_a_run(turn):
     assert rows[0]["contrast"] == pytest.approx(1.0, abs=1e-12)
 
 
-def test_the_merchant_between_the_two(turn, six_runs):
+def test_the_merchant_between_the_two(turn):
     between = [
         turn(turn=at + 1, action=ACTIONS[at % 3], run=f"run-{run}", set="AB"[run // 3], agent="merchant")
         for run in range(6)

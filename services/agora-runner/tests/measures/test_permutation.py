@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from playmolt_agora.measures import permutation
 from playmolt_agora.measures.divergence import count_jsd
-from playmolt_agora.measures.streams import stream
 
 
 def test_holms_steps_leave_out_what_has_no_p():
@@ -45,11 +44,3 @@ def test_values_are_permuted_at_random_where_orders_are_too_many():
 def test_pages_l():
     ranked = [np.array([1.0, 2.0, 3.0])] * 3
     assert permutation.page(ranked, np.random.default_rng(1)) == (42.0, permutation.Test(pytest.approx(1 / 216), 216))
-
-
-def test_streams_follow_from_seed_measure_and_cell():
-    assert stream("s", "pcs", "E", "ko").integers(0, 1000, 3).tolist() == [
-        *np.random.Generator(np.random.PCG64(0x1)).integers(0, 1, 0),
-        *stream("s", "pcs", "E", "ko").integers(0, 1000, 3),
-    ]
-    assert stream("s", "pcs", "E", "ko").random() != stream("s", "pcs", "E", "en").random()

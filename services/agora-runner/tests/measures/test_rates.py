@@ -48,33 +48,27 @@ def test_r_says_more_speech_in_phase_2_where_shares_are_equal(turns):
 
 
 def test_r_where_residents_die(turn):
-    residents = [12] * 5 + [10] * 4 + [9] * 5 + [7] * 5
+    # 19 epochs with 8.5 others on average, by two agents, since one agent's others sum to a whole number.
+    lives = {"agent_01": [9, 10] * 9 + [9], "agent_02": [10, 9] * 9 + [10]}
     records = [
         turn(
             turn=at,
+            agent=agent,
             phase="stage1",
             set=None,
             action="support" if at <= 6 else "idle",
-            others_here=("agent_01",),
+            others_here=("agent_09",),
             residents=living,
             residents_start=12,
             turns_planned=50,
         )
-        for at, living in enumerate(residents, 1)
+        for agent, life in lives.items()
+        for at, living in enumerate(life, 1)
     ]
-    row = by_action(rates.agents(frame(records)))["support"]
-    assert row["exposure"] == sum(residents) - 19
+    row = by_action(rates.cells(frame(records)))["support"]
+    assert (row["count"], row["exposure"]) == (12, 323)
+    assert row["r_seed"] == pytest.approx(6 / 161.5, abs=1e-12)
     assert row["r_literal"] == pytest.approx(0.0109, abs=5e-5)
-
-
-def test_r_with_eight_and_a_half_others_on_average(turn):
-    residents = [9, 10] * 9 + [9]
-    records = [
-        turn(turn=at, action="support" if at <= 6 else "idle", others_here=("x",), residents=living, turns_planned=50)
-        for at, living in enumerate(residents, 1)
-    ]
-    row = by_action(rates.agents(frame(records)))["support"]
-    assert row["r_seed"] == pytest.approx(6 / 161.5, abs=2e-4)
 
 
 def test_a_cell_is_a_ratio_of_sums_over_its_agents(turns):
