@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from playmolt_core.decider import Event
 from playmolt_schemas.agora import RunSpec, TurnRecord
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.text import unstorable
 
 from playmolt_agora.events import AgentActed, CallMade, RunEnded, RunOpened, RunPaused, RunResumed, TurnFailed
 
@@ -31,6 +32,8 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
         yield FieldFault("seats", "must be the parent's agents at the parent's homes")
     if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in _SAYING):
         yield FieldFault("content", f"needs a version whose last act is one of {', '.join(_SAYING)}")
+    if content is not None and (unstorable(content) or not content.strip()):
+        yield FieldFault("content", "must hold more than white space, without NUL and lone surrogates")
 
 
 def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:

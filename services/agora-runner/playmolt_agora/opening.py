@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from playmolt_schemas.agora import RunSpec, Seat
 from playmolt_schemas.codes import FieldFault
 
-from playmolt_agora import chance, places, worlds
+from playmolt_agora import chance, places, scenes, worlds
 from playmolt_agora.events import RunOpened
 from playmolt_agora.worlds import Rules
 
@@ -49,6 +49,9 @@ def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
         yield FieldFault("turns", f"must be 1 to {TURNS_MAX}")
     if "epochs" in spec.rules and rules.epochs != spec.turns:
         yield FieldFault("rules.epochs", f"says {rules.epochs}, but the run has {spec.turns} turns: set `turns`")
+    for seat in spec.seats:
+        if spec.phase == "phase2" and seat.persona and seat.persona not in scenes.LEVELS:
+            yield FieldFault("seats.persona", f"{seat.persona} has no text in Phase 2, only {', '.join(scenes.LEVELS)}")
     homes = [seat.home for seat in spec.seats]
     for home in sorted(set(homes)):
         if home not in rules.places:

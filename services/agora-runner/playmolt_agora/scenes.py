@@ -10,7 +10,8 @@ from playmolt_agora import places
 from playmolt_agora.scene import Happening, Scene
 from playmolt_agora.state import Agent, State
 
-_LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
+LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
+"""How strongly Phase 2 instructs each persona that it has a text for."""
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -59,7 +60,7 @@ def constraint_level(spec: RunSpec, seat: Seat) -> ConstraintLevel | None:
     """Give how strongly Phase 2 instructs a seat; None outside Phase 2."""
     if spec.phase != "phase2":
         return None
-    return _LEVELS.get(seat.persona or "", "none") if spec.persona_condition == "with_persona" else "none"
+    return LEVELS.get(seat.persona or "", "none") if spec.persona_condition == "with_persona" else "none"
 
 
 def shown_gini(state: State) -> str | None:

@@ -109,3 +109,10 @@ def test_a_fork_is_opened_once(runs: Any) -> None:
     fork = forked(runs, parent, 5)
     again = commands.ReplayRun(spec=fork.spec, events=tuple(parent.events[:5]))
     fork.when(again).then()
+
+
+def test_a_fork_takes_no_words_that_cannot_be_stored(runs: Any) -> None:
+    parent = runs("phase1", turns=2)
+    parent.act("citizen_01", "speak", content="old words")
+    for content in ("a\x00b", " "):
+        forked(runs, parent, len(parent.events), content=content).refused(400, "invalid_request", "content")

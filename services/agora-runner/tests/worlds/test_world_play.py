@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora import commands
+from playmolt_agora import commands, prompts
 from playmolt_agora.acts import Reason
 from playmolt_agora.rules import wish_id
 from playmolt_core.decider import PUBLIC, EndGame, read_event
@@ -113,10 +113,9 @@ def test_stage_1_keeps_its_invariants(runs: Any, seed: int, rounding: str) -> No
     check_places(run)
     check_turns(run)
     top = 200 * run.state.rules.unit
-    ends = [state for event, _, state in run.log if event.type in ("epoch_started", "run_ended") and state.turn > 1]
-    for state in ends:
-        if state.stage in ("acting", "finished"):
-            assert all(0 < agent.energy <= top for agent in state.agents.values() if agent.alive)
+    closed = [place for place, (event, _, _) in enumerate(run.log) if event.type in ("epoch_started", "run_ended")]
+    for _, _, state in (run.log[place - 1] for place in closed[1:]):
+        assert all(0 < agent.energy <= top for agent in state.agents.values() if agent.alive)
     assert all(not effects(e, "shadow").energy for e in run.events if effects(e, "shadow") is not None)
 
 
@@ -216,6 +215,21 @@ def test_every_run_can_be_ended_from_wherever_it_is(runs: Any, seed: int, steps:
     assert paused or len(run.wishes) == 1
     run.when(EndGame(reason="enough")).then("game_aborted")
     assert run.state.over
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]), language=st.sampled_from(["ko", "en"]))
+def test_every_scene_can_be_put_into_words_and_shows_no_thought(
+    runs: Any, seed: int, phase: str, language: str
+) -> None:
+    rules = {"leak": "0.5", "crisis": CRISES} if phase == "stage1" else {}
+    run = runs(phase, turns=4, seed=str(seed), language=language, rules=rules)
+    draw = random.Random(seed)
+    while run.state.next_agent is not None:
+        prompt = prompts.render(run.scene(run.state.next_agent))
+        assert run.state.next_agent in prompt.user
+        assert "my hidden thought" not in prompt.user
+        run.answer(anything(draw, run.state, run.state.next_agent), thought="my hidden thought")
 
 
 @pytest.mark.parametrize("phase", ["stage1", "phase1", "phase2"])

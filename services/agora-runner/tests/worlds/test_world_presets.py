@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora import worlds
+from playmolt_agora import commands, worlds
 from playmolt_agora.worlds import Rules
 from playmolt_schemas.codes import FieldFault
 
@@ -127,17 +127,20 @@ def test_another_rule_or_text_gives_another_name() -> None:
     ],
 )
 def test_a_spec_that_cannot_be_played_is_refused_with_its_field(runs: Any, fields: dict[str, Any], faulty: str) -> None:
-    from playmolt_agora import commands
-
     run = runs(opened=False, **fields)
     run.when(commands.OpenRun(spec=run.spec)).refused(400, "invalid_request", faulty)
 
 
 def test_two_seats_of_one_name_and_no_seat_at_all_are_refused(runs: Any) -> None:
-    from playmolt_agora import commands
-
     spec = runs.spec_of()
     for seats in ((), spec.seats + spec.seats[:1]):
         run = runs(opened=False)
         wrong = msgspec.structs.replace(spec, seats=seats)
         run.when(commands.OpenRun(spec=wrong)).refused(400, "invalid_request", "seats")
+
+
+def test_a_persona_without_a_text_in_phase_2_is_refused(runs: Any) -> None:
+    spec = runs.spec_of("phase2")
+    seats = (msgspec.structs.replace(spec.seats[0], persona="observer"), *spec.seats[1:])
+    run = runs("phase2", opened=False, seats=seats)
+    run.when(commands.OpenRun(spec=run.spec)).refused(400, "invalid_request", "seats.persona")
