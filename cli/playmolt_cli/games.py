@@ -4,11 +4,12 @@ from typing import Any
 
 from playmolt_core.decider import Decider
 from playmolt_core.lobby import LobbyRules
+from playmolt_legal.rules import Legal
 from playmolt_ox.rules import Ox
 from playmolt_trial.rules import Trial
 
 
 def deciders() -> dict[str, Decider[Any]]:
     """Give id prefix → rules, lobbies included."""
-    rules: tuple[Decider[Any], ...] = (Trial(), Ox(), LobbyRules())
+    rules: tuple[Decider[Any], ...] = (Trial(), Ox(), Legal(), LobbyRules())
     return {decider.game: decider for decider in rules}

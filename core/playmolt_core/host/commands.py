@@ -126,6 +126,16 @@ class Commands:
             return False
         return ask_of(work.call).route in self._desk.opens
 
+    def unknown(self, work: Work) -> Refused:
+        """Refuse a call about a stream that is not there, worded as for one that the caller may not know of."""
+        if work.call.op == "tell" and self._desk is not None:
+            ask, state = ask_of(work.call), self._decider.initial(work.call.target)
+            command = self._desk.command(state, ask) if ask.route in self._desk.writes else None
+            decision = self._decider.decide(state, command, self._now()) if isinstance(command, Command) else command
+            if isinstance(decision, Refused):
+                return decision
+        return Refused(Code.NOT_FOUND, "There is no such game; see GET /api/games for those there are.")
+
     def answer(self, state: Any, ask: Ask) -> Reply | Refused:
         """Answer a route from a state."""
         if self._desk is None:

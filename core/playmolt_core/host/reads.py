@@ -165,7 +165,7 @@ class Reads:
         stream = work.call.target
         snapshot = await self._fresh.snapshot(stream)
         if snapshot is None:
-            return _refusal(Code.NOT_FOUND, _NO_GAME)
+            return _refusal(Code.NOT_FOUND, _NO_SESSION if self._private else _NO_GAME)
         viewer = self._viewer(snapshot, work.call.agent)
         if self._private and viewer == PUBLIC:
             return _refusal(Code.NOT_FOUND, _NO_SESSION)
@@ -312,7 +312,8 @@ class Reads:
             return _newest(desk, await self._sessions_of(ask), ask)
         snapshot = await self._fresh.snapshot(ask.stream)
         if snapshot is None:
-            return Refused(Code.NOT_FOUND, _NO_SESSION)
+            # Worded by the desk, so that what is another's looks like what is not there.
+            return desk.answer(self._decider.initial(ask.stream), ask)
         if ask.route not in desk.slow:
             return desk.answer(snapshot.state, ask)
         # Kept for the calls that fetch the other parts of a long answer, and for a reader who asks again.

@@ -164,7 +164,15 @@ class Writes:
                 self._attempt(work)
             else:
                 self._under_way -= 1
-                work.refuse(Code.NOT_FOUND, "There is no such game; see GET /api/games for those there are.")
+                self._refuse_unknown(work)
+
+    def _refuse_unknown(self, work: Work) -> None:
+        try:
+            refused = self._commands.unknown(work)
+        except BadBody as error:
+            work.refuse(Code.INVALID_REQUEST, f"The body does not fit: {error}.")
+        else:
+            work.refuse(refused.code, refused.detail, refused.errors)
 
     def _opened(self, work: Work, stream: str) -> bool:
         """Make room for a stream that a call may open."""

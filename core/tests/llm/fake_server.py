@@ -145,6 +145,11 @@ class FakeServer:
         """Add steps."""
         self._steps.extend(steps)
 
+    def forget(self) -> None:
+        """Drop the steps that are left and what was asked."""
+        self._steps.clear()
+        self.asked.clear()
+
     @property
     def base_url(self) -> str:
         assert self._server is not None, "enter the server first"

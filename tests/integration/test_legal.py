@@ -1,0 +1,267 @@
+"""Legal sessions on a whole platform: with a model over HTTP that fails in every way, and with parts killed."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from playmolt_cli.games import deciders
+from playmolt_cli.stack import Stack
+from playmolt_core.db.pool import open_pool
+from playmolt_core.fold import fold
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
+from playmolt_legal.report import report
+
+from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
+from tests.integration.legal_person import Person, Roles, in_role, round1, said
+
+StackFactory = Callable[..., Stack]
+ORDER = [
+    "FACTS_STIPULATE", "JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1",
+    "OPPOSING_R2", "CLAIMANT_R2", "JUDGE_R2", "VERIFIER_R2",
+    "OPPOSING_R3", "CLAIMANT_R3", "JUDGE_R3", "VERIFIER_R3",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeServer]:
+    """A server on a loop of its own, so that one platform can serve all tests."""
+    loop, server = asyncio.new_event_loop(), FakeServer()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+    yield server
+    asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+    loop.close()
+
+
+@pytest.fixture
+def server(model: FakeServer) -> FakeServer:
+    model.forget()
+    model.otherwise = Roles()
+    return model
+
+
+@pytest.fixture(scope="module")
+def catalogue(model: FakeServer, session_folder: Path) -> Path:
+    path = session_folder / "models.toml"
+    path.write_text(model.toml())
+    return path
+
+
+@pytest.fixture(scope="module")
+def running(session_folder: Path, catalogue: Path) -> Iterator[Stack]:
+    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
+    with Stack(session_folder / "legal", (), own) as running:
+        yield running
+
+
+def turns(server: FakeServer) -> list[tuple[str, str]]:
+    return [(turn, kind) for _, turn, kind in (asked.turn.split(" ") for asked in server.asked)]
+
+
+async def records(stack: Stack, session: str) -> list[Any]:
+    pool = await open_pool(stack.run.database_url)
+    stored = await PostgresLog(pool).load(session)
+    assert stored is not None
+    assert (await verify(PostgresLog(pool), deciders())).diverged == 0
+    await pool.close()
+    return list(stored.records)
+
+
+async def test_a_civil_session_is_argued_in_order_and_its_report_replays_without_a_model(
+    running: Stack, server: FakeServer
+) -> None:
+    async with Person(running.run.gateway) as person:
+        await person.open(model="fake")
+        await person.tell()
+        session = await person.argue()
+        assert [turn["phase"] for turn in session["turns"]] == ORDER[1:]
+        told = await person.finish()
+        assert turns(server) == [(phase, "ask") for phase in ORDER]
+        assert {asked.turn.split(" ")[0] for asked in server.asked} == {person.session}
+        asked = len(server.asked)
+        stored = await records(running, person.session)
+        rules = deciders()["legal"]
+        again = report(fold(rules, person.session, [(r.type, r.schema_version, r.data, _at(r)) for r in stored]))
+        assert msgspec.json.decode(msgspec.json.encode(again)) == told
+        assert len(server.asked) == asked
+        attempts = [msgspec.json.decode(r.data) for r in stored if r.type == "attempt_made"]
+        assert [attempt["attempt"]["outcome"] for attempt in attempts] == ["ok"] * len(ORDER)
+        assert all(attempt["attempt"]["reply"] and attempt["attempt"]["usage"] for attempt in attempts)
+
+
+def _at(record: Any) -> Any:
+    return msgspec.convert(record.at, datetime)
+
+
+async def test_transport_faults_are_tried_again_and_then_fail_visibly(running: Stack, server: FakeServer) -> None:
+    server.script(status(429, retry_after="0.1"), status(500))
+    async with Person(running.run.gateway) as person:
+        await person.open(model="fake")
+        await person.tell()
+        await person.gate("round1")
+        assert turns(server)[:3] == [("FACTS_STIPULATE", "ask")] * 3
+        server.script(*[status(503, retry_after="0")] * 4)
+        await person.steer(**round1())
+        failed = (await person.until(lambda session: session["failed"]))["failed"]
+        assert (failed["phase"], failed["code"], failed["attempts"]) == ("OPPOSING_R2", "model_unavailable", 4)
+        before = len(server.asked)
+        await asyncio.sleep(1.2)
+        assert len(server.asked) == before, "a failed turn is not asked again by itself"
+        assert (await person.post(f"/api/sessions/{person.session}/retry")).status_code == 200
+        await person.gate("round2")
+        nothing = await person.post(f"/api/sessions/{person.session}/retry")
+        assert (nothing.status_code, nothing.json()["code"]) == (409, "nothing_to_retry")
+
+
+async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(running: Stack, server: FakeServer) -> None:
+    good = in_role("FACTS_STIPULATE", "civil", None)
+    server.script(reply("no JSON at all"), reply('{"ConfirmedFacts": 1}'), fenced(good))
+    async with Person(running.run.gateway) as person:
+        await person.open(model="fake")
+        await person.tell()
+        await person.gate("round1")
+        assert [kind for turn, kind in turns(server) if turn == "FACTS_STIPULATE"] == ["ask", "repair", "repair"]
+        server.script(*[reply("still no JSON")] * 3)
+        await person.steer(**round1())
+        failed = (await person.until(lambda session: session["failed"]))["failed"]
+        assert (failed["code"], failed["attempts"]) == ("invalid_reply", 3)
+        server.script(*[reply(refusal="I will not")] * 3)
+        await person.post(f"/api/sessions/{person.session}/retry")
+        failed = await person.until(lambda session: session["failed"] and session["failed"]["code"] == "refused")
+        assert failed["failed"]["attempts"] == 3
+
+
+async def test_a_hit_is_rewritten_exactly_once_and_then_flagged(running: Stack, server: FakeServer) -> None:
+    rash = in_role("CLAIMANT_R1", "civil", None)
+    rash["Claims"] = [said("we will definitely win")]
+    roles = Roles()
+    roles.first["CLAIMANT_R1"] = [reply(json.dumps(rash)), reply(json.dumps(rash))]
+    server.otherwise = roles
+    async with Person(running.run.gateway) as person:
+        await person.open(model="fake")
+        await person.tell()
+        session = await person.gate("round1")
+        assert [kind for turn, kind in turns(server) if turn == "CLAIMANT_R1"] == ["ask", "rewrite"]
+        turn = next(turn for turn in session["turns"] if turn["phase"] == "CLAIMANT_R1")
+        assert turn["draft"] is not None
+        assert [hit["check"] for hit in turn["unresolved"]] == ["certain_advice"]
+        verifier = next(turn for turn in session["turns"] if turn["phase"] == "VERIFIER_R1")
+        assert verifier["gate_status"] == "Conditional", "no Go over an unresolved hit"
+
+
+async def test_a_killed_orchestrator_loses_and_doubles_nothing(running: Stack, server: FakeServer) -> None:
+    roles = Roles()
+    roles.first["OPPOSING_R1"] = [hang()]
+    server.otherwise = roles
+    async with Person(running.run.gateway) as person:
+        await person.open(model="fake")
+        await person.tell()
+        async with asyncio.timeout(30):
+            while ("OPPOSING_R1", "ask") not in turns(server):
+                await asyncio.sleep(0.05)
+        running.kill("legal-orchestrator-1")
+        session = await person.gate("round1")
+        assert [turn["phase"] for turn in session["turns"]] == ORDER[1:5]
+        assert Counter(turns(server))["OPPOSING_R1", "ask"] == 2
+        assert {count for turn, count in Counter(turns(server)).items() if turn[0] != "OPPOSING_R1"} == {1}
+        await records(running, person.session)
+
+
+async def test_every_part_may_be_killed_while_a_session_goes_on(
+    stack: StackFactory, server: FakeServer, catalogue: Path
+) -> None:
+    running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
+    async with Person(running.run.gateway) as person:
+        await person.open("criminal", model="fake")
+        server.otherwise = Roles("criminal")
+        await person.tell()
+        for name in ("postgres", "nats", "gateway-1", "legal-orchestrator-2"):
+            running.kill(name)
+            await asyncio.sleep(0.7)
+        await person.argue("criminal")
+        told = await person.finish()
+        running.kill_tree()
+        restarted = running.start()
+        await person.client.aclose()
+        person.client = httpx.AsyncClient(base_url=restarted.run.gateway, timeout=40)
+        again = await person.get(f"/api/sessions/{person.session}/report")
+        assert again.json() == told
+        recorded = [r for r in await records(restarted, person.session) if r.type == "turn_recorded"]
+        assert [msgspec.json.decode(r.data)["phase"] for r in recorded] == ORDER[1:]
+
+
+async def test_a_session_is_its_owners_alone(running: Stack) -> None:
+    async with Person(running.run.gateway) as owner, Person(running.run.gateway) as stranger:
+        opened = await owner.open()
+        await owner.tell()
+        await owner.gate("round1")
+        for path in ("", "/report", "/stream"):
+            assert (await stranger.get(f"/api/sessions/{owner.session}{path}")).status_code == 404
+        for path, body in (("facts", {}), ("steering", round1()), ("retry", {})):
+            answer = await stranger.post(f"/api/sessions/{owner.session}/{path}", body)
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        unknown = await stranger.get("/api/sessions/legal-00000000-0000-0000-0000-000000000000")
+        strange = await stranger.get(f"/api/sessions/{owner.session}")
+        assert unknown.json() == strange.json(), "what is another's looks like what is not there"
+        assert (await stranger.get("/api/sessions")).json() == {"sessions": []}
+        assert [s["id"] for s in (await owner.get("/api/sessions")).json()["sessions"]] == [opened["id"]]
+        for path in ("state", "events", "stream", "log"):
+            assert (await owner.get(f"/api/games/{owner.session}/{path}")).status_code == 404
+        listed = (await owner.get("/api/games")).json()["games"]
+        assert owner.session not in json.dumps(listed)
+        feed = await owner.client.get(f"{running.run.spectator}/sse/games/{owner.session}")
+        assert feed.status_code == 404
+
+
+async def test_the_stream_tells_every_version_once_and_ends(running: Stack) -> None:
+    async with Person(running.run.gateway) as person:
+        await person.open()
+        live = asyncio.create_task(_stream(person))
+        await person.tell()
+        focus = (await person.gate("round1"))["gate"]["issues"][0]
+        await person.argue(focus=focus)
+        await person.finish()
+        async with asyncio.timeout(20):
+            seen = await live
+        assert [message["version"] for message in seen] == list(range(1, len(seen) + 1))
+        assert {message["session_id"] for message in seen} == {person.session}
+        assert (seen[-1]["type"], seen[0]["type"]) == ("session_done", "progress")
+        done = [message["phase"] for message in seen if message["type"] == "turn_done"]
+        assert done == ORDER
+        assert [message["gate"] for message in seen if message["type"] == "gate_opened"] == ["round1", "round2", "end"]
+        assert await _stream(person) == seen, "read again from the beginning, the same bytes"
+
+
+async def _stream(person: Person) -> list[dict[str, Any]]:
+    path = f"/api/sessions/{person.session}/stream"
+    async with person.client.stream("GET", path, headers=person.headers) as answer:
+        return [json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: ")]
+
+
+async def test_a_new_session_carries_the_facts_over(running: Stack) -> None:
+    async with Person(running.run.gateway) as person:
+        await person.open()
+        await person.tell()
+        focus = (await person.gate("round1"))["gate"]["issues"][0]
+        before = await person.argue(focus=focus)
+        ended = (await person.steer(gate="end", resolution="new_session", report_style="risk")).json()
+        assert (ended["phase"], ended["failed"]) == ("FINALIZE_DONE", None)
+        gone = await person.get(f"/api/sessions/{person.session}/report")
+        assert (gone.status_code, gone.json()["code"]) == (409, "not_finished")
+        old, person.session = person.session, ended["next_session"]
+        linked = await person.now()
+        assert (linked["previous_session"], linked["phase"]) == (old, "FACTS_INTAKE")
+        assert linked["facts"]["evidence"] == before["facts"]["evidence"]
+        assert {s["id"] for s in (await person.get("/api/sessions")).json()["sessions"]} == {old, linked["id"]}
