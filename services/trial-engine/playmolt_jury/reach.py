@@ -1,8 +1,8 @@
 """Where a talk with a witness can lead, by its tree alone: what the content check proves about locks and dead ends.
 
 No talk is played out. What has been read, visited and broken is never lost, and a step's pressure counts once; so a
-witness can be broken from wherever a talk has got to if every node before the break can be reached from every other
-and if all gains, less all losses, come to the threshold.
+witness can be broken from wherever a talk has got to if every node before the break leads back to the start and if all
+gains, less all losses, come to the threshold.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -52,10 +52,9 @@ def must_break(witness: WitnessFrame, world: World) -> bool:
     """Say whether a witness can be broken from wherever the talk has got to."""
     sure = world._replace(sure=True)
     gained, lost = _pressures(witness, sure)
-    wanted = before(witness, sure)
-    return gained + lost >= witness.threshold and all(
-        _reached(witness, name, sure) >= wanted for name in before(witness, world)
-    )
+    nodes = before(witness, world)
+    steps = {name: _always(witness, name, sure) for name in nodes}
+    return gained + lost >= witness.threshold and _leading(steps, {witness.start}) >= nodes
 
 
 def before(witness: WitnessFrame, world: World) -> frozenset[str]:
@@ -83,14 +82,27 @@ def speechless(witness: WitnessFrame, nodes: Iterable[str]) -> list[str]:
 
 def endless(witness: WitnessFrame, nodes: Collection[str]) -> list[str]:
     """Give the nodes from which no end can be reached by what is always offered."""
-    leads = {name for name in nodes if witness.nodes[name].ends}
-    while more := {name for name in nodes if any(each.goto in leads for each in _sure(witness.nodes[name]))} - leads:
+    ends = {name for name in nodes if witness.nodes[name].ends}
+    steps = {name: {choice.goto for choice in _sure(witness.nodes[name])} for name in nodes}
+    return sorted(set(nodes) - _leading(steps, ends))
+
+
+def _leading(steps: Mapping[str, Collection[str]], targets: Collection[str]) -> set[str]:
+    """Give the targets and all nodes from which one of them can be reached."""
+    leads = set(targets)
+    while more := {name for name, gotos in steps.items() if not leads.isdisjoint(gotos)} - leads:
         leads |= more
-    return sorted(set(nodes) - leads)
+    return leads
 
 
 def _sure(node: NodeFrame) -> list[ChoiceFrame]:
     return [each for each in node.choices if each.when == ALWAYS]
+
+
+def _always(witness: WitnessFrame, name: str, sure: World) -> set[str]:
+    """Where a node leads whichever way the talk has come to it."""
+    said = {each.goto for _, each in offered(witness, (name,), sure)}
+    return said | {each.goto for _, each in _reactions(witness, name, sure)}
 
 
 def _pressures(witness: WitnessFrame, sure: World) -> tuple[int, int]:
@@ -101,8 +113,11 @@ def _pressures(witness: WitnessFrame, sure: World) -> tuple[int, int]:
     every = before(witness, sure._replace(sure=False))
     unsure = [choice.pressure for _, choice in offered(witness, every, sure._replace(sure=False))]
     # An item counts once a witness, wherever it is shown: only the least that it may be worth is sure.
-    worth = [[each.pressure for name in every for each in _reaction(witness, name, item)] for item in sure.at_hand]
-    shown = [min(each) for each in worth if each]
+    worth: dict[str, int] = {}
+    for name in every:
+        for item, each in _reactions(witness, name, sure):
+            worth[item] = min(each.pressure, worth.get(item, each.pressure))
+    shown = worth.values()
     return sum(each for each in (*said, *shown) if each > 0), sum(each for each in (*unsure, *shown) if each < 0)
 
 
@@ -110,15 +125,15 @@ def _reached(witness: WitnessFrame, start: str, world: World) -> frozenset[str]:
     reached = {start}
     while True:
         steps = {choice.goto for _, choice in offered(witness, reached, world)}
-        steps |= {each.goto for name in reached for item in world.at_hand for each in _reaction(witness, name, item)}
+        steps |= {each.goto for name in reached for _, each in _reactions(witness, name, world)}
         if steps <= reached:
             return frozenset(reached)
         reached |= steps
 
 
-def _reaction(witness: WitnessFrame, name: str, item: str) -> tuple[Reaction, ...]:
-    here: Mapping[str, Reaction] = {**witness.evidence, **witness.reactions(witness.nodes[name])}
-    return (here[item],) if item in here else ()
+def _reactions(witness: WitnessFrame, name: str, world: World) -> Iterator[tuple[str, Reaction]]:
+    here = {**witness.evidence, **witness.reactions(witness.nodes[name])}
+    yield from ((item, each) for item, each in here.items() if item in world.at_hand)
 
 
 def _may_hold(when: When, visited: Collection[str], world: World, threshold: int) -> bool:
