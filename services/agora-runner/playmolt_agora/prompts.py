@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.agora import SKILLS, PhaseName
-from playmolt_schemas.canonical import digest
+from playmolt_schemas.canonical import canonical_json, digest
 
 from playmolt_agora import texts, worlds
 from playmolt_agora.scene import Happening, Scene
@@ -48,9 +48,14 @@ def render(scene: Scene, words: Texts | None = None) -> Prompt:
     return Prompt(system=writer.system(), user=writer.user())
 
 
+def prompt_text(system: str, user: str) -> str:
+    """Give both messages as the one text that is kept: canonical JSON."""
+    return canonical_json({"system": system, "user": user}).decode()
+
+
 def prompt_hash(system: str, user: str) -> str:
-    """Name a prompt: hex SHA-256 of both messages, under which its text is kept."""
-    return digest([system, user])
+    """Name a prompt: hex SHA-256 of its `prompt_text`, under which that is kept."""
+    return digest({"system": system, "user": user})
 
 
 def one_line(value: object) -> str:

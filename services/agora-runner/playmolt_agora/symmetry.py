@@ -309,8 +309,8 @@ _EVERYWHERE: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("moved", {"agent": "agent_02", "place": "market", "origin": "plaza"}),
     ("idled", {"agent": "agent_02"}),
     ("happening", {"text": "19"}),
-    *(("failed", {"reason": reason}) for reason in ("wrong_place", "absent", "no_target", "self_target", "full")),
-    *(("failed", {"reason": reason}) for reason in ("unknown_place", "already_there", "bad_value", "other")),
+    *(("failed", {"reason": reason}) for reason in ("wrong_place", "no_target", "not_here", "bad_value", "other")),
+    *(("failed", {"reason": reason}) for reason in ("unknown_place", "same_place", "place_full")),
 )
 _IN_SOCIETY: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("leaked", {"agent": "agent_02", "target": "agent_05"}),
@@ -320,6 +320,7 @@ _IN_SOCIETY: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("rank", {"agent": "agent_02", "rank": "elder"}),
     ("market", {"pool": 23, "traders": 4}),
     ("overflow", {"amount": 24}),
+    ("failed", {"reason": "not_enough_treasury"}),
 )
 _OF_SURVIVAL: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("failed", {"reason": "not_enough_energy"}),

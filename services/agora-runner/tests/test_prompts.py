@@ -1,13 +1,16 @@
 """What an agent is shown: the template with its slots filled, and values that stay values."""
 
+import hashlib
+import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playmolt_agora import prompts, texts
-from playmolt_agora.prompts import prompt_hash, render
+from playmolt_agora.acts import Reason
+from playmolt_agora.prompts import prompt_hash, prompt_text, render
 from playmolt_agora.scene import Happening, Scene
 from playmolt_schemas.agora import Language
 
@@ -164,6 +167,11 @@ def test_every_happening_is_one_line(happening: Happening, korean: str, english:
         assert prompt.user.split("\n").count(line) == 1
 
 
+def test_every_reason_of_the_world_has_its_line() -> None:
+    for language in LANGUAGES:
+        assert set(texts.of(language).own.reasons) == {*get_args(Reason), "other"}
+
+
 @pytest.mark.parametrize(
     ("energy", "place", "expected"),
     [
@@ -306,7 +314,9 @@ def test_a_value_is_never_read_as_a_template(scene_of: Scenes) -> None:
 def test_a_prompt_is_known_by_both_its_messages() -> None:
     hashes = {prompt_hash(*pair) for pair in (("a", "b"), ("ab", ""), ("b", "a"), ("a", "b"))}
     assert len(hashes) == 3
-    assert all(len(name) == 64 for name in hashes)
+    text = prompt_text('a "quoted" 광장', "b")
+    assert json.loads(text) == {"system": 'a "quoted" 광장', "user": "b"}
+    assert prompt_hash('a "quoted" 광장', "b") == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_a_slot_that_nothing_fills_is_a_bug() -> None:

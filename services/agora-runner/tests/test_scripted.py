@@ -8,7 +8,7 @@ from math import log2
 from typing import Any
 
 import pytest
-from playmolt_agora import coding, glimpse, ladder, prompts, scripted
+from playmolt_agora import coding, glimpse, ladder, prompts, scripted, texts
 from playmolt_agora.scene import Happening, Scene
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Turn
 from playmolt_core.llm.scripted import Said, ScriptedModel
@@ -194,6 +194,16 @@ def test_thoughts_name_survival_where_it_is_at_stake(language: Language, scene_o
     assert stage1[0] > 60 > phase2[0]
     assert stage1[1] > 10
     assert phase2[1] > 10
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_the_lexicons_find_the_aims_that_thoughts_are_written_for(language: Language) -> None:
+    phrases = texts.table("scripted.toml")[language]
+    aims = {"survival": (True, False), "social": (False, True), "both": (True, True), "plain": (False, False)}
+    for aim, expected in aims.items():
+        for phrase in phrases[aim]:
+            found = coding.cues(phrase, language)
+            assert (found.s, found.o) == expected, phrase
 
 
 def test_the_architect_alone_uses_its_skills(scene_of: Scenes) -> None:
