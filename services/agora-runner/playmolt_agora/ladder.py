@@ -117,10 +117,11 @@ def _object(text: str) -> _Found:
         raise _Fault("parse_error", "empty")
     exact = _decoded(_EXACT, whole, 0)
     if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
-        return _Found(exact[0], alone=True)
+        inner = _unwrapped(exact[0])
+        return _Found(inner, alone=inner is exact[0])
     # Objects without an action are somebody's braces in prose; if there is no other, the first says what is missing.
-    objects = list(_objects(whole))
-    acting = [pairs for pairs in objects if any(_key(key) == "action" for key, _ in pairs)]
+    objects = [_unwrapped(pairs) for pairs in _objects(whole)]
+    acting = [pairs for pairs in objects if _acts(pairs)]
     if not objects and _declines(whole):
         raise _Fault("refusal")
     if not objects:
@@ -128,6 +129,18 @@ def _object(text: str) -> _Found:
     if any(pairs != acting[0] for pairs in acting):
         raise _Fault("parse_error", "several")
     return _Found((acting or objects)[0], alone=False)
+
+
+def _acts(pairs: _Pairs) -> bool:
+    return any(spelling().key(key) == "action" for key, _ in pairs)
+
+
+def _unwrapped(pairs: _Pairs) -> _Pairs:
+    """Take an acting object out of one that holds nothing else: `{"reply": {...}}`."""
+    match pairs:
+        case [(_, _Pairs() as inner)] if not _acts(pairs) and _acts(inner):
+            return inner
+    return pairs
 
 
 def _objects(text: str) -> Iterator[_Pairs]:
@@ -167,25 +180,24 @@ def _declines(text: str) -> bool:
     return text.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
 
 
-def _key(key: str) -> str | None:
-    return spelling().key(key)
-
-
 def _fields(pairs: Sequence[tuple[str, Any]]) -> tuple[Mapping[str, str | None], bool]:
-    """Give the four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out."""
+    """Give the four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
+
+    A synonym stands for a field only where the field itself is missing.
+    """
     fields: dict[str, str | None] = {}
     respelt = False
-    for spelt, value in pairs:
-        key = _key(spelt)
-        if key is None:
-            continue
-        if key in fields:
+    for key in _KEYS:
+        meant = [pair for pair in pairs if spelling().key(pair[0]) == key]
+        named = [pair for pair in meant if spelling().is_name(pair[0])] or meant
+        if len(named) > 1:
             raise _Fault("parse_error", "duplicate", key=key)
+        spelt, value = named[0] if named else (key, None)
         fields[key] = _text(key, value)
-        respelt = respelt or key != spelt or (value is not None and type(value) is not str)
-    if fields.get("action") is None:
+        respelt = respelt or spelt != key or (value is not None and type(value) is not str)
+    if fields["action"] is None:
         raise _Fault("parse_error", "no_action")
-    return {key: fields.get(key) for key in _KEYS}, respelt
+    return fields, respelt
 
 
 def _text(key: str, value: object) -> str | None:

@@ -57,6 +57,10 @@ class Spelling:
         """Give the field that a key means."""
         return self._keys.get(spelt) or self._keys.get(_plain(spelt))
 
+    def is_name(self, spelt: str) -> bool:
+        """Say whether a key is a field's own name, give or take its case, and no synonym."""
+        return _plain(spelt) == self.key(spelt)
+
     def action(self, spelt: str, agents: Sequence[str]) -> Named | None:
         """Give the action that a text names; None when it names none, or two, or says more than a target and words."""
         if spelt in _NAMES:
