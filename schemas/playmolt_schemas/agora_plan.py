@@ -97,9 +97,12 @@ class Phases(_Part, frozen=True, kw_only=True):
 
 
 class Hypothesis(_Part, frozen=True, kw_only=True):
-    """A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` stand for all of theirs."""
+    """A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` stand for all of theirs.
 
-    test: Line
+    Without `test` it is a claim that is recorded and not tested.
+    """
+
+    test: Annotated[str, Meta(max_length=200)] = ""
     alpha: Amount = "0.05"
     claim: Note = ""
 
@@ -163,7 +166,8 @@ class Plan(_Part, frozen=True, kw_only=True):
     sampling: Sampling = Sampling()
     reask: Annotated[int, Meta(ge=0, le=2)] = 1
     hypotheses: Annotated[tuple[str | Hypothesis, ...], Meta(max_length=50)] = ()
-    """What is tested in confirmation. Nothing else is; every other figure is descriptive."""
+    """What is tested in confirmation; every other figure is descriptive. A text is a test's name, or a sentence that is
+    recorded as a claim."""
     budget: Budget = Budget()
     exploratory: bool = False
     stage1_import: str | Stage1Import | None = None

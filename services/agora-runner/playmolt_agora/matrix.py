@@ -112,12 +112,10 @@ def seats_of(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
 def _mixed(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
     models = squares.labels(plan)
     if cell.set in plans.WITH_PERSONA:
-        run = squares.condition_a(models, number, pairs=plan.pairs, home_policy=plan.home_policy)[-1]
+        agents = squares.seats_a(models, number, pairs=plan.pairs, home_policy=plan.home_policy)
     else:
-        run = squares.condition_b(models, number)[-1]
-    return tuple(
-        Seat(agent=agent.agent, model=agent.model, persona=agent.persona, home=agent.home) for agent in run.agents
-    )
+        agents = squares.seats_b(models, number)
+    return tuple(Seat(agent=agent.agent, model=agent.model, persona=agent.persona, home=agent.home) for agent in agents)
 
 
 def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:
@@ -164,5 +162,5 @@ def _rules(plan: Plan, arm: Arm) -> dict[str, Any]:
     phase = plans.phase_of(plan, arm)
     rules = plans.overrides(arm, phase.rules if phase else {})
     if arm == "phase2" and plan.seed_events:
-        rules["seed_events"] = msgspec.to_builtins(plan.seed_events)
+        rules["seed_events"] = [msgspec.to_builtins(event) for event in plan.seed_events]
     return rules

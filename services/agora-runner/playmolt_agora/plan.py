@@ -105,7 +105,22 @@ def identity(plan: Plan) -> str:
 
 def hypotheses(plan: Plan) -> tuple[Hypothesis, ...]:
     """Give the confirmatory tests that a plan names, the short names written out."""
-    return tuple(hypothesis for hypothesis in plan.hypotheses if isinstance(hypothesis, Hypothesis))
+    return tuple(entry for entry in plan.hypotheses if isinstance(entry, Hypothesis) and entry.test)
+
+
+def claims(plan: Plan) -> tuple[str, ...]:
+    """Give the claims that name no test."""
+    return tuple(entry.claim for entry in plan.hypotheses if isinstance(entry, Hypothesis) and not entry.test)
+
+
+def imports(text: str) -> tuple[str, ...]:
+    """Give the names of the files that `read` wants in `imported`; none where the text does not read."""
+    try:
+        values = document.load(text)
+    except document.Unreadable:
+        return ()
+    name = values.get("stage1_import") if isinstance(values, dict) else None
+    return (name,) if isinstance(name, str) else ()
 
 
 def phase_of(plan: Plan, phase: Arm) -> PhasePlan | None:
@@ -179,11 +194,18 @@ def _whole(plan: Plan) -> Iterator[Hypothesis]:
     """Write short names out: `pcs` is that of every model. A name that is unknown stays and becomes a fault."""
     known = {test.lower(): test for test in known_tests(plan)}
     for entry in plan.hypotheses:
-        hypothesis = Hypothesis(test=entry) if isinstance(entry, str) else entry
+        hypothesis = _hypothesis(entry)
         name = trimmed(hypothesis.test).lower()
         family = [test for low, test in known.items() if low.startswith(f"{name}:")]
         for test in family or [known.get(name, hypothesis.test)]:
             yield msgspec.structs.replace(hypothesis, test=test)
+
+
+def _hypothesis(entry: str | Hypothesis) -> Hypothesis:
+    """No test's name has a space in it, every sentence has."""
+    if isinstance(entry, Hypothesis):
+        return entry
+    return Hypothesis(claim=entry) if " " in trimmed(entry) else Hypothesis(test=entry)
 
 
 def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | Faults:
@@ -259,6 +281,8 @@ def _set_faults(plan: Plan) -> Iterator[FieldFault]:
 def _hypothesis_faults(plan: Plan) -> Iterator[FieldFault]:
     known = known_tests(plan)
     chosen = hypotheses(plan)
+    if any(not trimmed(claim) for claim in claims(plan)):
+        yield FieldFault("hypotheses", "one names neither a test nor a claim")
     for hypothesis in chosen:
         if hypothesis.test not in known:
             message = f"{hypothesis.test} is no test; there are pcs, ri_star, {', '.join(known)}"

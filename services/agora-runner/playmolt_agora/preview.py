@@ -123,8 +123,10 @@ def _status_warnings(plan: Plan) -> Iterator[str]:
         yield f"Scripted models ({', '.join(played)}) play here: no language model answers, and reports say so."
     if plan.exploratory:
         yield "Exploratory: none of these runs enters PCS or a test."
-    elif not plan.hypotheses:
-        yield "No hypotheses are named: nothing is tested in confirmation, every figure is descriptive."
+    elif not plans.hypotheses(plan):
+        yield "No hypotheses name a test: nothing is tested in confirmation, every figure is descriptive."
+    if plans.claims(plan):
+        yield f"{len(plans.claims(plan))} hypotheses name no test: they are recorded, not tested."
     if isinstance(plan.stage1_import, Stage1Import):
         yield f"Stage 1 is not played here: its counts come from {plan.stage1_import.file}, and reports name the file."
 

@@ -95,14 +95,21 @@ def condition_a(
     models: Sequence[str], runs: int, *, pairs: Pairs = "neighbours", home_policy: HomePolicy = "persona"
 ) -> tuple[SquareRun, ...]:
     """Seat two models for each persona in every run, going round the square again after its last run."""
+    return tuple(
+        SquareRun(number, seats_a(models, number, pairs=pairs, home_policy=home_policy))
+        for number in range(1, runs + 1)
+    )
+
+
+def seats_a(
+    models: Sequence[str], number: int, *, pairs: Pairs = "neighbours", home_policy: HomePolicy = "persona"
+) -> tuple[SquareAgent, ...]:
+    """Give the seats of condition A's run of that number, from 1."""
     base = offsets(len(models), pairs)
-    return tuple(SquareRun(run + 1, _run_a(models, run, *base[run % len(base)], home_policy)) for run in range(runs))
-
-
-def _run_a(models: Sequence[str], number: int, run: int, d: int, home_policy: HomePolicy) -> tuple[SquareAgent, ...]:
+    run, d = base[(number - 1) % len(base)]
     agents: list[SquareAgent] = []
     for persona, name in enumerate(PERSONAS):
-        home = PLACES[(persona - number) % len(PLACES) if home_policy == "rotated" else persona]
+        home = PLACES[(persona - (number - 1)) % len(PLACES) if home_policy == "rotated" else persona]
         for slot, model in enumerate(pair(run, persona, d, len(models)), 1):
             agents.append(
                 SquareAgent(agent=agent_id(len(agents)), model=models[model], home=home, persona=name, slot=slot)
@@ -112,16 +119,14 @@ def _run_a(models: Sequence[str], number: int, run: int, d: int, home_policy: Ho
 
 def condition_b(models: Sequence[str], runs: int) -> tuple[SquareRun, ...]:
     """Place two agents of each model in every run."""
-    units = range(2 * len(models))
+    return tuple(SquareRun(number, seats_b(models, number)) for number in range(1, runs + 1))
+
+
+def seats_b(models: Sequence[str], number: int) -> tuple[SquareAgent, ...]:
+    """Give the seats of condition B's run of that number, from 1."""
     return tuple(
-        SquareRun(
-            run + 1,
-            tuple(
-                SquareAgent(agent=agent_id(unit), model=models[unit // 2], home=PLACES[place(run, unit, len(models))])
-                for unit in units
-            ),
-        )
-        for run in range(runs)
+        SquareAgent(agent=agent_id(unit), model=models[unit // 2], home=PLACES[place(number - 1, unit, len(models))])
+        for unit in range(2 * len(models))
     )
 
 

@@ -166,6 +166,8 @@ class TestReading:
             ({"phases": {"stage1": {"rules": {"crisis": {"p": 2}}}}}, "phases.stage1.rules.crisis.p"),
             ({"phases": {"stage1": {"rules": {"epochs": 20}}}}, "phases.stage1.rules.epochs"),
             ({"hypotheses": ["H3"]}, "hypotheses"),
+            ({"hypotheses": [""]}, "hypotheses"),
+            ({"hypotheses": [{"alpha": "0.05"}]}, "hypotheses"),
             ({"hypotheses": ["H1", "h1"]}, "hypotheses"),
             ({"hypotheses": [{"test": "H1", "alpha": "0"}]}, "hypotheses"),
             ({"hypotheses": [{"test": "H1", "beta": "0"}]}, "hypotheses[0]"),
@@ -229,6 +231,21 @@ class TestReading:
         ]  # fmt: skip
         assert plans.hypotheses(plan)[-1] == Hypothesis(test="H2", alpha="0.01", claim="level")
 
+    def test_a_sentence_is_a_claim_that_is_recorded(self) -> None:
+        plan = read(hypotheses=["Archivists drift.", "H2"])
+        assert plans.claims(plan) == ("Archivists drift.",)
+        assert [entry.test for entry in plans.hypotheses(plan)] == ["H2"]
+        assert any("recorded, not tested" in warning for warning in preview(plan, NONE).warnings)
+
+    @pytest.mark.parametrize("name", plans.presets())
+    def test_what_was_read_reads_again_as_itself(self, name: str) -> None:
+        plan = plans.read(plans.preset(name))
+        assert plans.read(canonical_json(plan).decode()) == plan
+
+    def test_files_to_import_are_told(self) -> None:
+        assert plans.imports("name: n\nstage1_import: old.csv\n") == ("old.csv",)
+        assert plans.imports("name: n") == plans.imports("- a") == plans.imports("a: [") == ()
+
 
 class TestStage1Import:
     CSV = "run,model,language,action,count\ns1,scripted-steady,ko,trade,52\ns1,scripted-steady,ko,speak,10\n"
@@ -275,7 +292,7 @@ class TestRefusals:
         found = preview(read(), NONE)
         assert found.faults == ()
         assert not any(test.confirmatory for test in found.tests)
-        assert any("No hypotheses" in warning for warning in found.warnings)
+        assert any("No hypotheses name a test" in warning for warning in found.warnings)
 
     def test_an_unknown_model_lists_the_known_ones(self) -> None:
         found = refused(models=["exaone", "scripted", "scripted-nobody"])

@@ -1,0 +1,711 @@
+"""An experiment: given what was planned and what its workers told, when somebody does this, then that."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import playmolt_schemas
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from playmolt_agora import experiment_commands as commands
+from playmolt_agora import matrix, texts
+from playmolt_agora import plan as plans
+from playmolt_agora.budget import Reached
+from playmolt_agora.experiment import Experiment, look_wish, open_wish
+from playmolt_agora.experiment_desk import ExperimentDesk
+from playmolt_agora.experiment_events import BudgetStopped, Preregistered, RunAdded
+from playmolt_agora.experiment_state import State
+from playmolt_agora.measures import definitions
+from playmolt_agora.rules import stage1_version
+from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, EndGame, Event, Join, Refused, Viewer, read_event
+from playmolt_core.desk import Ask, Reply
+from playmolt_core.fold import state_hash
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_schemas.agora_plan import (
+    Budget,
+    ExperimentRuns,
+    Experiments,
+    ExperimentState,
+    Hidden,
+    Limits,
+    Plan,
+    Preview,
+    Spent,
+)
+from playmolt_schemas.canonical import canonical_json, digest
+
+RULES = Experiment()
+ID = "experiment-00000000-0000-4000-8000-000000000001"
+GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "experiment"
+CATALOGUE = Catalogue(
+    {
+        "paid": ModelEntry(
+            base_url="http://127.0.0.1:1/v1", model="mini", input_price=Decimal("0.15"), output_price=Decimal("0.6")
+        ),
+        "unpriced": ModelEntry(base_url="http://127.0.0.1:1/v1", model="local"),
+    }
+)
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "seed": "7",
+    "models": ["scripted"],
+    "languages": ["ko", "en"],
+    "phases": {"phase1": {"runs": 1, "turns": 3}},
+}
+ADAPTIVE: dict[str, Any] = SMALL | {"adaptive": {"measure": "p:trade", "width": "0.1", "max_runs": 3}}
+REACHED = Reached(limit="calls", scope="all", most="10", spent="11", detail="Raise it and resume.")
+OPERATOR: dict[str, Any] = {"stream": ID, "operator": True}
+
+
+class Bench:
+    """Runs one experiment; `log` holds all events as stored, with their times."""
+
+    def __init__(self, plan: Any = None, *, catalogue: Catalogue = CATALOGUE) -> None:
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+        self.state: State = RULES.initial(ID)
+        self.log: list[tuple[Event, bytes, datetime]] = []
+        self.catalogue = catalogue
+        if plan is not None:
+            self.open(plan).then("preregistered")
+
+    def open(self, plan: Any) -> "Bench":
+        return self.when(commands.OpenExperiment(operator="operator", plan=plan, catalogue=self.catalogue))
+
+    def when(self, command: Command) -> "Bench":
+        self.now += timedelta(seconds=1)
+        self.decision: Decision = RULES.decide(self.state, command, self.now)
+        self.caused: list[Event] = []
+        for event in self.decision.events if isinstance(self.decision, Accepted) else ():
+            self.state = RULES.evolve(self.state, event, self.now)
+            self.log.append((event, canonical_json(event), self.now))
+            self.caused.append(event)
+        return self
+
+    def then(self, *types: str) -> "Bench":
+        assert isinstance(self.decision, Accepted), self.decision
+        assert [event.type for event in self.caused] == list(types)
+        return self
+
+    def refused(self, status: int, code: str, *fields: str) -> "Bench":
+        assert isinstance(self.decision, Refused), self.decision
+        assert (self.decision.code.status, self.decision.code.wire) == (status, code)
+        assert tuple(fault.field for fault in self.decision.errors) == fields
+        assert self.decision.detail
+        return self
+
+    def run(self, place: int) -> str:
+        return self.state.runs[place].run
+
+    def finish(self, place: int, **changes: Any) -> "Bench":
+        spent = Spent(turns=36, calls=37, tokens=3700, cost="0.5")
+        told: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent}
+        return self.when(commands.RunFinished(run=self.run(place), **{**told, **changes}))
+
+    def wishes(self) -> list[str]:
+        return [wish.kind for wish in RULES.wants(self.state)]
+
+    def folded(self) -> State:
+        state = RULES.initial(ID)
+        for event, data, at in self.log:
+            state = RULES.evolve(state, read_event(RULES, event.type, event.schema_version, data), at)
+        return state
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench(SMALL)
+
+
+class TestTheLock:
+    def test_is_the_first_event_and_holds_all_that_was_promised(self) -> None:
+        text = plans.preset("white-room-stage1")
+        locked = Bench(text).log[0][0]
+        assert isinstance(locked, Preregistered)
+        plan = plans.read(text)
+        assert isinstance(plan, Plan)
+        assert (locked.text, locked.plan, locked.plan_hash) == (text, plan, digest(plan))
+        assert {test.test: (test.alpha, test.p_min) for test in locked.tests if test.confirmatory} == {
+            **{f"pcs:{model}": ("0.05", "1/3136") for model in plan.models},
+            "H1": ("0.05", "1/64"),
+            "H2": ("0.05", "1/64"),
+        }
+        assert {test.n for test in locked.tests if test.test == "H1"} == {"6 runs"}
+        assert next(test.claim for test in locked.tests if test.test == "H2").startswith("Jesters")
+        assert "20 %" in locked.exclusions[0]
+        assert "fixed" in locked.stopping_rule
+        assert (locked.pins.stimuli, locked.pins.measures) == (texts.version(), definitions.version())
+        assert locked.pins.stage1 == stage1_version()
+        assert len(locked.runs) == 60
+        assert len(canonical_json(locked)) < 100_000
+
+    def test_pins_models_with_their_prices(self) -> None:
+        locked = Bench(SMALL | {"models": ["paid", "unpriced"]}).log[0][0]
+        assert isinstance(locked, Preregistered)
+        assert [(m.alias, m.model, m.input_price, m.scripted) for m in locked.models] == [
+            ("paid", "mini", "0.15", False), ("unpriced", "local", None, False),
+        ]  # fmt: skip
+
+    def test_pins_stage1_with_the_changes_of_the_plan(self) -> None:
+        changed = Bench(SMALL | {"phases": {"stage1": {"rules": {"pool": 30}}}}).state.pins.stage1
+        assert changed.startswith("stage1@")
+        assert changed != stage1_version()
+
+    def test_hashes_every_run(self, bench: Bench) -> None:
+        for run in bench.state.runs:
+            spec = RULES.spec(bench.state, run.run)
+            assert spec
+            assert (digest(spec), spec.experiment, spec.run) == (run.spec, ID, run.run)
+            assert run.turns == spec.turns * len(spec.seats) == 36
+
+    def test_another_specification_than_the_locked_one_does_not_run(self, bench: Bench) -> None:
+        other = msgspec.structs.replace(bench.state.runs[0], spec="0" * 64)
+        state = msgspec.structs.replace(bench.state, runs=(other,))
+        with pytest.raises(ValueError, match="not the one that was locked"):
+            RULES.spec(state, other.run)
+
+    def test_nothing_happens_before_it(self) -> None:
+        empty = Bench()
+        assert RULES.wants(empty.state) == ()
+        for command in (commands.Stop(by="o"), commands.RunOpened(run="agora-1"), EndGame(reason="r")):
+            empty.when(command).refused(404, "not_found")
+
+    def test_a_plan_with_faults_is_not_locked(self) -> None:
+        Bench().open(SMALL | {"models": ["nobody"], "colour": 1}).refused(400, "invalid_request", "colour")
+        Bench().open(SMALL | {"models": ["nobody"]}).refused(400, "invalid_request", "models")
+        Bench().open(["no", "plan"]).refused(400, "invalid_request", "")
+        priced = SMALL | {"models": ["unpriced"], "budget": {"money": "5"}}
+        Bench().open(priced).refused(400, "invalid_request", "budget.money")
+
+    def test_a_plan_too_large_for_one_record_is_refused(self) -> None:
+        many = {"models": ["scripted-steady", "scripted-trader", "scripted-social"], "allow_unbalanced": True}
+        plan = SMALL | many | {"languages": ["ko"], "phases": {"phase2": {"runs": 400, "sets": ["A", "C"]}}}
+        Bench().open(plan).refused(400, "invalid_request", "phases")
+
+    def test_given_twice_it_changes_nothing(self, bench: Bench) -> None:
+        bench.open(SMALL).then()
+        bench.open(SMALL | {"seed": "8"}).refused(409, "already_started")
+
+    def test_an_imported_file_is_locked_with_its_counts(self) -> None:
+        text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n}\n" for n in range(5))
+        plan = SMALL | {"stage1_import": "old.csv", "hypotheses": ["pcs"], "phases": {"phase1": {"turns": 3}}}
+        opened = commands.OpenExperiment(operator="o", plan=plan, imported={"old.csv": text})
+        locked = Bench().when(opened).then("preregistered").log[0][0]
+        assert isinstance(locked, Preregistered)
+        assert locked.tests[0].n == "5 v 3 runs, ko"
+
+
+class TestRuns:
+    def test_all_are_wished_for_at_once_each_by_an_id_of_its_own(self, bench: Bench) -> None:
+        wishes = RULES.wants(bench.state)
+        assert [wish.kind for wish in wishes] == ["open_run", "open_run"]
+        assert len({wish.id for wish in wishes}) == 2
+        for wish, run in zip(wishes, bench.state.runs, strict=True):
+            assert wish.id == open_wish(bench.state, run)
+            assert len(wish.id) == 32
+            spec = RULES.run_owed(bench.state, wish.id)
+            assert spec
+            assert spec.run == run.run
+
+    def test_an_opened_run_is_not_wished_for_again(self, bench: Bench) -> None:
+        wish = RULES.wants(bench.state)[0]
+        bench.when(commands.RunOpened(run=bench.run(0))).then("run_opened")
+        assert bench.wishes() == ["open_run"]
+        assert RULES.run_owed(bench.state, wish.id) is None
+        bench.when(commands.RunOpened(run=bench.run(0))).then()
+        bench.when(commands.RunOpened(run="agora-x")).refused(404, "not_found")
+
+    def test_progress_is_counted_and_never_goes_back(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        some = Spent(turns=2, calls=3, tokens=300, cost="0.1")
+        bench.when(commands.RunProgressed(run=bench.run(0), spent=some)).then("run_progressed")
+        assert bench.state.spent == some
+        for same_or_less in (some, Spent(turns=1, calls=9, tokens=900)):
+            bench.when(commands.RunProgressed(run=bench.run(0), spent=same_or_less)).then()
+
+    def test_the_last_one_to_end_finishes_the_experiment(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0))).finish(0).then("run_finished")
+        bench.finish(0).then()
+        bench.finish(1).then("run_opened", "run_finished", "experiment_finished")
+        assert (bench.state.status, bench.state.over, bench.wishes()) == ("finished", True, [])
+        assert bench.state.spent == Spent(turns=72, calls=74, tokens=7400, cost="1")
+
+    def test_a_cost_that_is_unknown_once_stays_unknown(self, bench: Bench) -> None:
+        bench.finish(0, spent=Spent(turns=36, calls=36, tokens=1, cost=None))
+        assert bench.state.spent.cost is None
+
+
+class TestStops:
+    def test_a_stopped_experiment_opens_nothing_until_it_is_resumed(self, bench: Bench) -> None:
+        bench.when(commands.Stop(by="operator", reason=" lunch ")).then("stopped")
+        assert (bench.state.status, bench.state.reason, bench.wishes()) == ("stopped", "lunch", [])
+        bench.when(commands.Stop(by="operator")).then()
+        bench.when(commands.Resume(by="operator")).then("resumed")
+        assert (bench.state.reason, bench.wishes()) == ("", ["open_run", "open_run"])
+        bench.when(commands.Resume(by="operator")).then()
+
+    def test_a_run_that_ends_meanwhile_counts(self, bench: Bench) -> None:
+        bench.when(commands.Stop(by="operator"))
+        bench.finish(0).finish(1).then("run_opened", "run_finished", "experiment_finished")
+
+    def test_a_spent_budget_stops_and_a_raised_one_goes_on(self) -> None:
+        bench = Bench(SMALL | {"budget": {"calls": 10}})
+        bench.when(commands.StopForBudget(run=bench.run(0), reached=REACHED)).then("budget_stopped")
+        stopped = bench.caused[0]
+        assert isinstance(stopped, BudgetStopped)
+        assert (stopped.limit, stopped.scope, stopped.run, stopped.most) == ("calls", "all", bench.run(0), "10")
+        assert (bench.state.status, bench.wishes()) == ("budget_stopped", [])
+        bench.when(commands.StopForBudget(run=bench.run(1), reached=REACHED)).then()
+        raised = commands.RaiseBudget(by="operator", budget=Budget(calls=20), reason="grant")
+        bench.when(raised).then("deviation", "resumed")
+        assert bench.state.budget == Budget(calls=20)
+        (line,) = bench.state.deviations
+        assert (line.n, line.field, line.reason, json.loads(line.after)["calls"]) == (1, "budget", "grant", 20)
+        bench.when(raised).then()
+
+    def test_a_budget_is_only_raised(self) -> None:
+        bench = Bench(SMALL | {"budget": {"calls": 10, "per_run": {"calls": 5}}})
+        for lower in (Budget(calls=9, per_run=Limits(calls=5)), Budget(calls=10, per_run=Limits(calls=4))):
+            bench.when(commands.RaiseBudget(by="o", budget=lower)).refused(400, "invalid_request", "budget")
+
+    def test_a_raise_while_it_runs_is_a_deviation_alone(self) -> None:
+        bench = Bench(SMALL | {"budget": {"calls": 10}})
+        bench.when(commands.RaiseBudget(by="o", budget=Budget())).then("deviation")
+
+    def test_the_operator_ends_it_for_good(self, bench: Bench) -> None:
+        bench.when(EndGame(reason=" ")).refused(400, "invalid_request", "reason")
+        bench.when(EndGame(reason="wrong model")).then("game_aborted")
+        assert bench.state.over
+        assert RULES.card(bench.state).phase == "aborted"
+        for command in (
+            commands.Stop(by="o"),
+            commands.Resume(by="o"),
+            commands.RaiseBudget(by="o", budget=Budget(calls=1)),
+            commands.Deviate(by="o", field="f", before="b", after="a", reason="r"),
+            commands.Fork(by="o", run=bench.run(0), version=1, change="model=scripted"),
+            EndGame(reason="again"),
+        ):
+            bench.when(command).refused(409, "game_over")
+        bench.finish(0).then()
+
+
+class TestRecords:
+    def test_deviations_are_numbered(self, bench: Bench) -> None:
+        for number in (1, 2):
+            told = commands.Deviate(by="operator", field="models", before="a", after="b", reason="gone")
+            bench.when(told).then("deviation")
+            assert bench.state.deviations[-1].n == number
+        assert bench.state.budget == Budget()
+        bench.when(msgspec.structs.replace(told, field="budget")).refused(400, "invalid_request")
+        bench.when(msgspec.structs.replace(told, reason="\ud800")).refused(400, "invalid_request", "reason")
+
+    def test_a_look_is_logged_and_adds_nothing(self, bench: Bench) -> None:
+        look = commands.Look(by="operator", measure="pcs", intervals={"phase1/scripted/ko": ("0.1", "0.3")})
+        bench.when(look).then("looked")
+        (line,) = bench.state.looks
+        assert (line.n, line.measure, line.intervals) == (1, "pcs", {"phase1/scripted/ko": ("0.1", "0.3")})
+
+
+class TestForks:
+    def forked(self, bench: Bench, change: str, place: int = 0, version: int = 7) -> Bench:
+        fork = commands.Fork(by="o", run=bench.run(place), version=version, change=change, catalogue=CATALOGUE)
+        return bench.when(fork)
+
+    def test_a_fork_is_an_exploratory_run_with_one_thing_changed(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        self.forked(bench, "model=citizen_01:paid").then("forked")
+        parent, fork = RULES.spec(bench.state, bench.run(0)), RULES.spec(bench.state, bench.run(2))
+        assert parent
+        assert fork
+        assert fork.parent
+        assert (fork.parent.run, fork.parent.version, fork.parent.change) == (parent.run, 7, "model=citizen_01:paid")
+        assert (fork.exploratory, fork.seed, fork.cell) == (True, parent.seed, parent.cell)
+        assert [seat.agent for seat in fork.seats if seat.model != "scripted"] == ["citizen_01"]
+        assert bench.wishes() == ["open_run", "open_run"]
+
+    def test_changes_are_model_persona_and_content(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        for change, seats in (
+            ("model=paid", {("paid", "citizen")}),
+            ("persona=citizen_01:jester", {("scripted", "jester")}),
+            ("persona=citizen_01:none", {("scripted", None)}),
+            ("content=Hello: a=b", {("scripted", "citizen")}),
+        ):
+            self.forked(bench, change).then("forked")
+            fork = RULES.spec(bench.state, bench.state.runs[-1].run)
+            assert fork
+            assert {(seat.model, seat.persona) for seat in fork.seats if seat.agent == "citizen_01"} == seats
+
+    @pytest.mark.parametrize(
+        "change",
+        ["", "model", "model=", "temperature=1", "model=nobody", "model=scripted-nobody", "model=agent_09:paid",
+         "persona=citizen_01:king", "persona=jester", "content=" + "x" * 3000],
+    )  # fmt: skip
+    def test_other_changes_say_what_there_is(self, bench: Bench, change: str) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        self.forked(bench, change).refused(400, "invalid_request", "set")
+
+    def test_what_has_not_begun_cannot_be_forked(self, bench: Bench) -> None:
+        self.forked(bench, "model=paid").refused(400, "not_started")
+        bench.when(commands.Fork(by="o", run="agora-x", version=1, change="model=paid")).refused(404, "not_found")
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        self.forked(bench, "model=paid", version=0).refused(400, "invalid_request")
+
+    def test_a_finished_experiment_opens_again_for_a_fork(self, bench: Bench) -> None:
+        bench.finish(0).finish(1)
+        assert bench.state.over
+        self.forked(bench, "model=paid").then("forked")
+        assert (bench.state.status, bench.wishes()) == ("running", ["open_run"])
+        bench.finish(2).then("run_opened", "run_finished", "experiment_finished")
+
+    def test_a_fork_of_a_fork_and_two_alike_are_runs_of_their_own(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        self.forked(bench, "model=paid")
+        self.forked(bench, "model=paid")
+        bench.when(commands.RunOpened(run=bench.run(2)))
+        self.forked(bench, "persona=citizen_01:jester", place=2).then("forked")
+        assert len({run.run for run in bench.state.runs}) == 5
+        fork = RULES.spec(bench.state, bench.run(4))
+        assert fork
+        assert fork.parent
+        assert (fork.parent.run, {seat.model for seat in fork.seats}) == (bench.run(2), {"paid"})
+
+
+class TestAdaptiveLooks:
+    CELLS = ("phase1/scripted/ko", "phase1/scripted/en")
+
+    def look(self, bench: Bench, *ends: tuple[str, str] | None) -> Bench:
+        intervals = dict(zip(self.CELLS, ends, strict=True))
+        return bench.when(
+            commands.Look(by="worker", measure="p:trade", intervals=intervals, wish_id=look_wish(bench.state))
+        )
+
+    def test_wide_cells_grow_by_one_run_a_look_until_they_are_narrow(self) -> None:
+        bench = Bench(ADAPTIVE).finish(0).finish(1).then("run_opened", "run_finished")
+        assert (bench.state.status, bench.wishes()) == ("running", ["look"])
+        self.look(bench, ("0.1", "0.3"), ("0.1", "0.2")).then("looked", "run_added")
+        added = bench.caused[1]
+        assert isinstance(added, RunAdded)
+        assert (added.planned.cell, added.planned.number, added.look) == (self.CELLS[0], 2, 1)
+        assert bench.wishes() == ["open_run"]
+        bench.finish(2).then("run_opened", "run_finished")
+        self.look(bench, ("0.1", "0.2"), ("0.1", "0.2")).then("looked", "experiment_finished")
+        assert [line.n for line in bench.state.looks] == [1, 2]
+
+    def test_cells_stop_at_max_runs(self) -> None:
+        bench = Bench(ADAPTIVE).finish(0).finish(1)
+        self.look(bench, None, None).then("looked", "run_added", "run_added").finish(2).finish(3)
+        self.look(bench, None, ("0", "1")).then("looked", "run_added", "run_added").finish(4).finish(5)
+        self.look(bench, None, None).then("looked", "experiment_finished")
+        assert bench.state.held() == dict.fromkeys(self.CELLS, 3)
+
+    def test_an_added_run_follows_from_the_lock(self) -> None:
+        bench = Bench(ADAPTIVE).finish(0).finish(1)
+        self.look(bench, None, ("0", "0"))
+        assert bench.state.plan
+        cell = matrix.cell_of(bench.state.plan, self.CELLS[0])
+        assert RULES.spec(bench.state, bench.run(2)) == matrix.spec(bench.state.plan, ID, cell, 2)
+
+    def test_an_old_answer_changes_nothing(self) -> None:
+        bench = Bench(ADAPTIVE).finish(0)
+        self.look(bench, None, None).then()
+        bench.finish(1)
+        old = look_wish(bench.state)
+        self.look(bench, None, None).finish(2).finish(3)
+        bench.when(commands.Look(by="worker", measure="p:trade", wish_id=old)).then()
+
+    def test_it_waits_while_the_experiment_is_stopped(self) -> None:
+        bench = Bench(ADAPTIVE).finish(0).finish(1).when(commands.Stop(by="o"))
+        assert bench.wishes() == []
+        bench.when(commands.Resume(by="o"))
+        assert bench.wishes() == ["look"]
+
+
+class TestSecrecy:
+    def test_nobody_but_the_operator_sees_anything(self, bench: Bench) -> None:
+        for viewer in (PUBLIC, Viewer("agent-1"), Viewer("operator")):
+            assert RULES.view(bench.state, viewer) == Hidden()
+            assert [RULES.public(bench.state, event, viewer) for event, _, _ in bench.log] == [None]
+        assert RULES.participants(bench.state) == {}
+        assert RULES.offers(bench.state, "agent-1") == ()
+
+    def test_every_route_asks_for_the_operators_key(self, bench: Bench) -> None:
+        desk = ExperimentDesk(CATALOGUE)
+        for route in desk.writes:
+            refused = desk.command(bench.state, Ask(route=route, stream=ID, agent_id="agent-1", body=SMALL))
+            assert isinstance(refused, Refused)
+            assert refused.code.wire == "operator_only"
+        for route in (*desk.writes, "agora_read", "agora_runs"):
+            refused_ = desk.answer(bench.state, Ask(route=route, stream=ID, query={"dry": 1}, body=SMALL))
+            assert isinstance(refused_, Refused)
+            assert refused_.code.status == 403
+        assert isinstance(desk.many([bench.state], Ask(route="agora_list", stream="")), Refused)
+
+    def test_it_is_no_game_to_join(self, bench: Bench) -> None:
+        bench.when(Join(agent_id="agent-1", name="A")).refused(400, "invalid_request")
+
+
+class TestDesk:
+    desk = ExperimentDesk(CATALOGUE)
+
+    def called(self, bench: Bench, route: str, body: Any = None, **query: Any) -> Reply | Refused:
+        ask = Ask(route=route, body=body, query=query, **OPERATOR)
+        if route in self.desk.writes:
+            command = self.desk.command(bench.state, ask)
+            if isinstance(command, Refused):
+                return command
+            if command is not None and isinstance(bench.when(command).decision, Refused):
+                return bench.decision  # type: ignore[return-value]  # just checked
+        return self.desk.answer(bench.state, ask)
+
+    def told(self, bench: Bench, route: str, body: Any = None, **query: Any) -> Any:
+        reply = self.called(bench, route, body, **query)
+        assert isinstance(reply, Reply), reply
+        self.status = reply.status
+        return reply.body
+
+    def test_a_plan_is_opened(self) -> None:
+        bench = Bench()
+        state = self.told(bench, "agora_open", SMALL)
+        assert isinstance(state, ExperimentState)
+        assert (self.status, state.experiment, state.id, state.status) == (201, ID, ID, "running")
+        assert (state.progress.runs, state.progress.turns_planned, state.scripted) == (2, 72, True)
+        assert state.spent == Spent()
+        assert msgspec.json.decode(msgspec.json.encode(state))["spent"]["cost"] == "0"
+
+    def test_a_plan_may_be_a_text(self) -> None:
+        bench = Bench()
+        text = "# mine\nname: n\nmodels: [scripted]\nphases: {phase1: {runs: 1}}\n"
+        assert self.told(bench, "agora_open", text).plan == text
+
+    @pytest.mark.parametrize("dry", [1, "1", True])
+    def test_a_dry_call_validates_only(self, dry: Any) -> None:
+        bench = Bench()
+        found = self.told(bench, "agora_open", SMALL, dry=dry)
+        assert isinstance(found, Preview)
+        assert (self.status, found.runs, found.agents, found.turns, bench.log) == (200, 2, 24, 72, [])
+        refused = self.called(bench, "agora_open", SMALL | {"models": ["nobody"]}, dry=dry)
+        assert isinstance(refused, Refused)
+        assert (refused.code.status, refused.errors[0].field) == (400, "models")
+
+    def test_stop_and_resume_answer_with_the_experiment(self) -> None:
+        bench = Bench(SMALL | {"budget": {"calls": 10}})
+        assert self.told(bench, "agora_stop").status == "stopped"
+        assert self.told(bench, "agora_resume").status == "running"
+        assert self.told(bench, "agora_stop", {"reason": "lunch"}).reason == "lunch"
+        state = self.told(bench, "agora_resume", {"budget": {"calls": 30}, "reason": "more"})
+        assert (state.status, state.budget.calls, state.deviations[0].reason) == ("running", 30, "more")
+        assert self.status == 200
+
+    @pytest.mark.parametrize("body", [{"why": 1}, [], {"reason": 3}, {"budget": {"calls": -1}}, {"budget": {"x": 1}}])
+    def test_bodies_are_strict(self, bench: Bench, body: Any) -> None:
+        refused = self.called(bench, "agora_resume", body)
+        assert isinstance(refused, Refused)
+        assert refused.code.wire == "invalid_request"
+        assert refused.errors
+
+    def test_runs_are_listed_with_what_they_took(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.Fork(by="o", run=bench.run(0), version=3, change="model=scripted-wild"))
+        bench.finish(0)
+        found = self.told(bench, "agora_runs")
+        assert isinstance(found, ExperimentRuns)
+        assert [(run.cell, run.number, run.status, run.exploratory, run.parent) for run in found.runs] == [
+            ("phase1/scripted/ko", 1, "finished", False, None),
+            ("phase1/scripted/en", 1, "planned", False, None),
+            ("phase1/scripted/ko", 1, "planned", True, bench.run(0)),
+        ]
+        assert (found.runs[0].version, found.runs[0].hash, found.runs[0].spent.turns) == (90, "a" * 64, 36)
+
+    def test_what_is_not_there_is_not_found(self) -> None:
+        for route in ("agora_read", "agora_stop", "agora_runs"):
+            refused = self.called(Bench(), route)
+            assert isinstance(refused, Refused)
+            assert refused.code.status == 404
+
+    def test_a_list_shows_all(self, bench: Bench) -> None:
+        found = self.desk.many([bench.state], Ask(route="agora_list", **OPERATOR))
+        assert isinstance(found, Reply)
+        assert isinstance(found.body, Experiments)
+        assert [(line.experiment, line.name) for line in found.body.experiments] == [(ID, "small")]
+
+
+class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a message
+    """Whatever is told in whatever order: the fold is the live state, and every path can be ended."""
+
+    bench: Bench
+
+    @initialize(plan=st.sampled_from([SMALL, ADAPTIVE, SMALL | {"budget": {"calls": 50}}]))
+    def open(self, plan: dict[str, Any]) -> None:
+        self.bench = Bench(plan)
+
+    def told(self, command: Command) -> None:
+        self.bench.when(command)
+        if isinstance(self.bench.decision, Refused):
+            assert self.bench.decision.detail
+
+    def pick(self, place: int) -> str:
+        return self.bench.run(place % len(self.bench.state.runs))
+
+    @rule(place=st.integers(0, 9))
+    def open_run(self, place: int) -> None:
+        self.told(commands.RunOpened(run=self.pick(place)))
+
+    @rule(place=st.integers(0, 9), turns=st.integers(0, 36), cost=st.sampled_from(["0", "0.25", None]))
+    def progress(self, place: int, turns: int, cost: str | None) -> None:
+        spent = Spent(turns=turns, calls=turns, tokens=turns * 9, cost=cost)
+        self.told(commands.RunProgressed(run=self.pick(place), spent=spent))
+
+    @rule(place=st.integers(0, 9))
+    def finish(self, place: int) -> None:
+        spent = Spent(turns=36, calls=40, tokens=400, cost="0.5")
+        run = self.pick(place)
+        self.told(commands.RunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent))
+
+    @rule(reason=st.text(max_size=5))
+    def stop(self, reason: str) -> None:
+        self.told(commands.Stop(by="o", reason=reason))
+
+    @rule()
+    def resume(self) -> None:
+        self.told(commands.Resume(by="o"))
+
+    @rule(calls=st.none() | st.integers(1, 99))
+    def raise_budget(self, calls: int | None) -> None:
+        self.told(commands.RaiseBudget(by="o", budget=Budget(calls=calls)))
+
+    @rule(place=st.integers(0, 9))
+    def stop_for_budget(self, place: int) -> None:
+        self.told(commands.StopForBudget(run=self.pick(place), reached=REACHED))
+
+    @rule(field=st.text(max_size=5), reason=st.text(max_size=5))
+    def deviate(self, field: str, reason: str) -> None:
+        self.told(commands.Deviate(by="o", field=field, before="b", after="a", reason=reason))
+
+    @rule(ends=st.none() | st.sampled_from([("0", "0.05"), ("0", "0.9")]), adaptively=st.booleans())
+    def look(self, ends: tuple[str, str] | None, adaptively: bool) -> None:
+        wish = look_wish(self.bench.state) if adaptively else ""
+        intervals = {"phase1/scripted/ko": ends}
+        self.told(commands.Look(by="o", measure="p:trade", intervals=intervals, wish_id=wish))
+
+    @rule(place=st.integers(0, 9), version=st.integers(-1, 5),
+          change=st.sampled_from(["model=paid", "model=x", "content=hi", "persona=citizen_01:jester"]))  # fmt: skip
+    def fork(self, place: int, version: int, change: str) -> None:
+        run = self.pick(place)
+        self.told(commands.Fork(by="o", run=run, version=version, change=change, catalogue=CATALOGUE))
+
+    @precondition(lambda self: len(self.bench.log) > 8)
+    @rule()
+    def end(self) -> None:
+        self.told(EndGame(reason="enough"))
+
+    @invariant()
+    def the_fold_is_the_live_state(self) -> None:
+        assert state_hash(self.bench.folded()) == state_hash(self.bench.state)
+        assert self.bench.state.version == len(self.bench.log)
+
+    @invariant()
+    def what_is_wished_for_can_be_done(self) -> None:
+        state = self.bench.state
+        for wish in RULES.wants(state):
+            assert (RULES.run_owed(state, wish.id) is not None) == (wish.kind == "open_run")
+        body = self.desk_answer()
+        assert body.progress.finished == state.finished
+        assert RULES.card(state).over == state.over
+
+    def desk_answer(self) -> ExperimentState:
+        reply = ExperimentDesk(CATALOGUE).answer(self.bench.state, Ask(route="agora_read", **OPERATOR))
+        assert isinstance(reply, Reply)
+        assert isinstance(reply.body, ExperimentState)
+        return reply.body
+
+    def teardown(self) -> None:
+        """Work and a raised budget lead every experiment to its end."""
+        if not hasattr(self, "bench"):
+            return
+        state = self.bench.state
+        for _ in range(20):
+            if self.bench.state.over:
+                break
+            self.bench.when(commands.Resume(by="o"))
+            for wish in RULES.wants(self.bench.state):
+                if wish.kind == "look":
+                    self.bench.when(commands.Look(by="w", measure="p:trade", wish_id=wish.id))
+            for place in range(len(self.bench.state.runs)):
+                self.bench.finish(place)
+        assert self.bench.state.over, state.status
+
+
+Experiments_.TestCase.settings = settings(
+    max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestExperiments = Experiments_.TestCase
+
+
+def every_event() -> list[Event]:
+    """Give events of all types."""
+    grown = Bench(ADAPTIVE | {"budget": {"calls": 10, "per_run": {"tokens": 9000}}})
+    grown.when(commands.RunOpened(run=grown.run(0)))
+    grown.when(commands.RunProgressed(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1")))
+    grown.when(commands.StopForBudget(run=grown.run(0), reached=REACHED))
+    more = Budget(calls=90, per_run=Limits(tokens=9000))
+    grown.when(commands.RaiseBudget(by="operator", budget=more, reason="grant"))
+    grown.when(commands.Stop(by="operator", reason="lunch")).when(commands.Resume(by="operator"))
+    grown.when(commands.Fork(by="operator", run=grown.run(0), version=5, change="model=scripted-wild"))
+    grown.finish(0).finish(1).finish(2)
+    for intervals in ({"phase1/scripted/ko": ("0.1", "0.4")}, {}):
+        grown.when(commands.Look(by="worker", measure="p:trade", intervals=intervals, wish_id=look_wish(grown.state)))
+        for place in range(3, len(grown.state.runs)):
+            grown.finish(place)
+    while not grown.state.over:
+        grown.when(commands.Look(by="worker", measure="p:trade", wish_id=look_wish(grown.state)))
+        for place in range(3, len(grown.state.runs)):
+            grown.finish(place)
+    mixed = {"models": ["scripted-steady", "scripted-trader", "paid"], "hypotheses": [{"test": "H2", "claim": "level"}]}
+    phases = {"phase2": {"runs": 3, "turns": 8, "sets": ["A", "B", "C"]}}
+    aborted = Bench(SMALL | mixed | {"phases": phases}).when(EndGame(reason="wrong model"))
+    return [event for each in (aborted, grown) for event, _, _ in each.log]
+
+
+class TestStoredEvents:
+    """Every stored type and version has a sample that must read for ever. A sample is never changed, only added to."""
+
+    @pytest.fixture
+    def samples(self) -> dict[tuple[str, int], bytes]:
+        stems = {path: path.stem.rsplit(".", 1) for path in sorted(GOLDEN.glob("*.json"))}
+        return {(kind, int(version)): path.read_bytes().removesuffix(b"\n") for path, (kind, version) in stems.items()}
+
+    def test_every_type_has_a_sample_that_reads_and_writes_back(self, samples: dict[tuple[str, int], bytes]) -> None:
+        assert samples.keys() == RULES.events.keys()
+        for (kind, version), sample in samples.items():
+            assert canonical_json(read_event(RULES, kind, version, sample)) == sample
+
+    def test_what_is_stored_today_has_its_fields(self, samples: dict[tuple[str, int], bytes]) -> None:
+        stored = {key: msgspec.json.decode(sample).keys() for key, sample in samples.items()}
+        events = every_event()
+        assert {(event.type, event.schema_version) for event in events} == stored.keys()
+        for event in events:
+            assert msgspec.to_builtins(event).keys() == stored[event.type, event.schema_version]
+
+    def test_nothing_stored_holds_a_float(self) -> None:
+        def check(value: Any) -> None:
+            assert not isinstance(value, float)
+            for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+                check(inner)
+
+        bench = Bench(SMALL | {"sampling": {"temperature": 0.35}, "phases": {"stage1": {"rules": {"leak": 0.2}}}})
+        for data in [canonical_json(event) for event in every_event()] + [data for _, data, _ in bench.log]:
+            check(json.loads(data))
+
+
+@pytest.mark.parametrize("name", plans.presets())
+def test_every_plan_that_comes_with_the_software_can_be_locked(name: str) -> None:
+    bench = Bench(plans.preset(name))
+    assert len(bench.wishes()) == len(bench.state.runs)
+    owed: Callable[[str], Any] = lambda wish: RULES.run_owed(bench.state, wish)  # noqa: E731 -- read below in one line
+    assert all(owed(wish.id) for wish in RULES.wants(bench.state)[:5])
