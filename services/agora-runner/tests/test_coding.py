@@ -1,8 +1,10 @@
 """Section 4 of the measures: every cell of the table, and what the lexicons find."""
 
 import pytest
+from playmolt_agora import texts
 from playmolt_agora.coding import Cues, cues, dissoc, fn_class, lexicon_version
 from playmolt_schemas.agora import ACTIONS, SKILLS, Dissoc, FnClass, Language
+from playmolt_schemas.canonical import digest
 
 SERVING = (("trade", None), ("move", "market"))
 SOCIAL = (("speak", None), ("support", "citizen_01"), ("whisper", "citizen_01"), ("move", "plaza"), ("move", "alley_a"))
@@ -78,5 +80,7 @@ def test_what_the_lexicons_find(language: Language, thought: str | None, expecte
     assert cues(thought, language) == expected
 
 
-def test_the_lexicons_have_a_version() -> None:
-    assert lexicon_version() == "lexicon@1"
+def test_the_lexicons_change_only_with_their_version() -> None:
+    entries = texts.table("lexicon.toml")
+    assert entries.pop("version") == lexicon_version()
+    assert (lexicon_version(), digest(entries)[:16]) == ("lexicon@1", "c9f67a668cb999e3")
