@@ -4,10 +4,13 @@ EVM_FOLDER and EVM_PORT say the same. It prints its URL and chain id once it lis
 """
 
 import argparse
+import asyncio
 import os
+import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -58,9 +61,24 @@ def _serve(folder: Path, listening: socket.socket) -> int:
         timeout_graceful_shutdown=5,
         ws="none",
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    asyncio.run(_serve_until_told(_Server(config), listening))
     ledger.close()
     return 0
+
+
+async def _serve_until_told(server: uvicorn.Server, listening: socket.socket) -> None:
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(signum, lambda: setattr(server, "should_exit", True))
+    await server.serve(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own handling of signals, which ends the process by the signal before the chain is closed."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to `_serve_until_told`."""
+        yield
 
 
 def _say(fault: str) -> int:

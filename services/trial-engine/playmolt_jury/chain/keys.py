@@ -6,9 +6,9 @@ address is known before it exists.
 """
 
 import hmac
+from typing import NamedTuple
 
 import rlp  # type: ignore[import-untyped]  # it has no types
-from eth_account import Account
 from eth_keys.datatypes import PrivateKey
 from eth_utils.crypto import keccak
 
@@ -47,6 +47,19 @@ def contract_of(address: str, nonce: int) -> str:
     return "0x" + keccak(rlp.encode([bytes.fromhex(address[2:]), nonce]))[12:].hex()
 
 
-def signed(key: bytes, fields: dict[str, int | str | bytes]) -> bytes:
-    """Give a transaction signed and ready to send. Deterministic: the same fields give the same bytes."""
-    return bytes(Account.sign_transaction(fields, key).raw_transaction)
+class Transaction(NamedTuple):
+    """A transaction of the oldest kind, which every chain takes. `to` "" creates a contract."""
+
+    nonce: int
+    gas_price: int
+    gas: int
+    to: str
+    value: int
+    data: bytes
+
+
+def signed(key: bytes, transaction: Transaction, chain_id: int) -> bytes:
+    """Give a transaction signed for one chain (EIP-155), ready to send. The same one always gives the same bytes."""
+    fields = [bytes.fromhex(each[2:]) if isinstance(each, str) else each for each in transaction]
+    signature = PrivateKey(key).sign_msg_hash(keccak(rlp.encode([*fields, chain_id, 0, 0])))
+    return bytes(rlp.encode([*fields, signature.v + 35 + 2 * chain_id, signature.r, signature.s]))

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TypeVar
 
 from playmolt_jury.chain import keys
-from playmolt_jury.chain.keys import Keys
+from playmolt_jury.chain.keys import Keys, Transaction
 from playmolt_jury.chain.port import ChainAway
 from playmolt_jury.chain.rpc import Refusal, Rpc
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+T = TypeVar("T")
 _PAY_TRIES = 5
 _TAKEN = ("already known", "already imported", "already exists", "nonce too low", "nonce has already", "underpriced")
 """What nodes say of a transaction whose nonce is taken, on the chain or by one that waits."""
@@ -17,10 +18,7 @@ _POOR = "insufficient funds"
 
 
 class Wallet:
-    """Sends for a session's keys, and fills them from the deployer's account.
-
-    Transactions are of the oldest kind, with a gas price: every chain takes it.
-    """
+    """Sends for a session's keys, and fills them from the deployer's account."""
 
     def __init__(self, rpc: Rpc, owner: Keys, mined_seconds: float) -> None:
         self._rpc = rpc
@@ -44,7 +42,7 @@ class Wallet:
         It is estimated for the deployer and a wei each: the account that will send it holds nothing yet.
         """
         call = {"from": keys.address_of(self._deployer), "data": "0x" + data.hex(), "value": hex(shares)}
-        return await self._estimate(call) * 3 // 2
+        return await self._paid(self._estimate(call)) * 3 // 2
 
     async def call_gas(self, sender: str, to: str, data: bytes) -> int:
         """Give a limit for a call. Reverted when the call would be refused.
@@ -55,9 +53,8 @@ class Wallet:
 
     async def send_first(self, key: bytes, to: str, data: bytes, gas: int, price: int, value: int = 0) -> None:
         """Send a key's first transaction, unless there is one: then this one is dropped. `to` "" creates."""
-        fields = {"to": _address(to), "data": data, "gas": gas, "gasPrice": price, "value": value, "nonce": 0}
         try:
-            await self._send(key, fields)
+            await self._send(key, Transaction(0, price, gas, to, value, data))
         except Refusal as refusal:
             if _POOR in refusal.message:
                 raise ChainAway(
@@ -94,31 +91,33 @@ class Wallet:
 
     async def _pay(self, to: str, wei: int, price: int) -> None:
         sender = keys.address_of(self._deployer)
+        gas = await self._paid(self._estimate({"from": sender, "to": to, "value": hex(wei)})) * 3 // 2
+        # One at a time here; against other processes, the chain decides who has the nonce.
+        async with self._paying:
+            await self._paid(self._pay_next(sender, Transaction(0, price, gas, to, wei, b"")))
+
+    async def _paid(self, work: Awaitable[T]) -> T:
         try:
-            gas = await self._estimate({"from": sender, "to": to, "value": hex(wei)}) * 3 // 2
-            # One at a time here; against other processes, the chain decides who has the nonce.
-            async with self._paying:
-                await self._pay_next(sender, {"to": _address(to), "gas": gas, "gasPrice": price, "value": wei})
+            return await work
         except Refusal as refusal:
             if _POOR not in refusal.message:
                 raise
-            raise ChainAway(
-                f"the deployer {sender} cannot pay {wei} wei: send it money on chain {await self.chain_id()}"
-            ) from None
+            deployer, chain_id = keys.address_of(self._deployer), await self.chain_id()
+            raise ChainAway(f"the deployer {deployer} cannot pay: send it money on chain {chain_id}") from None
 
-    async def _pay_next(self, sender: str, fields: dict[str, Any]) -> None:
+    async def _pay_next(self, sender: str, transaction: Transaction) -> None:
         for attempt in range(_PAY_TRIES):
             nonce = await self._rpc.number("eth_getTransactionCount", sender, "pending")
             try:
-                return await self._send(self._deployer, {**fields, "nonce": nonce})
+                return await self._send(self._deployer, transaction._replace(nonce=nonce))
             except Refusal as refusal:
                 if not _is_taken(refusal):
                     raise
                 await asyncio.sleep(0.05 * (attempt + 1))
         raise ChainAway(f"others keep sending from the deployer {sender}")
 
-    async def _send(self, key: bytes, fields: dict[str, Any]) -> None:
-        raw = keys.signed(key, {**fields, "chainId": await self.chain_id()})
+    async def _send(self, key: bytes, transaction: Transaction) -> None:
+        raw = keys.signed(key, transaction, await self.chain_id())
         await self._rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
 
     async def _estimate(self, call: dict[str, str]) -> int:
@@ -130,7 +129,3 @@ class Wallet:
 
 def _is_taken(refusal: Refusal) -> bool:
     return any(word in refusal.message for word in _TAKEN)
-
-
-def _address(text: str) -> bytes:
-    return bytes.fromhex(text.removeprefix("0x"))

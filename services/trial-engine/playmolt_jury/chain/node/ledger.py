@@ -28,7 +28,7 @@ from rlp.exceptions import RLPException  # type: ignore[import-untyped]  # it ha
 from playmolt_jury.chain.node.store import Store
 
 CHAIN_ID = 20_557
-BLOCK_GAS = 12_000_000
+BLOCK_GAS = 6_000_000
 """Also what a call may burn: a few seconds of one core."""
 MAX_TRANSACTION = 128 * 1024
 TIP = 10**9
@@ -185,7 +185,6 @@ class Ledger:
             raise Rejected(f"oversized data: {len(raw)} bytes, at most {MAX_TRANSACTION}")
         try:
             transaction = self._chain.get_vm().get_transaction_builder().decode(raw)
-            transaction.validate()
             transaction.check_signature_validity()
         except (RLPException, ValidationError, UnrecognizedTransactionType, ValueError, TypeError) as error:
             raise Rejected(f"this is no signed transaction: {str(error)[:200]}") from None
@@ -197,14 +196,14 @@ class Ledger:
         if self.mined(transaction.hash) is not None:
             raise Rejected("already known")
         accounts = self.state(None)
+        if transaction.gas < transaction.intrinsic_gas:
+            raise Rejected(f"intrinsic gas too low: have {transaction.gas}, want {transaction.intrinsic_gas}")
         nonce, balance = accounts.get_nonce(transaction.sender), accounts.get_balance(transaction.sender)
         if transaction.nonce != nonce:
             side = "low" if transaction.nonce < nonce else "high"
             raise Rejected(f"nonce too {side}: next nonce {nonce}, tx nonce {transaction.nonce}")
         if transaction.gas > BLOCK_GAS:
             raise Rejected(f"exceeds block gas limit: {transaction.gas} > {BLOCK_GAS}")
-        if transaction.gas < transaction.intrinsic_gas:
-            raise Rejected(f"intrinsic gas too low: have {transaction.gas}, want {transaction.intrinsic_gas}")
         cost = transaction.gas * transaction.max_fee_per_gas + transaction.value
         if balance < cost:
             raise Rejected(f"insufficient funds for gas * price + value: balance {balance}, tx cost {cost}")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +11,7 @@ from playmolt_jury.chain.node.methods import Methods, RpcError
 
 MAX_BODY = 512 * 1024
 MAX_CONNECTIONS = 128
+_STACK = 256 * 1024 * 1024
 _Message = MutableMapping[str, Any]
 
 
@@ -18,7 +20,11 @@ class App:
 
     def __init__(self, methods: Methods) -> None:
         self._methods = methods
+        # py-evm raises Python's recursion limit tenfold: on a usual stack, a body of 100,000 brackets ends the process.
+        usual = threading.stack_size(_STACK)
         self._worker = ThreadPoolExecutor(1, "evm")
+        self._worker.submit(int).result()
+        threading.stack_size(usual)
 
     async def __call__(
         self,

@@ -1,0 +1,106 @@
+"""Nodes as child processes, and the cases that are voted on."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain.port import Case
+
+ANVIL_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+"""Account 0 of every Anvil, which prints it when it starts."""
+JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
+_START_SECONDS = 30
+
+
+def case(session: str, log_hash: str = "ab" * 32) -> Case:
+    return Case(session=session, log_hash=log_hash, jurors=JURORS)
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Node:
+    """A node as a child process that can be killed and started again on its port."""
+
+    def __init__(self, command: Callable[[int], list[str]], key: str, port: int = 0) -> None:
+        self._command = command
+        self.key = key
+        self.port = port or free_port()
+        self.process: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> "Node":
+        self.process = subprocess.Popen(self._command(self.port), stdout=subprocess.DEVNULL)
+        self.client = httpx2.Client(timeout=20, trust_env=False, verify=False)
+        until = time.monotonic() + _START_SECONDS
+        while True:
+            assert self.process.poll() is None, "the node ended"
+            with suppress(httpx2.HTTPError):
+                self.ask("eth_chainId")
+                return self
+            assert time.monotonic() < until, "the node does not answer"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.client.close()
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def stop(self) -> int:
+        assert self.process is not None
+        self.client.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(20)
+
+    def post(self, body: bytes) -> tuple[int, Any]:
+        answer = self.client.post(self.url, content=body, headers={"Content-Type": "application/json"})
+        return answer.status_code, answer.json()
+
+    def answer(self, method: str, *params: Any) -> dict[str, Any]:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        answer: dict[str, Any] = self.post(body.encode())[1]
+        return answer
+
+    def ask(self, method: str, *params: Any) -> Any:
+        answer = self.answer(method, *params)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def transactions(self) -> list[dict[str, Any]]:
+        """Give the receipts of all transactions there are."""
+        blocks = range(int(self.ask("eth_blockNumber"), 16) + 1)
+        return [
+            self.ask("eth_getTransactionReceipt", sent)
+            for number in blocks
+            for sent in self.ask("eth_getBlockByNumber", hex(number), False)["transactions"]
+        ]
+
+
+def embedded(folder: Path) -> Node:
+    """Give an embedded node on a folder."""
+    module = [sys.executable, "-m", "playmolt_jury.chain", "--folder", str(folder), "--port"]
+    return Node(lambda port: [*module, str(port)], EMBEDDED_DEPLOYER_KEY)
+
+
+def anvil_node(npm: Path, *options: str) -> Node:
+    """Give an Anvil; its package's wrapper would only start the program in turn."""
+    (program,) = (npm / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*")
+    return Node(lambda port: [str(program), "--port", str(port), "--silent", *options], ANVIL_KEY)

@@ -1,0 +1,233 @@
+"""The embedded node: what it answers, and that what it answered survives it."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import httpx2
+import pytest
+from chain_nodes import Node
+from eth_typing import Address
+from playmolt_jury.chain import keys
+from playmolt_jury.chain.__main__ import main
+from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain.node import server
+from playmolt_jury.chain.node.ledger import CHAIN_ID, MAX_TRANSACTION, Ledger
+
+KEY = bytes.fromhex(EMBEDDED_DEPLOYER_KEY[2:])
+SENDER = keys.address_of(KEY)
+OTHER = "0x" + "11" * 20
+CREATES_ITSELF = "0x3860006000393860006000f060006000fd"
+"""Copies its own code, creates itself with it as deep as the gas lets it, and reverts."""
+
+
+def transfer(node: Node, chain_id: int = CHAIN_ID, **changed: int) -> str:
+    """Give a signed transfer of 5 wei that is in order but for what is changed."""
+    nonce, price = node.ask("eth_getTransactionCount", SENDER, "latest"), node.ask("eth_gasPrice")
+    transaction = keys.Transaction(int(nonce, 16), int(price, 16), 21_000, OTHER, 5, b"")
+    return "0x" + keys.signed(KEY, transaction._replace(**changed), chain_id).hex()
+
+
+def everything(node: Node) -> list[object]:
+    """Give all that can be asked about blocks, transactions and accounts."""
+    height = int(node.ask("eth_blockNumber"), 16)
+    blocks = [node.ask("eth_getBlockByNumber", hex(number), True) for number in range(height + 1)]
+    accounts = [node.ask(f"eth_get{what}", SENDER, "latest") for what in ("Balance", "TransactionCount")]
+    return [*blocks, *node.transactions(), *accounts, node.ask("eth_getBalance", OTHER, "latest")]
+
+
+def test_it_says_who_it_is(shared_node: Node) -> None:
+    assert shared_node.ask("eth_chainId") == "0x504d"
+    assert shared_node.ask("net_version") == "20557"
+    assert shared_node.ask("web3_clientVersion").startswith("playmolt")
+    assert httpx2.get(f"{shared_node.url}/healthz", trust_env=False).json() == {"status": "alive"}
+
+
+def test_a_transfer_is_mined_at_once_and_can_be_found(node: Node) -> None:
+    raw = transfer(node)
+    sent = node.ask("eth_sendRawTransaction", raw)
+
+    receipt = node.ask("eth_getTransactionReceipt", sent)
+    assert receipt["status"] == "0x1"
+    assert (receipt["from"], receipt["to"], receipt["gasUsed"]) == (SENDER, OTHER, hex(21_000))
+    block = node.ask("eth_getBlockByNumber", receipt["blockNumber"], False)
+    assert (block["hash"], block["transactions"]) == (receipt["blockHash"], [sent])
+    found = node.ask("eth_getTransactionByHash", sent)
+    assert (found["hash"], found["value"], found["blockHash"]) == (sent, "0x5", block["hash"])
+    assert node.ask("eth_getBalance", OTHER, "latest") == "0x5"
+    assert node.ask("eth_getBalance", OTHER, "0x0") == "0x0"
+    assert node.ask("eth_getTransactionCount", SENDER) == "0x1"
+
+
+def test_nothing_is_found_of_what_is_not_there(shared_node: Node) -> None:
+    assert shared_node.ask("eth_getTransactionReceipt", "0x" + "00" * 32) is None
+    assert shared_node.ask("eth_getTransactionByHash", "0x" + "00" * 32) is None
+    assert shared_node.ask("eth_getBlockByNumber", "0xffffff", False) is None
+    assert shared_node.ask("eth_getCode", OTHER) == "0x"
+    assert shared_node.ask("eth_getLogs", {"fromBlock": "earliest", "address": OTHER}) == []
+
+
+def test_killed_or_stopped_it_goes_on_with_the_same_blocks_and_hashes(node: Node) -> None:
+    ends: list[Callable[[], object]] = [node.kill, node.stop]
+    for end in ends:
+        raw = transfer(node)
+        node.ask("eth_sendRawTransaction", raw)
+        before = everything(node)
+        end()
+        node.start()
+        assert everything(node) == before
+        assert node.answer("eth_sendRawTransaction", raw)["error"]["message"] == "already known"
+
+    assert node.ask("eth_blockNumber") == "0x2"
+
+
+def test_killed_while_it_takes_transactions_it_has_each_whole_or_not_at_all(node: Node) -> None:
+    acknowledged = [node.ask("eth_sendRawTransaction", transfer(node)) for _ in range(2)]
+    assert node.process is not None
+    with httpx2.Client(trust_env=False) as client:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": [transfer(node)]}
+        with pytest.raises(httpx2.HTTPError), client.stream("POST", node.url, json=body, timeout=0.001):
+            pass
+    node.kill()
+    node.start()
+
+    height = int(node.ask("eth_blockNumber"), 16)
+    mined = node.transactions()
+    assert [each["transactionHash"] for each in mined[:2]] == acknowledged
+    assert len(mined) == height == int(node.ask("eth_getTransactionCount", SENDER), 16)
+    assert int(node.ask("eth_getBalance", OTHER), 16) == 5 * height
+
+
+def test_every_new_chain_begins_with_the_same_block(tmp_path: Path, shared_node: Node) -> None:
+    with closing(Ledger(tmp_path, Address(bytes.fromhex(SENDER[2:])))) as another:
+        first = another.header(0).hash.hex()
+
+    assert shared_node.ask("eth_getBlockByNumber", "0x0", False)["hash"] == "0x" + first
+    assert first == "31971b0052d7fa2b61c5c4725da66988d37d55fc4f85213c81de1c7097718025"
+
+
+def test_one_process_at_a_time_serves_a_folder(tmp_path: Path, node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--folder", str(tmp_path / "evm")]) == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "another process" in said
+
+
+def test_it_says_in_a_line_that_its_port_is_taken(
+    tmp_path: Path, shared_node: Node, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--folder", str(tmp_path), "--port", str(shared_node.port)]) == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "in use" in said
+
+
+@pytest.mark.parametrize("arguments", [[], ["--folder", "x", "--port", "70000"], ["--folder", "x", "--port", "no"]])
+def test_bad_arguments_are_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"nonce": 10_000}, "nonce too high"),
+        ({"chain_id": 1}, "invalid chain id"),
+        ({"gas": 20_999}, "intrinsic gas too low"),
+        ({"gas": 6_000_001}, "exceeds block gas limit"),
+        ({"value": 10**30}, "insufficient funds"),
+        ({"gas_price": 1}, "base fee"),
+    ],
+)
+def test_a_transaction_that_no_node_would_take_is_refused_and_changes_nothing(
+    shared_node: Node, changed: dict[str, int], message: str
+) -> None:
+    before = shared_node.ask("eth_blockNumber")
+    error = shared_node.answer("eth_sendRawTransaction", transfer(shared_node, **changed))["error"]
+
+    assert error["code"] == -32000
+    assert message in error["message"]
+    assert shared_node.ask("eth_blockNumber") == before
+
+
+def test_a_used_nonce_is_too_low(node: Node) -> None:
+    node.ask("eth_sendRawTransaction", transfer(node))
+
+    error = node.answer("eth_sendRawTransaction", transfer(node, nonce=0, value=6))["error"]
+    assert "nonce too low" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "raw", ["0x", "0x01", "0xc0", "0x02ff", "0xf86b" + "00" * 40, "0x" + "00" * (MAX_TRANSACTION + 1)]
+)
+def test_what_is_no_transaction_is_refused(shared_node: Node, raw: str) -> None:
+    assert shared_node.answer("eth_sendRawTransaction", raw)["error"]["code"] == -32000
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("eth_sign", [], -32601),
+        ("eth_getBalance", [], -32602),
+        ("eth_getBalance", [1], -32602),
+        ("eth_getBalance", ["0x12"], -32602),
+        ("eth_getBalance", [OTHER, "yesterday"], -32602),
+        ("eth_getBalance", [OTHER, "0xffff"], -32000),
+        ("eth_getTransactionReceipt", ["0x12"], -32602),
+        ("eth_sendRawTransaction", ["hello"], -32602),
+        ("eth_call", ["hello"], -32602),
+        ("eth_call", [{"to": OTHER, "data": "0x1"}], -32602),
+        ("eth_getLogs", [{"blockHash": "0x" + "00" * 32}], -32602),
+        ("eth_call", [{"from": OTHER, "to": SENDER, "value": "0xffffffff"}], -32000),
+        ("eth_call", [{"data": "0xfe"}], -32000),
+        ("eth_call", [{"data": "0x5b600056"}], -32000),
+        ("eth_call", [{"data": "0x60006000fd"}], 3),
+        ("eth_call", [{"data": CREATES_ITSELF}], 3),
+    ],
+)
+def test_a_bad_call_gets_an_error_that_says_what_is_wrong(
+    shared_node: Node, method: str, params: list[object], code: int
+) -> None:
+    error = shared_node.answer(method, *params)["error"]
+
+    assert error["code"] == code
+    assert error["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", -32700),
+        (b"{", -32700),
+        (b"\xff", -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", -32600),
+        (b"1", -32600),
+        (b'{"method":1}', -32600),
+        (b'{"method":"eth_chainId","params":{"a":1}}', -32602),
+    ],
+)
+def test_what_is_no_call_gets_an_error(shared_node: Node, body: bytes, code: int) -> None:
+    status, answer = shared_node.post(body)
+
+    assert (status, answer["error"]["code"]) == (200, code)
+
+
+def test_a_body_beyond_the_limit_is_refused_and_the_node_goes_on(shared_node: Node) -> None:
+    status, answer = shared_node.post(json.dumps({"method": "x" * server.MAX_BODY}).encode())
+
+    assert status == 413
+    assert str(server.MAX_BODY) in answer["error"]["message"]
+    assert shared_node.ask("eth_chainId") == "0x504d"
+
+
+def test_other_paths_are_not_served(shared_node: Node) -> None:
+    assert httpx2.get(f"{shared_node.url}/", trust_env=False).status_code == 404
+    assert httpx2.post(f"{shared_node.url}/admin", trust_env=False).status_code == 404
+
+
+def test_an_estimate_is_enough_and_not_far_off(shared_node: Node) -> None:
+    estimate = int(shared_node.ask("eth_estimateGas", {"from": SENDER, "to": OTHER, "value": "0x1"}), 16)
+
+    assert 21_000 <= estimate < 32_000
