@@ -6,9 +6,10 @@ from typing import Any, Final
 from playmolt_agora.report import confirmatory, markup, prose, provenance
 from playmolt_agora.report.forks import Fork, forks
 from playmolt_agora.report.plots import ritual
-from playmolt_agora.report.plots.figure import Figure, mean, shown_runs
+from playmolt_agora.report.plots.figure import Figure, mean, shown_rows, shown_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
 from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.tallies import ARMS
 
 _LONG: Final = 40
 _DRAWN: Final = frozenset(
@@ -47,7 +48,7 @@ def _behaviour(study: Study, drawn: Mapping[str, Figure]) -> str:
 
 
 def _rates(study: Study, _: Mapping[str, Figure]) -> str:
-    found = [row for row in rows(study.tables.get("shares")) if row["level"] == "cell"]
+    found = sorted((row for row in rows(study.tables.get("shares")) if row["level"] == "cell"), key=_cell_order)
     if not found:
         return ""
     keys = ("phase", "set", "model", "language", "persona", "action")
@@ -61,6 +62,10 @@ def _rates(study: Study, _: Mapping[str, Figure]) -> str:
         + markup.table("Shares p and q, and the rates r, by cell († at most 1/(N − 1) by design)", head, lines)
         + provenance.source_markup(origin, study.links)
     )
+
+
+def _cell_order(row: dict[str, Any]) -> tuple[int, str, str, str]:
+    return ARMS.index(row["phase"]), row["set"] or "", row["model"], row["language"]
 
 
 def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:
@@ -77,7 +82,7 @@ def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:
 
 
 def _ritual(study: Study, drawn: Mapping[str, Figure]) -> str:
-    found = rows(study.tables.get("ri"))
+    found = shown_rows(study, study.tables.get("ri"))
     if not found:
         return ""
     degenerate = any(row.get("degenerate_by_design") for row in found)
@@ -102,7 +107,9 @@ def _flagged(row: dict[str, Any]) -> str | None:
 
 
 def _strong(grouped: Sequence[dict[str, Any]]) -> str:
-    found = [row for row in grouped if row["level"] == "run_persona" and row.get("persona")]
+    found = [
+        row for row in grouped if row["level"] == "run_persona" and row.get("persona") and row["phase"] == "phase2"
+    ]
     if not found:
         return ""
     groups = (("strongly instructed", True), ("all other personas", False))
@@ -111,7 +118,7 @@ def _strong(grouped: Sequence[dict[str, Any]]) -> str:
         mine = [row for row in found if (row["persona"] in ritual.STRONG) is strong]
         lines.append((name, len(mine), mean([row["ri_star"] for row in mine]), mean([row["ri_opp"] for row in mine])))
     head = ("personas", "run × persona", "mean RI*", "mean ri_opp")
-    return markup.paragraph(prose.STRONG) + markup.table("Strongly instructed personas apart", head, lines)
+    return markup.paragraph(prose.STRONG) + markup.table("Strongly instructed personas apart, Phase 2", head, lines)
 
 
 def _drift(study: Study, drawn: Mapping[str, Figure]) -> str:
@@ -145,10 +152,11 @@ def _interaction(study: Study, _: Mapping[str, Figure]) -> str:
     found = rows(study.tables.get("pint"))
     if not found:
         return ""
+    cells = {run.run: f"{run.cell} #{run.number}" for run in study.runs}
     origin = provenance.source(study, "pint", study.runs, "pint")
     return (
         markup.paragraph(prose.TURN_RULE)
-        + rows_markup("Interaction by run", found)
+        + rows_markup("Interaction by run", [{"cell": cells.get(row["run"]), **row} for row in found])
         + provenance.source_markup(origin, study.links)
     )
 

@@ -15,7 +15,11 @@ from playmolt_agora.report.tallies import is_valid
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork beside its parent. `divergence` is by window of Instruction Drift, None where one side has no valid turn."""
+    """A fork beside its parent.
+
+    `divergence` is by window of Instruction Drift, None where one side has no valid turn; `first` is the parent's and
+    the fork's turn where they first differ.
+    """
 
     run: RunNote
     change: str

@@ -35,14 +35,14 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 def source(study: Study, measure: str, runs: Iterable[RunNote], table: str = "", **facts: str) -> Source:
     """Give the source of a figure of this study.
 
-    Where `table` has a provenance, that says which of the runs it was computed from, α, unit and exclusions; `runs`
-    else.
+    `runs` are those that it shows; where `table` has a provenance, that says which of them it was computed from, and
+    α, unit and exclusions.
     """
     stored = rows(study.provenance.get(table))
     kept = tuple(runs)
     if stored:
         named = {run for row in stored for run in row["runs"]}
-        kept = tuple(run for run in study.runs if run.run in named)
+        kept = tuple(run for run in kept if run.run in named)
     return Source(measure=measure, version=study.definitions, runs=kept, facts={**_stored(stored), **facts})
 
 

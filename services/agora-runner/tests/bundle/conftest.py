@@ -1,6 +1,7 @@
 """A small experiment, played by scripted models through the rules and chained as the log chains it."""
 
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -104,6 +105,7 @@ def play(plan: str) -> Played:
             run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent()
         )
         state = give(state, command=ended)
+        log.give(world, run, spec.run, commands.EndRun(wish_id=str(wish_id(run))))
     streams = dict(log.records)
     return Played(streams.pop(EXPERIMENT), streams, shown)
 
@@ -114,7 +116,7 @@ def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
     seen, alias = scene(run, agent), run.seat(agent).model
     prompt = prompts.render(seen)
     digest = prompts.prompt_hash(prompt.system, prompt.user)
-    shown[digest] = canonical_json([prompt.system, prompt.user]).decode()
+    shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
     request = ModelRequest(
         alias=alias, messages=(Message(role="system", content=prompt.system), Message(role="user", content=prompt.user))
     )
@@ -164,4 +166,12 @@ def study_played(played: Played) -> Study:
     return reported(played)[0]
 
 
-Tamper = Callable[[str, Mapping[str, Any]], Path]
+@pytest.fixture
+def bundle(sealed: Path, tmp_path: Path) -> Path:
+    """A sealed bundle to tamper with."""
+    return Path(shutil.copytree(sealed, tmp_path / "copy"))
+
+
+@pytest.fixture
+def export() -> Callable[[Played, Path], str]:
+    return exported

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.report.study import Deviation, Links, Model, PlannedTest, Registered, RunNote, Study
-from playmolt_schemas.agora import ACTIONS, Parent, Sampling, Tokens, TurnRecord, Effect
+from playmolt_schemas.agora import ACTIONS, Effect, Parent, Sampling, Tokens, TurnRecord
 
 MODELS = ("scripted-steady", "scripted-trader", "scripted-wild")
 PERSONAS = ("archivist", "merchant", "jester")
@@ -51,7 +51,8 @@ def notes() -> tuple[RunNote, ...]:
     """The runs: two an arm and cell, one of each set, a pilot and a fork."""
     found = [
         RunNote(
-            run=f"agora-{phase}-{language}-{model}-{copy}", cell=f"{phase}/{MODELS[model]}/{language}", number=model + 3 * copy,
+            run=f"agora-{phase}-{language}-{model}-{copy}", cell=f"{phase}/{MODELS[model]}/{language}",
+            number=model + 3 * copy,
             phase=phase, language=language, last=700, scripted=True,  # type: ignore[arg-type]
         )
         for phase in ("stage1", "phase1") for language in ("ko", "en") for model in range(3) for copy in range(2)
@@ -138,8 +139,8 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
         )
     ]  # fmt: skip
     shares = [
-        {"level": "cell", "phase": "phase1", "set": None, "run": None, "model": model, "language": "ko", "persona": None,
-         "agent": None, "action": action, "count": 30, "succeeded": 29, "t_all": 50, "t_valid": 50, "p": 0.6,
+        {"level": "cell", "phase": "phase1", "set": None, "run": None, "model": model, "language": "ko",
+         "persona": None, "agent": None, "action": action, "count": 30, "succeeded": 29, "t_all": 50, "t_valid": 50, "p": 0.6,
          "exposure": 550, "r_seed": 0.0545, "r_literal": 0.0545, "feasible": 50, "q": 0.6, "q_heard": None,
          "dyad_exposure": 10, "r_dyad": None}
         for model in MODELS for action in ACTIONS
@@ -182,8 +183,9 @@ def study() -> Study:
             definitions="measures@0123456789ab", remarks=("allow_unbalanced: true",),
         ),
         models=tuple(Model(alias=model, asked=model, scripted=True) for model in MODELS),
-        further={"loro": table([{"model": MODELS[0], "language": "en", "arm": "stage1", "run": "agora-x", "pcs": 0.3521}]),
-                 "sensitivity": table([{"figure": "pcs", "treatment": "idle", "value": 0.31}])},
+        further={"pcs_left_out": table([{"model": MODELS[0], "language": "en", "arm": "stage1", "run": "agora-x",
+                                         "pcs": 0.3521}]),
+                 "headline": table([{"figure": "pcs", "treatment": "idle", "value": 0.31}])},
         treasury=table([{"run": note.run, "epoch": epoch, "treasury": 5 * epoch} for note in runs
                         if note.phase != "phase2" for epoch in (1, 10, 20)]),
         deviations=(Deviation(at="2026-01-01T10:00:00Z", text="budget raised <again>", version=9),), looks=2,

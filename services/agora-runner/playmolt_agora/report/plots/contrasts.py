@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_schemas.agora import ACTIONS
 
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend, rounded_up, style
+from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend, rounded_up, style, ticks
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import CONDITIONS, PHASES, WIDTH, Figure, in_order, shown_runs
 from playmolt_agora.report.study import Study, rows
@@ -91,11 +91,12 @@ def point_figure(study: Study) -> Figure:
     legend(drawing, 10, 16, list(looks.items()), lines=True, right=WIDTH)
     width = (WIDTH - 70 - (columns - 1) * 20) / columns
     span = _span(found, "points")
+    inner = [tick for tick in ticks(*span) if abs(tick) < span[1]]
     for number, (name, lines) in enumerate(groups.items()):
         row, column = divmod(number, columns)
         left, top = 62 + column * (width + 20), 56 + row * (height + 64)
         panel = Panel(drawing, left, top, width, height, x=span, y=(len(ACTIONS), 0))
-        panel.axes(title=name, x_label="percentage points", y_ticks=())
+        panel.axes(title=name, x_label="percentage points", x_ticks=inner, y_ticks=())
         drawing.line(panel.x(0), top, panel.x(0), top + height, hue=SOFT, dash="3 3")
         for index, action in enumerate(ACTIONS):
             if column == 0:

@@ -1,7 +1,7 @@
 """Parse codes, the agreement of thought and act, and contrasts of languages and personas."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from playmolt_schemas.agora import VALID_CODES, ParseCode
 
@@ -10,7 +10,7 @@ from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, legend
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, percent, shown_runs, shown_turns
 from playmolt_agora.report.study import Study, rows
-from playmolt_agora.report.tallies import parse_codes
+from playmolt_agora.report.tallies import ARMS, parse_codes
 
 CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
 _CODE_HUES: Final = ("#bcd3ea", "#7fb0dc", "#1765ad", "#0d3f6e", "#b8500f", "#a03050", "#7a4aa5", "#1b1f24")
@@ -55,7 +55,7 @@ def _failed(found: Mapping[str, int]) -> float | None:
 
 def dissoc_figure(study: Study) -> Figure:
     """Draw whether thoughts and acts agree, by phase, model and language."""
-    found = rows(study.tables.get("dissoc"))
+    found = sorted(rows(study.tables.get("dissoc")), key=_order)
     bars = {
         f"{PHASES.get(row['phase'], row['phase'])} · {row['model']} · {row['language']}": [
             (name, row[name] or 0) for name, _, _ in _DISSOC
@@ -78,6 +78,10 @@ def dissoc_figure(study: Study) -> Figure:
         columns=columns,
         lines=tuple(tuple(row.get(column) for column in columns) for row in found),
     )
+
+
+def _order(row: Mapping[str, Any]) -> tuple[int, str, str]:
+    return ARMS.index(row["phase"]), row["model"], row["language"]
 
 
 def _bars(

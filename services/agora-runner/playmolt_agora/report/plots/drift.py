@@ -6,7 +6,7 @@ from typing import Any
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, grid, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_runs
+from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_rows, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 _RAW = Style(HUES[1], "", "circle")
@@ -19,7 +19,7 @@ Line = dict[str, Any]
 
 def drift_figure(study: Study) -> Figure:
     """Draw raw drift above the range of its permutation null, and the excess over it."""
-    found = rows(study.tables.get("drift"))
+    found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
     alt = _told("Instruction Drift", groups, "id_excess")
     drawing = Drawing(WIDTH, 44 + _ROW * len(groups))
@@ -58,7 +58,7 @@ _DRIFT = ("run", "language", "persona", "condition", "window", "n", "h_norm", "i
 
 def entropy_figure(study: Study) -> Figure:
     """Draw the normalised entropy by window, which H1a and H2 are about."""
-    found = rows(study.tables.get("drift"))
+    found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
     alt = _told("Normalised entropy", groups, "h_norm")
     count, columns = grid(len(groups), 3)
@@ -86,7 +86,7 @@ def entropy_figure(study: Study) -> Figure:
 
 def rolling_figure(study: Study) -> Figure:
     """Draw entropy over rolling windows, as a picture beside the windows that count."""
-    found = rows(study.further.get("rolling"))
+    found = shown_rows(study, study.further.get("rolling"))
     groups = _by_persona(found)
     alt = f"Normalised entropy over rolling windows of 20 turns, {len(groups)} panels by persona."
     count, columns = grid(len(groups), 3)

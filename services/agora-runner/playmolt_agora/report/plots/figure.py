@@ -1,13 +1,13 @@
 """A figure: the picture, what it says in words, and the numbers that it was drawn from."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.agora import ACTIONS, TurnRecord
 
 from playmolt_agora.report.chart import HUES, Style, style
-from playmolt_agora.report.study import RunNote, Study
+from playmolt_agora.report.study import RunNote, Study, Table, rows
 from playmolt_agora.report.tallies import COSTS_REAL, arm_of
 
 WIDTH: Final = 760.0
@@ -30,7 +30,8 @@ PLACE_STYLES: Final = {
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
 
-    `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in words what the picture shows; `columns` and `lines` are the numbers behind it.
+    `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in
+    words what the picture shows; `columns` and `lines` are the numbers behind it.
     """
 
     name: str
@@ -63,6 +64,12 @@ def shown_turns(study: Study) -> list[TurnRecord]:
     """Give the turns of the runs that figures are of."""
     kept = {run.run for run in shown_runs(study)}
     return [turn for turn in study.turns if turn.run in kept]
+
+
+def shown_rows(study: Study, table: Table | None) -> list[dict[str, Any]]:
+    """Give the rows of a table with a row a run, of the runs that figures are of."""
+    kept = {run.run for run in shown_runs(study)}
+    return [row for row in rows(table) if row["run"] in kept]
 
 
 def in_order(values: Iterable[object]) -> list[str]:

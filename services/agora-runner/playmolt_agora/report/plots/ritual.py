@@ -6,8 +6,8 @@ from typing import Any, Final
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, rounded_up
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_runs
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_rows, shown_runs
+from playmolt_agora.report.study import Study
 
 STRONG: Final = ("archivist", "observer")
 """The strongly instructed personas, shown apart (agora.md, L19)."""
@@ -21,7 +21,7 @@ _SETS: Final = (
 
 def ritual_figure(study: Study) -> Figure:
     """Draw RI* per run by model, and by persona with the strongly instructed ones apart."""
-    found = [row for row in rows(study.tables.get("ri")) if row.get("phase") == "phase2"]
+    found = [row for row in shown_rows(study, study.tables.get("ri")) if row.get("phase") == "phase2"]
     by_model = [row for row in found if row["level"] == "run_model"]
     by_persona = [row for row in found if row["level"] == "run_persona" and row.get("persona")]
     models, personas = in_order(row["model"] for row in by_model), _personas(by_persona)

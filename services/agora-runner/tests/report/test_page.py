@@ -1,0 +1,272 @@
+"""The report: one page that opens offline, says what it is of, and keeps confirmation and exploration apart."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from playmolt_agora.report import page
+from playmolt_agora.report.forks import forks
+from playmolt_agora.report.gallery import gallery
+from playmolt_agora.report.study import Links, Study, StudyFault
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Checked(HTMLParser):
+    """Whether tags are balanced, and which ids, references and texts there are."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.addresses: list[str] = []
+        self.names: set[str] = set()
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(str(value))
+            elif name == "aria-labelledby":
+                self.references += str(value).split()
+            elif name in {"href", "src"}:
+                self.addresses.append(str(value))
+            assert not name.startswith("on"), f"a script in {tag} {name}"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> closes something else"
+
+
+@pytest.fixture(scope="module")
+def html(study: Study) -> str:
+    return page.render(study)
+
+
+def part(html: str, anchor: str) -> str:
+    """The section with an anchor."""
+    return html.split(f'<section id="{anchor}"', 1)[1].split("</section>", 1)[0]
+
+
+def test_tags_are_balanced_ids_are_unique_and_references_lead_somewhere(html: str) -> None:
+    checked = Checked(html)
+    assert checked.open == []
+    assert len(checked.ids) == len(set(checked.ids))
+    assert set(checked.references) <= set(checked.ids)
+    assert {each[1:] for each in checked.addresses if each.startswith("#")} <= set(checked.ids)
+
+
+def test_nothing_is_loaded_and_nothing_runs(html: str) -> None:
+    checked = Checked(html)
+    assert not checked.names & {"script", "link", "img", "iframe", "object", "embed", "form"}
+    assert all(each.startswith(("#", "/api/agora/runs/")) for each in checked.addresses)
+    assert "default-src 'none'" in html
+    assert not re.search(r"@import|url\(", html)
+
+
+def test_it_has_a_language_landmarks_and_a_way_past_them(html: str) -> None:
+    assert '<html lang="en">' in html
+    assert {"header", "nav", "main", "h1"} <= Checked(html).names
+    assert '<a class="skip" href="#content">' in html
+
+
+def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, study: Study) -> None:
+    for name, figure in gallery(study).items():
+        assert f'<figure id="{name}">' in html
+        assert len(figure.alt) > 20, name
+        assert f'<title id="fig-{name}-t">' in figure.svg
+        assert f'<desc id="fig-{name}-d">' in figure.svg
+
+
+def test_all_plots_are_there(study: Study) -> None:
+    assert list(gallery(study)) == [
+        "pcs", "pcs-parts", "action-mix", "occupancy", "ri-star", "drift", "entropy", "washout", "network-support",
+        "network-whisper", "gini", "treasury", "parse-codes", "dissoc", "contrasts",
+    ]  # fmt: skip
+
+
+def test_every_figure_names_its_definition_its_runs_and_leads_to_their_events(html: str) -> None:
+    for body in html.split("<figure ")[1:]:
+        figure = body.split("</figure>", 1)[0]
+        assert re.search(
+            r'class="source">Definition <code>[\w.]+</code> of <code>measures@0123456789ab</code> · \d+ runs', figure
+        )
+        assert re.search(r'<a href="/api/agora/runs/agora-[\w-]+/events\?after=0">[^<]+</a>.*?events 1–\d+', figure)
+
+
+def test_in_a_bundle_events_are_lines_of_its_files(changed: Callable[..., Study]) -> None:
+    html = page.render(changed(links=Links(place="bundle")))
+    assert 'href="events/agora-set-A-1.jsonl#1"' in html
+    assert "/api/" not in html
+
+
+def test_an_address_leads_to_what_comes_after_the_version_before() -> None:
+    assert (
+        Links(base="http://127.0.0.1:1").events("agora-x", 7)
+        == "http://127.0.0.1:1/api/agora/runs/agora-x/events?after=6"
+    )
+    assert Links(place="bundle").events("agora-x", 7) == "events/agora-x.jsonl#7"
+
+
+def test_stage_1_is_named_as_a_re_implementation(html: str) -> None:
+    notice = "Stage 1 = re-implementation `stage1@abcdef012345`; comparisons are within this implementation."
+    assert notice in html.split("<nav", 1)[0]
+    assert notice in part(html, "confirmatory")
+
+
+def test_imported_stage_1_counts_name_their_file(changed: Callable[..., Study]) -> None:
+    assert "imported from earlier.csv" in page.render(changed(stage1_import="earlier.csv"))
+
+
+def test_scripted_runs_are_marked_plainly(html: str, study: Study, changed: Callable[..., Study]) -> None:
+    assert "SCRIPTED RUNS. Every run" in html
+    assert html.count('<span class="badge">scripted</span>') == len(gallery(study))
+    live = tuple(msgspec.structs.replace(run, scripted=False) for run in study.runs)
+    assert "SCRIPTED" not in page.render(changed(runs=live))
+    some = (msgspec.structs.replace(live[0], scripted=True), *live[1:])
+    assert f"SCRIPTED RUNS. 1 of {len(live)} runs" in page.render(changed(runs=some))
+
+
+def test_r_stands_beside_its_warning_and_ri_seed_beside_its_flag(html: str) -> None:
+    assert "30/(50·11) = .0545 in Phase 1 and 60/(100·5) = .1200 in Phase 2" in part(html, "rates")
+    assert "r_seed †" in part(html, "rates")
+    assert "1.0000, degenerate_by_design" in part(html, "ritual")
+
+
+def test_no_class_goes_by_a_bare_name(html: str) -> None:
+    assert not re.search(r"Type [ABC]\b", html)
+
+
+def test_registered_tests_are_confirmatory_and_others_are_not(html: str) -> None:
+    confirmatory, exploratory = part(html, "confirmatory"), part(html, "exploratory-tests")
+    for name in ("pcs:scripted-steady", "H1", "H1a", "H2", "H2b"):
+        assert f">{name}<" in confirmatory
+        assert f">{name}<" not in exploratory
+    assert ">ri_star:model<" in exploratory
+    assert ">ri_star:model<" not in confirmatory
+    assert "&lt; 0.0001" in exploratory
+
+
+def test_a_decision_follows_p_by_holm_and_the_registered_level(html: str) -> None:
+    rows = dict(re.findall(r">(pcs:[\w-]+|H[12])</td>.*?>(holds|not shown)</td>", part(html, "confirmatory")))
+    assert rows == {
+        "pcs:scripted-steady": "holds", "pcs:scripted-trader": "not shown", "H1": "holds", "H2": "not shown",
+    }  # fmt: skip
+
+
+def test_a_registered_test_without_a_result_is_named(study: Study, changed: Callable[..., Study]) -> None:
+    without = {**study.tables, "tests": {name: values[:2] for name, values in study.tables["tests"].items()}}
+    assert "Registered but without a result: H1, H1a, H1b, H2, H2a, H2b." in page.render(changed(tables=without))
+
+
+def test_pilots_and_forks_are_in_no_figure(study: Study) -> None:
+    for figure in gallery(study).values():
+        assert not {"agora-pilot", "agora-fork"} & {run.run for run in figure.runs}, figure.name
+    shown = sum(line[5] for line in gallery(study)["action-mix"].lines)  # type: ignore[misc]
+    counted = [turn for turn in study.turns if not turn.exploratory and turn.run != "agora-fork" and turn.action]
+    assert shown == len(counted)
+
+
+@pytest.mark.parametrize("change", ["unregistered", "pilots only"])
+def test_without_registration_or_registered_runs_everything_is_exploratory(
+    change: str, study: Study, changed: Callable[..., Study]
+) -> None:
+    pilots = tuple(msgspec.structs.replace(run, exploratory=True) for run in study.runs)
+    html = page.render(changed(registered=None) if change == "unregistered" else changed(runs=pilots))
+    assert "everything on this page is exploratory" in part(html, "confirmatory")
+    assert ">H1</td>" not in part(html, "confirmatory")
+    assert ">H1</td>" in part(html, "exploratory-tests")
+    assert "PCS per model and language" in part(html, "exploratory-tests")
+
+
+def test_deviations_are_printed_and_their_absence_is_said(html: str, changed: Callable[..., Study]) -> None:
+    assert "budget raised &lt;again&gt;" in part(html, "registration")
+    assert "No deviation" in page.render(changed(deviations=()))
+
+
+def test_definitions_other_than_the_locked_ones_are_a_notice(changed: Callable[..., Study]) -> None:
+    html = page.render(changed(definitions="measures@ffffffffffff"))
+    assert "not those that were locked" in part(html, "registration")
+
+
+def test_the_plans_remarks_are_repeated(html: str) -> None:
+    assert "allow_unbalanced: true" in part(html, "registration")
+
+
+def test_excluded_runs_are_named_and_results_stand_both_ways(
+    html: str, study: Study, changed: Callable[..., Study]
+) -> None:
+    excluded = part(html, "exclusions")
+    assert study.tables["parse"]["run"][0] in excluded
+    assert "Tests both ways" in excluded
+    assert "PCS, all runs" in excluded
+    kept = {**study.tables, "parse": {**study.tables["parse"], "excluded": [False]}}
+    assert "nothing was excluded" in page.render(changed(tables=kept, unexcluded=None))
+
+
+def test_an_indicative_interval_comes_with_all_leave_one_out_values(html: str) -> None:
+    confirmatory = part(html, "confirmatory")
+    assert "marked indicative" in confirmatory
+    assert "0.3521" in confirmatory
+
+
+def test_the_three_treatments_of_failed_turns_are_shown(html: str) -> None:
+    assert "counted as a seventh action" in part(html, "contrasts-section")
+    assert "0.3100" in part(html, "contrasts-section")
+
+
+def test_a_fork_is_shown_beside_its_parent(html: str, study: Study) -> None:
+    fork = forks(study)[0]
+    assert fork.first is not None
+    assert (fork.first[0].turn, fork.first[0].agent) == (fork.first[1].turn, fork.first[1].agent)
+    assert fork.first[0].turn > 8
+    assert [window for window, _ in fork.divergence] == [1, 2]
+    body = part(html, "forks")
+    assert "model=other" in body
+    assert "Cost of the fork: 0.125" in body
+
+
+def test_what_comes_from_outside_is_text(study: Study, changed: Callable[..., Study]) -> None:
+    evil = "<script>alert(1)</script>\"'\x00"
+    pcs = {**study.tables["pcs"], "model": [evil] * len(study.tables["pcs"]["model"])}
+    html = page.render(changed(name=evil, tables={**study.tables, "pcs": pcs}))
+    assert "script" not in Checked(html).names
+    assert "&lt;script&gt;alert(1)" in html
+    assert "\x00" not in html
+
+
+def test_an_experiment_without_turns_has_a_page(changed: Callable[..., Study]) -> None:
+    html = page.render(changed(runs=(), turns=(), tables={}, unexcluded=None, further={}, treasury=None, deviations=()))
+    assert Checked(html).open == []
+    assert "0 runs, 0 turns" in html
+    assert "<figure" not in html
+
+
+def test_empty_cells_are_null_and_not_0(study: Study, changed: Callable[..., Study]) -> None:
+    pcs = {
+        name: values if name in {"model", "language"} else [None] * len(values)
+        for name, values in study.tables["pcs"].items()
+    }
+    html = page.render(changed(tables={**study.tables, "pcs": pcs}))
+    assert "null: an arm has no valid turn" in html
+    assert ">0.0000<" not in part(html, "confirmatory").split("PCS and its companions")[1].split("</table>")[0]
+
+
+def test_a_table_that_is_none_is_a_fault(changed: Callable[..., Study]) -> None:
+    with pytest.raises(StudyFault, match="different length"):
+        page.render(changed(tables={"pcs": {"model": ["a"], "language": []}}))
+
+
+def test_equal_studies_give_equal_bytes(html: str, study: Study) -> None:
+    assert page.render(study) == html

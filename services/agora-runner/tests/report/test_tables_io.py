@@ -1,0 +1,87 @@
+"""Tables for other tools: what is written reads back as it was, null as null, columns in their order."""
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as arrow
+import pytest
+from playmolt_agora.measures import BESIDE, TABLES
+from playmolt_agora.report.study import Study, StudyFault
+from playmolt_agora.report.tables_io import csv_text, kind_of, write_tables
+from playmolt_schemas.agora import TurnRecord
+from pyarrow import parquet
+
+MIXED = {
+    "model": ["b", "a"],
+    "indicative": [True, None],
+    "n": [3, None],
+    "pcs": [0.1 + 0.2, None],
+    "p_holm": [None, None],
+}
+
+
+def test_each_table_becomes_a_csv_and_a_parquet_file_of_its_name(study: Study, tmp_path: Path) -> None:
+    written = write_tables(study.tables, study.turns, tmp_path / "new")
+    expected = ["turns.jsonl", *(f"{name}.{kind}" for name in study.tables for kind in ("csv", "parquet"))]
+    assert [path.name for path in written] == expected
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(expected)
+
+
+def test_a_line_of_turns_is_the_turns_record(study: Study, tmp_path: Path) -> None:
+    write_tables({}, study.turns, tmp_path)
+    lines = (tmp_path / "turns.jsonl").read_bytes().splitlines()
+    assert tuple(msgspec.json.decode(line, type=TurnRecord) for line in lines) == tuple(study.turns)
+    assert list(json.loads(lines[0])) == list(TurnRecord.__struct_fields__)
+
+
+def test_csv_keeps_order_writes_null_as_nothing_and_reads_back_the_same_number() -> None:
+    lines = list(csv.reader(csv_text(MIXED).splitlines()))
+    assert lines[0] == list(MIXED)
+    assert lines[1] == ["b", "true", "3", "0.30000000000000004", ""]
+    assert lines[2] == ["a", "", "", "", ""]
+
+
+def test_parquet_keeps_order_types_and_nulls(tmp_path: Path) -> None:
+    write_tables({"pcs": MIXED}, (), tmp_path)
+    read = parquet.read_table(tmp_path / "pcs.parquet")
+    assert read.to_pydict() == MIXED
+    assert read.schema.names == list(MIXED)
+    assert [read.schema.field(name).type for name in MIXED] == [
+        arrow.string(), arrow.bool_(), arrow.int64(), arrow.float64(), arrow.float64(),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*TABLES, *BESIDE])
+def test_a_column_has_one_type_whatever_rows_there_are(name: str, study: Study) -> None:
+    """A table of an experiment without rows must have the types of one with rows, or they cannot be put together."""
+    table = {**study.tables, **study.further}.get(name, {})
+    for column, values in table.items():
+        assert kind_of(column, values) == kind_of(column, []), column
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_number_that_is_not_finite_is_refused_before_anything_is_written(value: float, tmp_path: Path) -> None:
+    with pytest.raises(StudyFault, match="table pcs, column pcs"):
+        write_tables({"gini": {"run": ["a"]}, "pcs": {"pcs": [value]}}, (), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("tables", "fault"),
+    [({"pcs": {"a": [1], "b": []}}, "different length"), ({"../pcs": {"a": [1]}}, "no name for a table")],
+)
+def test_what_is_no_table_is_refused(tables: dict[str, Any], fault: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyFault, match=fault):
+        write_tables(tables, (), tmp_path)
+
+
+def test_provenance_has_a_line_for_every_row(tmp_path: Path) -> None:
+    origins = {"pcs": {"n": [5, 6], "runs": [("a",), ("b",)], "events": [{"a": (1, 9)}, {}]}}
+    write_tables({"pcs": {"model": ["x", "y"]}}, (), tmp_path, origins)
+    lines = [json.loads(line) for line in (tmp_path / "provenance.jsonl").read_text().splitlines()]
+    assert lines[0] == {"table": "pcs", "row": 1, "n": 5, "runs": ["a"], "events": {"a": [1, 9]}}
+    assert [line["row"] for line in lines] == [1, 2]

@@ -1,0 +1,69 @@
+"""Counts that plots are drawn from: valid turns, places, ties, arms."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_agora.report.study import Study
+from playmolt_agora.report.tallies import BINS, action_mix, arm_of, networks, occupancy, parse_codes, piece_of
+from playmolt_schemas.agora import TurnRecord
+
+Turn = Callable[..., TurnRecord]
+
+
+@pytest.fixture
+def turn(study: Study) -> Turn:
+    def make(**values: Any) -> TurnRecord:
+        plain = {"phase": "phase2", "cell": "phase2/A", "persona_condition": "with_persona", "language": "ko",
+                 "model": "m", "turn": 1, "turns_planned": 20, "parse_code": "ok", "action": "speak", "success": True,
+                 "place_before": "plaza", "target": None, "agent": "agent_01"}  # fmt: skip
+        return msgspec.structs.replace(study.turns[0], **(plain | values))
+
+    return make
+
+
+def test_failed_turns_and_skills_are_no_part_of_the_mix(turn: Turn) -> None:
+    mix = action_mix(
+        [turn(), turn(action="trade"), turn(parse_code="timeout", action=None), turn(action="adjust_tax")]
+    )[("phase2", "with_persona", "ko", "m")]
+    assert mix.share(0, "speak") == 0.5
+    assert mix.share(0, "idle") == 0.0
+    assert mix.share(BINS - 1, "speak") is None
+
+
+def test_time_runs_over_the_planned_length(turn: Turn) -> None:
+    assert [piece_of(turn(turn=number)) for number in (1, 2, 3, 20)] == [0, 0, 1, 9]
+    assert [piece_of(turn(turn=number, turns_planned=3)) for number in (1, 2, 3)] == [0, 3, 6]
+
+
+def test_alleys_are_one_place_and_failed_turns_stand_somewhere_too(turn: Turn) -> None:
+    mix = occupancy([turn(place_before="alley_a"), turn(place_before="alley_c", parse_code="refusal", action=None)])
+    assert mix[("phase2", "with_persona", "ko", "")].share(0, "alley") == 1.0
+
+
+def test_a_tie_needs_success_and_a_target(turn: Turn) -> None:
+    found = networks(
+        [
+            turn(action="support", target="agent_02"),
+            turn(action="support", target="agent_02", success=False),
+            turn(action="whisper", target="agent_03"),
+            turn(agent="agent_02"),
+        ]
+    )
+    assert dict(found["phase2", "ko", "support"].ties) == {("agent_01", "agent_02"): 1}
+    assert dict(found["phase2", "ko", "whisper"].ties) == {("agent_01", "agent_03"): 1}
+    assert found["phase2", "ko", "support"].agents == ("agent_01", "agent_02")
+
+
+def test_the_arm_with_real_costs_is_no_phase_1(turn: Turn) -> None:
+    assert arm_of("phase1_costs_real/m/ko", "phase1") == "phase1_costs_real"
+    assert arm_of("phase1/m/ko", "phase1") == "phase1"
+    cells = action_mix([turn(phase="phase1", cell="phase1_costs_real/m/ko"), turn(phase="phase1", cell="phase1/m/ko")])
+    assert [cell[0] for cell in cells] == ["phase1", "phase1_costs_real"]
+
+
+def test_parse_codes_are_counted_by_model_and_language(turn: Turn) -> None:
+    found = parse_codes([turn(), turn(parse_code="refusal"), turn(language="en")])
+    assert found["m", "ko"] == {"ok": 1, "refusal": 1}
+    assert found["m", "en"] == {"ok": 1}
