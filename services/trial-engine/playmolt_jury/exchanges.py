@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from playmolt_core.decider import Event
 from playmolt_schemas.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
 
-from playmolt_jury import outputs, stance
+from playmolt_jury import answers, stance
 from playmolt_jury.commands import JurorTurn, ToolUse
 from playmolt_jury.deliberation import SPEECHES
 from playmolt_jury.events import (
@@ -58,7 +58,7 @@ def shown(state: State, turn: Turn) -> StanceChanged:
 
 
 def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
-    topics = outputs.kept(command.topics, state.topics)
+    topics = answers.kept(command.topics, state.topics)
     return (
         OverseerSaid(juror_id=turn.juror_id, text=turn.text, topics=topics),
         *heard(state, turn, topics),
@@ -77,7 +77,7 @@ def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 
 
 def _note(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
-    topics = outputs.kept(command.topics, state.topics)
+    topics = answers.kept(command.topics, state.topics)
     return (
         NoteSent(juror_id=turn.juror_id, text=turn.text, topics=topics),
         _argued(state, turn, "note", topics, half=True),
@@ -89,7 +89,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
         round=turn.round,
         juror_id=turn.juror_id,
         text=command.text,
-        topics=outputs.kept(command.topics, state.topics),
+        topics=answers.kept(command.topics, state.topics),
     )
     said = (*_tools(turn, command.tools), speech)
     debate = state.debate

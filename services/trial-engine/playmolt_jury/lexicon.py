@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.jury import Impact, Language, TopicImpact
 
-from playmolt_jury.outputs import TOPICS_KEPT
+from playmolt_jury.answers import TOPICS_KEPT
 
 _TOUCHES: Final = 1
 _ASSERTS: Final = 3

@@ -1,33 +1,17 @@
 """What a model may answer: its JSON Schema, and its parts checked."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
 
 import msgspec
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Tool
 from playmolt_schemas.jury import Classification, Impact, SpeechReply, TopicImpact
-from playmolt_schemas.text import trimmed, unstorable
 
-TOPICS_KEPT: Final = 3
+from playmolt_jury.answers import CAST, LOOKUP, InvalidAnswer, kept, read_text
+
 IMPACTS: Final[tuple[Impact, ...]] = get_args(Impact)
-LOOKUP: Final = "lookup_evidence"
-CAST: Final = "cast_vote"
-CHAT_HISTORY: Final = "chat_history"
 _IDS: Final = 32
-
-
-class InvalidAnswer(ValueError):
-    """An answer that cannot be used; the message can be sent back to the model."""
-
-
-def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[TopicImpact, ...]:
-    """Give the first three different topics of the list; what is not on it is dropped."""
-    first: dict[str, TopicImpact] = {}
-    for each in topics:
-        if each.topic in allowed:
-            first.setdefault(each.topic, each)
-    return tuple(first.values())[:TOPICS_KEPT]
 
 
 def read_topics(reply: str, allowed: Collection[str]) -> tuple[TopicImpact, ...]:
@@ -39,16 +23,6 @@ def read_speech(reply: str, allowed: Collection[str]) -> tuple[str, tuple[TopicI
     """Read the answer of a `speech` turn; InvalidAnswer when it is none."""
     speech = _read(reply, SpeechReply)
     return read_text(speech.text), kept(speech.topics, allowed)
-
-
-def read_text(reply: str) -> str:
-    """Read a plain answer; InvalidAnswer when there is nothing in it, or what cannot be stored."""
-    text = trimmed(reply)
-    if not text:
-        raise InvalidAnswer("the answer is empty: say something")
-    if unstorable(text):
-        raise InvalidAnswer("the answer holds NUL or half of a surrogate pair: leave it out")
-    return text
 
 
 def topics_schema(allowed: Collection[str]) -> dict[str, Any]:

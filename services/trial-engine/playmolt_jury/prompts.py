@@ -15,7 +15,7 @@ import msgspec
 from playmolt_core.llm.port import Message
 from playmolt_schemas.jury import Language, TopicImpact
 
-from playmolt_jury import lexicon, outputs, stance
+from playmolt_jury import answers, lexicon, stance
 from playmolt_jury.material import Evidence, Material
 from playmolt_jury.state import Exchange, State, Turn
 
@@ -64,7 +64,7 @@ def filled(text: str, **values: str) -> str:
 def classify(state: State, material: Material, text: str) -> tuple[Message, ...]:
     """Ask what a text of the overseer is about."""
     told = words(state.language)
-    found = outputs.kept(lexicon.classify(text, state.language), state.topics)
+    found = answers.kept(lexicon.classify(text, state.language), state.topics)
     return _asked(filled(told.classify, topics=_topics(material)), {"text": text, "word_list": found})
 
 

@@ -12,7 +12,7 @@ from playmolt_core.llm import port
 from playmolt_core.llm.port import Failed, Message, ModelRequest, Reply, ToolCall
 from playmolt_schemas.jury import FailureCode, TopicImpact
 
-from playmolt_jury import exchanges, outputs, prompts, stance
+from playmolt_jury import answers, exchanges, outputs, prompts, stance
 from playmolt_jury.commands import JurorTurn, TurnLost
 from playmolt_jury.events import RequestKind, TurnKind
 from playmolt_jury.material import Material
@@ -113,7 +113,7 @@ class _Stage:
             else:
                 try:
                     return read(answer.text)
-                except outputs.InvalidAnswer as error:
+                except answers.InvalidAnswer as error:
                     said, code, fault = answer.text, "invalid_reply", str(error)
             if repairs < REPAIRS:
                 answer = yield self._repair(request, said, fault)
@@ -134,7 +134,7 @@ def _chat(stage: _Stage) -> Asking[JurorTurn]:
     struck = stance.hits(turn.text, state.juror(turn.juror_id).weakness.trigger_keywords)
     messages = prompts.chat(state, stage.material, turn, topics=topics, now=now, struck=struck)
     box = Toolbox(state, stage.material, turn)
-    text = yield from stage.acting(stage.request(messages, turn.name), box, outputs.read_text)
+    text = yield from stage.acting(stage.request(messages, turn.name), box, answers.read_text)
     return JurorTurn(wish_id=turn.id, topics=topics, tools=tuple(box.uses), text=text or "")
 
 
@@ -142,7 +142,7 @@ def _present(stage: _Stage) -> Asking[JurorTurn]:
     state, turn = stage.state, stage.turn
     messages = prompts.present(state, stage.material, turn, now=exchanges.shown(state, turn).after)
     box = Toolbox(state, stage.material, turn)
-    text = yield from stage.acting(stage.request(messages, turn.name), box, outputs.read_text)
+    text = yield from stage.acting(stage.request(messages, turn.name), box, answers.read_text)
     return JurorTurn(wish_id=turn.id, tools=tuple(box.uses), text=text or "")
 
 

@@ -34,7 +34,7 @@ from playmolt_schemas.jury import (
 from playmolt_schemas.limits import REASON_CHARS
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_jury import bodies, commands, deliberation, dialogue, exchanges, orders, outputs, views
+from playmolt_jury import answers, bodies, commands, deliberation, dialogue, exchanges, orders, views
 from playmolt_jury.codes import JuryCode, invalid, refused, unknown_session
 from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
@@ -393,8 +393,8 @@ def _turned(state: State, command: commands.JurorTurn) -> Decision:
         return Accepted()
     if turn.kind in ("chat", "present", "speech"):
         try:
-            outputs.read_text(command.text)
-        except outputs.InvalidAnswer as error:
+            answers.read_text(command.text)
+        except answers.InvalidAnswer as error:
             return Refused(Code.INVALID_REQUEST, f"Ask the model again: {error}.", faults({"text": str(error)}))
     return Accepted(exchanges.happened(state, turn, command))
 

@@ -14,7 +14,7 @@ import msgspec
 from playmolt_core.llm.scripted import Cast, Said, Scene
 from playmolt_schemas.jury import Impact, Language
 
-from playmolt_jury import outputs
+from playmolt_jury import answers
 
 _EVIDENCE_ID: Final = re.compile(r"\bE\d{1,2}\b", re.ASCII)
 _LISTED: Final = re.compile(r"^- (E\d{1,2}) \| (\S+) \| (.+)$", re.MULTILINE)
@@ -74,7 +74,7 @@ def chat(scene: Scene) -> Said:
     data = _data(scene)
     wanted = _EVIDENCE_ID.findall(data["overseer"])
     if not wanted and data["earlier"] and scene.draw("remembers", _REMEMBERS_ONE_IN) == 0:
-        wanted = [outputs.CHAT_HISTORY]
+        wanted = [answers.CHAT_HISTORY]
     if looking := _look(scene, wanted):
         return looking
     voice = _voice(scene)
@@ -108,14 +108,14 @@ def speech(scene: Scene) -> Said:
 def vote(scene: Scene) -> Said:
     """Cast the vote that follows from the conclusion."""
     guilty = _data(scene)["conclusion"] == "guilty"
-    if outputs.CAST in {tool.name for tool in scene.tools}:
-        return Said(tool_calls=((outputs.CAST, _json({"guilty": guilty})),))
+    if answers.CAST in {tool.name for tool in scene.tools}:
+        return Said(tool_calls=((answers.CAST, _json({"guilty": guilty})),))
     return Said("…")
 
 
 def _look(scene: Scene, wanted: Sequence[str]) -> Said | None:
     """Use the tool once a turn: for what was named, or at times for something that is open."""
-    if outputs.LOOKUP not in {tool.name for tool in scene.tools} or _results(scene):
+    if answers.LOOKUP not in {tool.name for tool in scene.tools} or _results(scene):
         return None
     listed = [found[0] for found in _listed(scene)]
     if not wanted and listed and scene.draw("looks", _LOOKS_ONE_IN) == 0:
@@ -123,7 +123,7 @@ def _look(scene: Scene, wanted: Sequence[str]) -> Said | None:
     if not wanted:
         return None
     asked = list(dict.fromkeys(wanted))[:3]
-    return Said(tool_calls=((outputs.LOOKUP, _json({"evidence_ids": asked})),))
+    return Said(tool_calls=((answers.LOOKUP, _json({"evidence_ids": asked})),))
 
 
 def _looked_at(scene: Scene, voice: _Voice) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_core.llm.parsing import Unparsed, parse_arguments
 from playmolt_core.llm.port import Message, Tool, ToolCall
 
-from playmolt_jury import outputs, prompts
+from playmolt_jury import answers, outputs, prompts
 from playmolt_jury.commands import ToolUse
 from playmolt_jury.material import Evidence, Material
 from playmolt_jury.state import State, Turn
@@ -56,16 +56,16 @@ class Toolbox:
 
     @property
     def _tools(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
-        return {outputs.LOOKUP: self._lookup}
+        return {answers.LOOKUP: self._lookup}
 
     def _lookup(self, arguments: dict[str, Any]) -> str:
         names = dict.fromkeys(str(name) for name in arguments["evidence_ids"])
         return "\n\n".join(self._item(name) for name in names)
 
     def _item(self, name: str) -> str:
-        if name.casefold() == outputs.CHAT_HISTORY:
+        if name.casefold() == answers.CHAT_HISTORY:
             said = prompts.history(self._state, self._turn.juror_id)
-            return f"{outputs.CHAT_HISTORY} |\n{said}" if said else self._words.no_history
+            return f"{answers.CHAT_HISTORY} |\n{said}" if said else self._words.no_history
         item = next((item for item in prompts.open_items(self._state, self._material) if _named(item, name)), None)
         if item is None:
             return prompts.filled(self._words.unknown_item, id=name[:_NAME_CHARS])
@@ -88,7 +88,7 @@ class BallotBox(Toolbox):
 
     @property
     def _tools(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
-        return {outputs.LOOKUP: self._lookup, outputs.CAST: self._cast}
+        return {answers.LOOKUP: self._lookup, answers.CAST: self._cast}
 
     def _cast(self, arguments: dict[str, Any]) -> str:
         rule = self._conclusion == "guilty"

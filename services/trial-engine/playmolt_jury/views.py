@@ -48,7 +48,7 @@ from playmolt_schemas.jury import (
     WitnessTalkedMessage,
 )
 
-from playmolt_jury import dialogue, outputs, stance
+from playmolt_jury import answers, dialogue, stance
 from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
     ContractDeployed,
@@ -148,7 +148,9 @@ def talk(state: State, witness: Witness, *, step: bool) -> TalkView:
 def ending(state: State, material: Material) -> EndingView | None:
     """Give how it ended; None before."""
     told = next((each for each in material.endings if each.id == state.ending), None)
-    return told and EndingView(id=told.id, verdict=told.verdict, title=told.title, text=told.text)
+    if told is None:
+        return None
+    return EndingView(id=told.id, verdict=told.verdict, title=told.title, text=told.text)
 
 
 def public(event: Event, *, open_: bool) -> JuryMessage:
@@ -248,7 +250,7 @@ def _round_over(event: RoundEnded) -> JuryMessage:
 
 def _tool(event: ToolCalled) -> JuryMessage:
     # How a juror means to vote tells on which side of 50 it stands.
-    told = event.input if event.tool == outputs.LOOKUP else None
+    told = event.input if event.tool == answers.LOOKUP else None
     return ToolCalledMessage(juror_id=event.juror_id, tool=event.tool, input=told)
 
 

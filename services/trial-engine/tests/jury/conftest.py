@@ -1,0 +1,332 @@
+"""A jury session: given what was said and answered, when somebody does this, then that."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer
+from playmolt_core.desk import Ask, Reply
+from playmolt_core.llm import port
+from playmolt_core.llm.port import Attempt, ModelRequest
+from playmolt_core.llm.scripted import Cast, ScriptedModel
+from playmolt_jury import commands, game, orders, react, scripted
+from playmolt_jury.desk import JuryDesk
+from playmolt_jury.material import (
+    TOPICS,
+    Choice,
+    Dossier,
+    Ending,
+    Evidence,
+    Juror,
+    Language,
+    Line,
+    Material,
+    Node,
+    Reaction,
+    Topic,
+    TopicImpact,
+    Weakness,
+    When,
+    Witness,
+)
+from playmolt_jury.rules import Jury
+from playmolt_jury.state import State, Turn
+
+OWNER = "agent-1"
+JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
+STANCES = {"ophiuchus": 65, "radical": 78, "sympathizer": 32, "opportunist": 54, "philosopher": 48}
+WEIGHTS = {
+    "technical_responsibility": 8, "human_responsibility": -6, "procedural_justice": -7, "ai_autonomy": -5,
+    "emotional_appeal": 3, "public_safety": 4,
+}  # fmt: skip
+LOG_HASH = "0x" + "ab" * 32
+CONTRACT = "0x" + "cd" * 20
+
+
+def about(topic: str, impact: Any = "positive") -> TopicImpact:
+    return TopicImpact(topic=topic, impact=impact)
+
+
+def case(language: Language = "en", **jurors: Mapping[str, Any]) -> Material:
+    """Give a small case; a juror's file is changed by its id."""
+    return Material(
+        language=language,
+        title="The case",
+        prologue=(Line(speaker="Blake", text="You came."),),
+        dossier=Dossier(title="Dossier", text="A man is dead."),
+        topics=tuple(Topic(id=topic, text=f"about {topic}") for topic in TOPICS),
+        evidence=(
+            Evidence(id="E1", stem="system_log", title="The log", text="02:14 dose",
+                     topics=(about("technical_responsibility"),)),
+            Evidence(id="E2", stem="letter", title="The letter", text="Dear R.", topics=(about("emotional_appeal"),)),
+            Evidence(id="E3", stem="memo", title="The memo", text="Keep quiet.", locked=True,
+                     topics=(about("human_responsibility"), about("procedural_justice"))),
+            Evidence(id="E4", stem="ring", title="The ring", text="Gold.", locked=True),
+        ),
+        witnesses=(
+            Witness(
+                id="lin", name="Lin", start="door", breaks="truth", fallback="shrug", threshold=30,
+                unlocks=("E3", "E4"),
+                nodes={
+                    "door": Node(
+                        text="Who are you?",
+                        choices=(
+                            Choice(id="ask", text="Where were you?", goto="hall", pressure=10),
+                            Choice(id="press", text="You lie.", goto="door", pressure=20, when=When(visited=("hall",))),
+                            Choice(id="log", text="I read it.", goto="hall", when=When(read=("E1",))),
+                            Choice(id="leave", text="Good night.", goto="end"),
+                        ),
+                        evidence={"E2": Reaction(goto="hall", pressure=5)},
+                    ),
+                    "hall": Node(text="At home.", choices=(Choice(id="back", text="Well.", goto="door"),)),
+                    "shrug": Node(text="That says nothing to me."),
+                    "truth": Node(text="I was there.", ends=True),
+                    "end": Node(text="Good night.", ends=True),
+                },
+                evidence={"E1": Reaction(goto="door", pressure=15)},
+            ),
+        ),
+        jurors=tuple(juror(name, **jurors.get(name, {})) for name in JURORS),
+        endings=tuple(
+            Ending(id=f"{verdict}_{when}", verdict=verdict, when=when, title=verdict, text=when)
+            for verdict in ("guilty", "not_guilty") for when in ("everything", "something", "nothing")
+        ),
+    )  # fmt: skip
+
+
+def juror(name: str, **changes: Any) -> Juror:
+    file = Juror(
+        id=name,
+        name=name.title(),
+        initial_stance=STANCES[name],
+        speaker_power="0.6",
+        topic_weights=WEIGHTS,
+        weakness=Weakness(trigger_keywords=("Weak Spot",)),
+        personality=("calm",),
+        role_prompt=f"You are {name}.",
+    )
+    return msgspec.structs.replace(file, **changes)
+
+
+Answers = Mapping[str, Any]
+"""What models say, by the turn's name or its first word: a text, an object, tool calls, or a Failed."""
+
+
+def reply(said: Any) -> port.Reply | port.Failed:
+    if isinstance(said, port.Reply | port.Failed):
+        return said
+    text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+    return port.Reply(text=text, tool_calls=(), attempts=1)
+
+
+DEFAULT: Answers = {
+    "classify": {"topics": []},
+    "chat": "I have heard you.",
+    "present": "I see it.",
+    "speech": {"text": "I speak.", "topics": []},
+    "vote": "…",
+}
+
+
+class Session:
+    """Plays one session; `decision` is the newest one, `log` every event, its time and the state after it."""
+
+    def __init__(self, jury: Jury, *, language: str = "en", model: str = "scripted", opened: bool = True) -> None:
+        self.jury = jury
+        self.desk = JuryDesk(jury, aliases=("scripted", "m1"))
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+        self.state: State = jury.initial("jury-1")
+        self.log: list[tuple[Event, datetime, State]] = []
+        self.requests: list[ModelRequest] = []
+        self.said: dict[str, Any] = dict(DEFAULT)
+        self.decision: Decision = Accepted()
+        self.calls = 0
+        if opened:
+            self.call("jury_open", {"language": language, "model": model})
+
+    def when(self, command: Command) -> "Session":
+        self.now += timedelta(seconds=1)
+        self.decision = self.jury.decide(self.state, command, self.now)
+        if isinstance(self.decision, Accepted):
+            for event in self.decision.events:
+                self.state = self.jury.evolve(self.state, event, self.now)
+                self.log.append((event, self.now, self.state))
+        return self
+
+    def call(self, route: str, body: Any = None, *, agent: str = OWNER, run: bool = True, **params: str) -> Any:
+        """Makes a call and lets the workers do what follows; gives what the caller reads, or the refusal."""
+        self.calls += 1
+        ask = Ask(
+            route=route, stream="jury-1", params=params, body=body, agent_id=agent, name="Ada",
+            command_id=f"{self.calls:032x}", seed="7",
+        )  # fmt: skip
+        self.ask = ask
+        if route in self.desk.writes:
+            command = self.desk.command(self.state, ask)
+            if isinstance(command, Refused):
+                return command
+            self.when(command)
+            if isinstance(self.decision, Refused):
+                return self.decision
+            if run:
+                self.work()
+        return self.answer(ask)
+
+    def answer(self, ask: Ask | None = None) -> Any:
+        answer = self.desk.answer(self.state, ask or self.ask)
+        if isinstance(answer, Refused):
+            return answer
+        self.status = answer.status
+        assert isinstance(answer, Reply)
+        return msgspec.json.decode(msgspec.json.encode(answer.body))
+
+    def work(self) -> "Session":
+        """Fulfils every wish for a model, as `said` has it."""
+        while wish := next((wish for wish in self.jury.wants(self.state) if wish.kind == commands.TURN_WISH), None):
+            self.turn(wish.id)
+        return self
+
+    def turn(self, wish_id: str) -> "Session":
+        turn = orders.order(self.state, wish_id)
+        assert isinstance(turn, Turn)
+        state, so_far = self.state, list[Any]()
+        while isinstance(step := react.next_request(state, turn, self.jury.material(state), so_far), ModelRequest):
+            self.requests.append(step)
+            so_far.append(self.speak(step))
+        return self.when(step)
+
+    def speak(self, request: ModelRequest) -> port.Reply | port.Failed:
+        assert request.turn
+        name = request.turn.name
+        said = self.said.get(name, self.said.get(name.split(":")[0]))
+        return reply(said(request) if callable(said) else said)
+
+    def chain(self, *, closed_without: Sequence[str] = (), until: str = "") -> "Session":
+        """Does what the chain owes, as a chain does: it counts what was voted."""
+        while wish := next((wish for wish in self.jury.wants(self.state) if wish.kind == commands.CHAIN_WISH), None):
+            order = orders.order(self.state, wish.id)
+            assert isinstance(order, orders.ChainOrder)
+            if order.work == until:
+                break
+            self.when(self._mined(order, closed_without))
+        return self
+
+    def _mined(self, order: orders.ChainOrder, closed_without: Sequence[str]) -> Command:
+        if order.work == "deploy":
+            return commands.CaseOpened(
+                wish_id=order.wish_id, address=CONTRACT, chain_id=31337, tx_hash="0x01", log_hash=LOG_HASH
+            )
+        if order.work == "vote":
+            missed = order.juror_id in closed_without
+            return commands.VoteMined(
+                wish_id=order.wish_id, juror_id=order.juror_id, guilty=None if missed else order.guilty,
+                tx_hash="" if missed else f"0x{order.juror_id.encode().hex()}",
+            )  # fmt: skip
+        votes = tuple(
+            commands.SeatRead(
+                juror_id=juror, address="0x" + juror.encode().hex(), guilty=ballot.guilty if ballot.tx_hash else None,
+                tx_hash=ballot.tx_hash,
+            )
+            for juror, ballot in self.state.ballots.items()
+        )  # fmt: skip
+        guilty = sum(vote.guilty is True for vote in votes)
+        return commands.VerdictFound(
+            wish_id=order.wish_id, guilty=guilty >= 3, guilty_votes=guilty,
+            not_guilty_votes=sum(vote.guilty is False for vote in votes), votes=votes, contract=CONTRACT,
+            chain_id=31337, log_hash=LOG_HASH,
+        )  # fmt: skip
+
+    def to(self, phase: str) -> "Session":
+        """Goes on to a phase, on the shortest way."""
+        path = ("prologue", "investigation", "persuasion", "deliberation")
+        while self.state.phase != phase:
+            if self.state.phase in path[:3]:
+                self.call("jury_phase", {"to": path[path.index(self.state.phase) + 1]})
+            elif self.state.phase == "deliberation":
+                self.call("jury_next")
+            else:
+                self.call("jury_vote")
+                self.chain()
+        return self
+
+    def chat(self, juror_id: str = "ophiuchus", text: str = "Listen.", **kwargs: Any) -> Any:
+        return self.call("jury_chat", {"text": text}, juror_id=juror_id, **kwargs)
+
+    def argue(self, juror_id: str, *topics: TopicImpact, text: str = "Listen.") -> Any:
+        self.said["classify"] = {"topics": topics}
+        return self.chat(juror_id, text)
+
+    def talk(self, **body: Any) -> Any:
+        return self.call("jury_talk", body, witness_id="lin")
+
+    def crack(self) -> "Session":
+        self.to("investigation")
+        self.talk(evidence_id="E1")
+        self.talk(choice="ask")
+        self.talk(evidence_id="E2")
+        self.talk(choice="back")
+        self.talk(evidence_id="E2")
+        return self
+
+    def events(self, kind: str) -> list[Any]:
+        return [event for event, _, _ in self.log if event.type == kind]
+
+    def kinds(self, since: int = 0) -> list[str]:
+        return [event.type for event, _, _ in self.log[since:]]
+
+    def messages(self, agent: str | None = OWNER) -> list[Any]:
+        viewer = Viewer(agent) if agent else PUBLIC
+        return [
+            msgspec.json.decode(msgspec.json.encode(self.jury.public(state, event, viewer)))
+            for event, _, state in self.log
+        ]
+
+    def view(self, agent: str | None = OWNER) -> Any:
+        view = self.jury.view(self.state, Viewer(agent) if agent else PUBLIC)
+        return msgspec.json.decode(msgspec.json.encode(view))
+
+
+def scripted_model(seed: str = "0") -> Callable[[ModelRequest], port.Reply | port.Failed]:
+    """Give the characters as something to speak with."""
+    model = ScriptedModel(scripted.add_to(Cast()), seed)
+
+    async def forget(_: Attempt) -> None:
+        return None
+
+    return lambda request: asyncio.run(model.ask(request, forget))
+
+
+@pytest.fixture
+def sessions() -> Callable[..., Session]:
+    def open_session(**options: Any) -> Session:
+        jurors = options.pop("jurors", {})
+        show = options.pop("show_stances", False)
+        materials: dict[Language, Material] = {"en": case("en", **jurors), "zh": case("zh", **jurors)}
+        return Session(Jury(materials, "v1", show_stances=show), **options)
+
+    return open_session
+
+
+@pytest.fixture
+def session(sessions: Callable[..., Session]) -> Session:
+    return sessions()
+
+
+@pytest.fixture(scope="session")
+def real() -> Jury:
+    return game.jury()
+
+
+@pytest.fixture
+def performances(real: Jury) -> Callable[..., Session]:
+    """Sessions of the real case, played by the scripted characters."""
+
+    def open_session(language: str = "en", seed: str = "0") -> Session:
+        played = Session(real, language=language)
+        played.said = dict.fromkeys(DEFAULT, scripted_model(seed))
+        return played
+
+    return open_session

@@ -1,0 +1,78 @@
+"""Stored events of the jury stay readable for ever: every type and version has a sample, written once and kept."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.decider import EndGame, Event, read_event
+from playmolt_core.llm.port import Failed, Reply, ToolCall
+from playmolt_jury import commands
+from playmolt_jury.material import TopicImpact
+from playmolt_jury.rules import Jury
+from playmolt_schemas.canonical import canonical_json
+
+RULES = Jury({}, "")
+SAMPLES = Path(__file__).parent / "golden" / "events.jsonl"
+
+
+def samples() -> dict[tuple[str, int], bytes]:
+    read = {}
+    for line in SAMPLES.read_bytes().splitlines():
+        sample = msgspec.json.decode(line)
+        read[sample["type"], sample["schema_version"]] = canonical_json(sample["data"])
+    return read
+
+
+def every_event(sessions: Callable[..., Any]) -> list[Event]:
+    """Plays sessions in which everything happens."""
+    session = sessions().crack()
+    session.call("jury_evidence", evidence_id="E3")
+    session.to("persuasion")
+    session.argue("radical", TopicImpact(topic="ai_autonomy", impact="neutral"), text="Your weak spot.")
+    session.call("jury_present", juror_id="ophiuchus", evidence_id="E3")
+    attempt = {"alias": "scripted", "outcome": "ok", "latency_ms": 12}
+    session.when(commands.Attempted(wish_id="w", turn="chat:radical", kind="ask", attempt=attempt))
+    session.said["chat"] = Failed(code="refused", detail="no", attempts=1)
+    session.chat("philosopher")
+    session.to("deliberation")
+    session.call("jury_notes", {"juror_id": "radical", "text": "Think."})
+    session.said["vote:radical"] = _voting()
+    session.to("vote")
+    session.call("jury_vote")
+    session.chain(closed_without=["opportunist"])
+    aborted = sessions().when(EndGame(reason="maintenance"))
+    return [event for each in (session, aborted) for event, _, _ in each.log]
+
+
+def _voting() -> Reply:
+    return Reply(text="", tool_calls=(ToolCall("c1", "cast_vote", '{"guilty":true}'),), attempts=1)
+
+
+@pytest.fixture
+def events(sessions: Callable[..., Any]) -> list[Event]:
+    return every_event(sessions)
+
+
+def test_every_stored_type_and_version_has_a_sample() -> None:
+    assert samples().keys() == RULES.events.keys()
+
+
+def test_every_sample_reads_and_writes_back_to_the_same_bytes() -> None:
+    for (kind, version), sample in samples().items():
+        event = read_event(RULES, kind, version, sample)
+        assert (event.type, event.schema_version) == (kind, version)
+        assert canonical_json(event) == sample
+
+
+def test_what_is_stored_today_has_the_fields_of_its_sample(events: list[Event]) -> None:
+    stored = {key: msgspec.json.decode(sample) for key, sample in samples().items()}
+    assert {(event.type, event.schema_version) for event in events} == stored.keys()
+    for event in events:
+        assert msgspec.to_builtins(event).keys() == stored[event.type, event.schema_version].keys()
+
+
+def test_an_unknown_type_is_not_guessed() -> None:
+    with pytest.raises(LookupError, match="no_such_event"):
+        read_event(RULES, "no_such_event", 1, b"{}")

@@ -1,0 +1,197 @@
+"""The five characters without a model: in character, in both languages, and the case can be won and lost with them."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.llm.port import Message, ModelRequest, Turn
+from playmolt_core.llm.scripted import Cast, Scene
+from playmolt_jury import answers, lexicon, scripted
+from playmolt_jury.material import TOPICS
+
+JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
+PLEAS = {
+    "en": {
+        "ophiuchus": ["There is reasonable doubt: the record is incomplete, 11 of 42 columns. Lin Xia was there."],
+        "radical": ["Who signed it? Aegis knew, the professor used the student, someone else staged this."],
+        "sympathizer": ["Have mercy: it stayed with him. There is a mind of its own in there."],
+        "opportunist": ["Think of the consequences: the registration bill will cost us. Somebody else profits."],
+        "philosopher": ["It is not that simple: two things can be true. It has a mind of its own."],
+    },
+    "zh": {
+        "ophiuchus": ["证据不足，十一栏之外都缺失，存疑。林夏当时在场。"],
+        "radical": ["谁签的字？公司早就知道，教授利用学生，现场是布置过的。"],
+        "sympathizer": ["可怜可怜它吧，它守着他。它有一颗心。"],
+        "opportunist": ["想想后果，那部法案，你们的同类要付代价。真凶得利。"],
+        "philosopher": ["事情没那么简单，两件事都可以是真的。它有自我意识。"],
+    },
+}
+CHARGES = {
+    "en": "The machine killed him, the log proves it. People need to be kept safe, it is dangerous.",
+    "zh": "是它杀了他，日志证明了一切。公众必须得到保护，它很危险。",
+}
+
+
+def persuaded(session: Any, speak: Callable[[str], str]) -> int:
+    """Talks to every juror as long as there are rounds, then lets them vote; gives the votes for guilty."""
+    session.to("persuasion")
+    for juror in JURORS:
+        for _ in range(10):
+            session.chat(juror, speak(juror))
+    session.to("ended")
+    guilty: int = session.call("jury_verdict")["guilty"]
+    return guilty
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_case_can_be_won_and_lost(performances: Callable[..., Any], language: str) -> None:
+    won = persuaded(performances(language), lambda juror: PLEAS[language][juror][0])
+    assert won <= 2
+    lost = persuaded(performances(language), lambda _: CHARGES[language])
+    assert lost >= 3
+
+
+def test_different_arguments_move_different_jurors(performances: Callable[..., Any]) -> None:
+    session = performances().to("persuasion")
+    moved: dict[str, dict[str, int]] = {}
+    for juror in JURORS:
+        for aimed in JURORS:
+            before = session.state.seats[juror].stance
+            session.chat(juror, PLEAS["en"][aimed][0])
+            moved.setdefault(juror, {})[aimed] = session.state.seats[juror].stance - before
+    best = {juror: min(gains, key=lambda aimed: gains[aimed]) for juror, gains in moved.items()}
+    assert len(set(best.values())) >= 3
+    assert all(min(gains.values()) < 0 for gains in moved.values())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_jurors_answer_in_character_and_in_their_language(performances: Callable[..., Any], language: str) -> None:
+    session = performances(language).to("persuasion")
+    replies = {juror: session.chat(juror, CHARGES[language])["reply"] for juror in JURORS}
+    assert len(set(replies.values())) == 5
+    for reply in replies.values():
+        assert bool(re.search("[\u4e00-\u9fff]", reply)) == (language == "zh")
+        assert len(reply) > 20
+
+
+def test_the_same_words_get_the_same_answer_and_others_another(performances: Callable[..., Any]) -> None:
+    first, again = (performances().to("persuasion").chat("radical", CHARGES["en"])["reply"] for _ in range(2))
+    assert first == again
+    assert performances().to("persuasion").chat("radical", PLEAS["en"]["radical"][0])["reply"] != first
+
+
+def test_jurors_look_up_what_is_named(performances: Callable[..., Any]) -> None:
+    session = performances().to("persuasion")
+    session.chat("ophiuchus", "Read E3 and E9 again: there is doubt.")
+    used = session.events("tool_called")[0]
+    assert (used.tool, used.input) == ("lookup_evidence", {"evidence_ids": ["E3", "E9"]})
+    assert used.result.endswith("E9 | unknown")
+
+
+def test_a_struck_juror_lets_it_be_felt(performances: Callable[..., Any]) -> None:
+    session = performances().to("persuasion")
+    keyword = session.state.juror("radical").weakness.trigger_keywords[0]
+    reply = session.chat("radical", f"They need a {keyword}.")
+    assert reply["weakness_hit"]
+    assert any(reply["reply"].startswith(line) for line in scripted._voices("en")["radical"].struck)
+
+
+def test_a_deliberation_does_not_go_in_circles(performances: Callable[..., Any]) -> None:
+    session = performances().to("ended")
+    spoken = [event.text for event in session.events("speech")]
+    assert len(spoken) == 12
+    assert len(set(spoken)) >= 10
+    assert all(event.topics for event in session.events("speech"))
+
+
+def test_every_vote_is_cast_by_the_tool(performances: Callable[..., Any]) -> None:
+    session = performances().to("ended")
+    cast = [event.juror_id for event in session.events("tool_called") if event.tool == "cast_vote"]
+    assert cast == list(JURORS)
+    assert not any(event.diverged for event in session.events("vote_cast"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_character_has_words_for_every_topic(language: Any) -> None:
+    voices = scripted._voices(language)
+    assert set(voices) == set(JURORS)
+    for voice in voices.values():
+        assert set(voice.topics) == set(TOPICS)
+        spoken = [*voice.speech_guilty, *voice.speech_undecided, *voice.speech_innocent]
+        assert {topic for speech in spoken for topic, _ in speech.topics} <= set(TOPICS)
+        assert all(1 <= len(speech.topics) <= answers.TOPICS_KEPT for speech in spoken)
+
+
+def test_a_character_without_its_tool_still_says_something() -> None:
+    request = ModelRequest(
+        alias="scripted",
+        messages=(Message("system", "You vote."), Message("user", '{"conclusion":"guilty"}')),
+        turn=Turn("jury-1", "vote:radical"),
+    )
+    character = scripted.add_to(Cast()).character(Scene(request, "0"))
+    assert character(Scene(request, "0")).text
+
+
+# The word list
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The machine did not kill him: he was already dead.", ("technical_responsibility", "negative")),
+        ("The log proves that it gave the dose.", ("technical_responsibility", "positive")),
+        ("There is reasonable doubt.", ("procedural_justice", "positive")),
+        ("There is no reasonable doubt.", ("procedural_justice", "negative")),
+        ("Robin is just a machine.", ("ai_autonomy", "negative")),
+        ("Think of the consequences.", ("social_consequences", "positive")),
+        ("It isn't that simple.", ("moral_ambiguity", "positive")),
+        ("It is simple.", ("moral_ambiguity", "negative")),
+        ("Show some compassion.", ("emotional_appeal", "positive")),
+        ("It poses no threat.", ("public_safety", "negative")),
+        ("Lin Xia was exploited.", ("human_responsibility", "positive")),
+    ],
+)
+def test_words_tell_topic_and_side(text: str, found: tuple[str, str]) -> None:
+    first = lexicon.classify(text, "en")[0]
+    assert (first.topic, first.impact) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("证据不足，疑罪从无。", ("procedural_justice", "positive")),
+        ("不是机器杀了他。", ("technical_responsibility", "negative")),
+        ("它只是一台机器，没有意识。", ("ai_autonomy", "negative")),
+        ("想想后果。", ("social_consequences", "positive")),
+        ("事情没那么简单。", ("moral_ambiguity", "positive")),
+        ("请原谅她。", ("emotional_appeal", "positive")),
+    ],
+)
+def test_chinese_words_tell_topic_and_side(text: str, found: tuple[str, str]) -> None:
+    first = lexicon.classify(text, "zh")[0]
+    assert (first.topic, first.impact) == found
+
+
+def test_words_that_say_nothing_have_no_topic() -> None:
+    assert lexicon.classify("Hello there.", "en") == lexicon.classify("你好。", "zh") == ()
+
+
+def test_three_topics_at_most() -> None:
+    text = " ".join(pleas[0] for pleas in PLEAS["en"].values())
+    assert len(lexicon.classify(text, "en")) == 3
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_word_list_knows_the_cases_topics(language: Any) -> None:
+    assert set(lexicon._patterns(language)[1]) == set(TOPICS)
+
+
+def test_the_model_has_the_last_word_on_topics(sessions: Callable[..., Any]) -> None:
+    session = sessions().to("persuasion")
+    session.said["classify"] = {"topics": [{"topic": "public_safety", "impact": "neutral"}]}
+    session.chat("radical", "There is reasonable doubt.")
+    asked = msgspec.json.decode(session.requests[0].messages[1].content)
+    assert asked["word_list"] == [{"topic": "procedural_justice", "impact": "positive"}]
+    assert [topic.topic for topic in session.events("overseer_said")[0].topics] == ["public_safety"]
