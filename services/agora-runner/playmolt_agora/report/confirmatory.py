@@ -13,8 +13,8 @@ PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 
 
 def is_confirmatory(study: Study) -> bool:
-    """Say whether anything here confirms: something was registered, and a run that is not exploratory took place."""
-    return study.registered is not None and bool(registered_runs(study))
+    """Say whether anything here confirms: a test was registered, and a run that is not exploratory took place."""
+    return study.registered is not None and bool(study.registered.tests) and bool(registered_runs(study))
 
 
 def registered_tests(study: Study) -> tuple[str, ...]:

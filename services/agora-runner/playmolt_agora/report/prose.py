@@ -22,7 +22,7 @@ SCRIPTED_SOME: Final = (
     " not language models. They are marked “scripted” wherever they appear."
 )
 NOT_REGISTERED: Final = (
-    "Nothing was registered for this experiment, or all its runs are exploratory: everything on this page is "
+    "No test was registered for this experiment, or all its runs are exploratory: everything on this page is "
     "exploratory."
 )
 CONFIRMATORY: Final = (

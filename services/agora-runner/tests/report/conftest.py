@@ -140,8 +140,8 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
     ]  # fmt: skip
     shares = [
         {"level": "cell", "phase": "phase1", "set": None, "run": None, "model": model, "language": "ko",
-         "persona": None, "agent": None, "action": action, "count": 30, "succeeded": 29, "t_all": 50, "t_valid": 50, "p": 0.6,
-         "exposure": 550, "r_seed": 0.0545, "r_literal": 0.0545, "feasible": 50, "q": 0.6, "q_heard": None,
+         "persona": None, "agent": None, "action": action, "count": 30, "succeeded": 29, "t_all": 50, "t_valid": 50,
+         "p": 0.6, "exposure": 550, "r_seed": 0.0545, "r_literal": 0.0545, "feasible": 50, "q": 0.6, "q_heard": None,
          "dyad_exposure": 10, "r_dyad": None}
         for model in MODELS for action in ACTIONS
     ]  # fmt: skip

@@ -178,12 +178,18 @@ def test_pilots_and_forks_are_in_no_figure(study: Study) -> None:
     assert shown == len(counted)
 
 
-@pytest.mark.parametrize("change", ["unregistered", "pilots only"])
+@pytest.mark.parametrize("change", ["unregistered", "no test", "pilots only"])
 def test_without_registration_or_registered_runs_everything_is_exploratory(
     change: str, study: Study, changed: Callable[..., Study]
 ) -> None:
     pilots = tuple(msgspec.structs.replace(run, exploratory=True) for run in study.runs)
-    html = page.render(changed(registered=None) if change == "unregistered" else changed(runs=pilots))
+    changes = {
+        "unregistered": {"registered": None},
+        "no test": {"registered": msgspec.structs.replace(study.registered, tests=())},  # type: ignore[type-var]
+        "pilots only": {"runs": pilots},
+    }
+    html = page.render(changed(**changes[change]))
+    assert "<p>PlayMolt Agora · exploratory</p>" in html
     assert "everything on this page is exploratory" in part(html, "confirmatory")
     assert ">H1</td>" not in part(html, "confirmatory")
     assert ">H1</td>" in part(html, "exploratory-tests")

@@ -55,7 +55,9 @@ def _key(drawing: Drawing) -> None:
 
 def _end(cells: list[dict[str, Any]]) -> float:
     values = [
-        cell.get(name) or 0.0 for cell in cells for name in ("pcs", "ci_hi", "loro_max", "floor_stage1", "floor_phase1")
+        cell.get(name) or 0.0
+        for cell in cells
+        for name in ("pcs", "ci_hi", "loro_max", "floor_iid", "floor_stage1", "floor_phase1")
     ]
     return min(1.0, rounded_up(max(values, default=0.0)))
 
