@@ -5,7 +5,7 @@ import time
 from msgspec.structs import replace
 
 from playmolt_jury.chain import contract, keys, reading
-from playmolt_jury.chain.contract import GUILTY, OPEN
+from playmolt_jury.chain.contract import GUILTY, OPEN, Reading
 from playmolt_jury.chain.keys import Keys
 from playmolt_jury.chain.port import Case, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
 from playmolt_jury.chain.rpc import Rpc
@@ -52,13 +52,14 @@ class JsonRpcChain:
         """Open the case, once. ChainFault when it was opened for another log."""
         address = self._address(case)
 
-        async def stands() -> bool:
-            return len(str(await self._rpc.call("eth_getCode", address, "latest"))) > 2
+        async def standing() -> Reading | None:
+            code = str(await self._rpc.call("eth_getCode", address, "latest"))
+            return await reading.reading(self._rpc, address, "latest") if len(code) > 2 else None
 
-        if not await stands():
+        now = await standing()
+        if now is None:
             await self._open(case)
-            await self._wallet.until(stands, f"the jury of {case.session}")
-        now = await reading.reading(self._rpc, address, "latest")
+            now = await self._wallet.until(standing, f"the jury of {case.session}")
         if now.log_hash != _log_hash(case) or list(now.jurors) != self._jurors(case):
             raise ChainFault(f"the jury of {case.session} at {address} was opened for another log or other jurors")
         opened = await reading.opening(self._rpc, address, now)
@@ -72,14 +73,17 @@ class JsonRpcChain:
         key = self._keys.juror(case, juror_id)
         address, seat = self._address(case), case.jurors.index(juror_id)
 
-        async def settled() -> bool:
-            now = await reading.settled(self._rpc, address)
-            return now.outcome != OPEN or now.ballots[seat] != OPEN
+        async def settled() -> Reading | None:
+            now = await reading.reading(self._rpc, address, "latest")
+            if now.ballots[seat] == OPEN:
+                now, _ = await reading.settled(self._rpc, address)
+            return now if now.outcome != OPEN or now.ballots[seat] != OPEN else None
 
-        if not await settled():
-            await self._cast(key, address, seat, guilty)
-            await self._wallet.until(settled, f"the vote of {juror_id} in {case.session}")
-        now = await reading.settled(self._rpc, address)
+        now, coming = await reading.settled(self._rpc, address)
+        if now.outcome == OPEN and now.ballots[seat] == OPEN:
+            if coming.ballots[seat] == OPEN:
+                await self._cast(key, address, guilty, coming)
+            now = await self._wallet.until(settled, f"the vote of {juror_id} in {case.session}")
         cast = now.ballots[seat] != OPEN
         return Voted(
             juror_id=juror_id,
@@ -113,10 +117,7 @@ class JsonRpcChain:
         block = await self._rpc.call("eth_getBlockByNumber", "latest", False)
         return max(int(time.time()), int(block["timestamp"], 16)) + self._open_seconds
 
-    async def _cast(self, key: bytes, address: str, seat: int, guilty: bool) -> None:
-        coming = await reading.reading(self._rpc, address, "pending")
-        if coming.ballots[seat] != OPEN:
-            return
+    async def _cast(self, key: bytes, address: str, guilty: bool, coming: Reading) -> None:
         if coming.time > coming.deadline - MARGIN_SECONDS:
             raise ChainAway(
                 f"the case at {address} closes in {coming.deadline - coming.time} s: too late to vote safely"

@@ -25,7 +25,7 @@ async def read_chain(url: str, address: str) -> Verdict:
 
 async def verdict(rpc: Rpc, address: str) -> Verdict:
     """As `read_chain`, over a connection that is there."""
-    chain_id, code, now = await asyncio.gather(
+    chain_id, code, (now, _) = await asyncio.gather(
         rpc.number("eth_chainId"), rpc.call("eth_getCode", address, "latest"), settled(rpc, address)
     )
     if code != contract.deployed_code():
@@ -52,14 +52,17 @@ async def reading(rpc: Rpc, address: str, block: str) -> Reading:
         raise ChainFault(f"no JuryVoting stands at {address}: is this the chain the session voted on?") from None
 
 
-async def settled(rpc: Rpc, address: str) -> Reading:
-    """Read what is mined. A case whose deadline has passed since the last block is closed already."""
+async def settled(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
+    """Read a case as mined, and as the next block would find it.
+
+    A case whose deadline has passed since the last block counts as closed in both.
+    """
     mined = await reading(rpc, address, "latest")
     if mined.outcome != OPEN:
-        return mined
-    # The next block will be later than the deadline, so nothing that still waits can count.
+        return mined, mined
     coming = await reading(rpc, address, "pending")
-    return coming if coming.time > coming.deadline else mined
+    # If the next block will be later than the deadline, nothing that still waits can count.
+    return (coming, coming) if coming.time > coming.deadline else (mined, coming)
 
 
 async def opening(rpc: Rpc, address: str, case: Reading) -> str:

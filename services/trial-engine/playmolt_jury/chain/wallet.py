@@ -66,8 +66,8 @@ class Wallet:
     async def fill(self, address: str, wei: int, price: int) -> None:
         """See to it that an account holds `wei`. ChainAway when the deployer cannot pay."""
 
-        async def full() -> bool:
-            return await self._balance(address, "latest") >= wei
+        async def full() -> bool | None:
+            return await self._balance(address, "latest") >= wei or None
 
         if await full():
             return
@@ -76,14 +76,15 @@ class Wallet:
             await self._pay(address, wei - coming, price)
         await self.until(full, f"the payment to {address}")
 
-    async def until(self, done: Callable[[], Awaitable[bool]], what: str) -> None:
-        """Wait for a block that makes `done` true; ChainAway after `mined_seconds`."""
+    async def until(self, found: Callable[[], Awaitable[T | None]], what: str) -> T:
+        """Wait for a block after which `found` gives something, and give it; ChainAway after `mined_seconds`."""
         pause = _FIRST_PAUSE
         try:
             async with asyncio.timeout(self._mined_seconds):
-                while not await done():
+                while (value := await found()) is None:
                     await asyncio.sleep(pause)
                     pause = min(pause * 2, _LONGEST_PAUSE)
+                return value
         except TimeoutError:
             raise ChainAway(
                 f"{what} is not in a block of the chain at {self._rpc.where} after {self._mined_seconds:g} s"

@@ -40,6 +40,7 @@ class Node:
         self.key = key
         self.port = port or free_port()
         self.process: subprocess.Popen[str] | None = None
+        self._receipts: list[list[dict[str, Any]]] = []
 
     @property
     def url(self) -> str:
@@ -47,6 +48,7 @@ class Node:
 
     def start(self) -> "Node":
         self.process = subprocess.Popen(self._command(self.port), stdout=subprocess.DEVNULL)
+        self._receipts = []
         self.client = httpx2.Client(timeout=20, trust_env=False, verify=False)
         until = time.monotonic() + _START_SECONDS
         while True:
@@ -86,12 +88,10 @@ class Node:
 
     def transactions(self) -> list[dict[str, Any]]:
         """Give the receipts of all transactions there are."""
-        blocks = range(int(self.ask("eth_blockNumber"), 16) + 1)
-        return [
-            self.ask("eth_getTransactionReceipt", sent)
-            for number in blocks
-            for sent in self.ask("eth_getBlockByNumber", hex(number), False)["transactions"]
-        ]
+        for number in range(len(self._receipts), int(self.ask("eth_blockNumber"), 16) + 1):
+            sent = self.ask("eth_getBlockByNumber", hex(number), False)["transactions"]
+            self._receipts.append([self.ask("eth_getTransactionReceipt", each) for each in sent])
+        return [receipt for block in self._receipts for receipt in block]
 
 
 def embedded(folder: Path) -> Node:

@@ -1,0 +1,176 @@
+"""What nodes answer, and what becomes of it: a result, a refusal, or a chain that is away."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+from playmolt_jury.chain import read_chain
+from playmolt_jury.chain.port import ChainAway, ChainFault, Reverted
+from playmolt_jury.chain.rpc import Refusal, Rpc
+
+ALREADY_VOTED = "0x" + (keccak(text="AlreadyVoted(address)")[:4] + encode(["address"], ["0x" + "11" * 20])).hex()
+
+
+class Impostor:
+    """Something on a port that answers each request with the next of `answers`, the last one for ever."""
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+        self.asked = 0
+        self.done = 0
+        self.silence = asyncio.Event()
+        self.url = ""
+
+    def says(self, *bodies: Any, status: int = 200) -> "Impostor":
+        for body in bodies:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n"
+            self.answers.append(head.encode() + data)
+        return self
+
+    def refuses(self, error: Any) -> "Impostor":
+        return self.says({"jsonrpc": "2.0", "id": 1, "error": error})
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            self.asked += 1
+            await self.silence.wait()
+            writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+            await writer.drain()
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        self.done += 1
+
+
+@pytest.fixture
+async def impostor() -> AsyncIterator[Impostor]:
+    made = Impostor()
+    made.silence.set()
+    async with await asyncio.start_server(made.handle, "127.0.0.1", 0) as server:
+        made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v2/secret-token"
+        yield made
+        made.silence.set()
+        async with asyncio.timeout(5):
+            while made.done < made.asked:
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def rpc(impostor: Impostor, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rpc]:
+    monkeypatch.setattr("playmolt_jury.chain.rpc._PAUSES", (0, 0))
+    made = Rpc(impostor.url, seconds=0.5)
+    yield made
+    await made.close()
+
+
+async def test_a_result_is_a_result_even_null(impostor: Impostor, rpc: Rpc) -> None:
+    impostor.says({"jsonrpc": "2.0", "id": 1, "result": None}, {"jsonrpc": "2.0", "id": 2, "result": "0x10"})
+
+    assert await rpc.call("eth_getTransactionReceipt", "0x") is None
+    assert await rpc.number("eth_blockNumber") == 16
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": 3, "message": "execution reverted: custom error", "data": ALREADY_VOTED},
+        {"code": -32000, "message": "execution reverted", "data": {"data": ALREADY_VOTED, "reason": None}},
+        {"code": -32015, "message": f"VM execution error. Reverted {ALREADY_VOTED}"},
+        {"code": -32603, "message": "VM Exception while processing transaction: revert", "data": ALREADY_VOTED},
+    ],
+)
+async def test_every_node_s_way_to_say_reverted_names_the_contract_s_error(
+    impostor: Impostor, rpc: Rpc, error: Any
+) -> None:
+    impostor.refuses(error)
+
+    with pytest.raises(Reverted) as reverted:
+        await rpc.call("eth_estimateGas", {})
+    assert reverted.value.error == "AlreadyVoted"
+    assert impostor.asked == 1
+
+
+@pytest.mark.parametrize("data", [None, "0x", "0x12", "0xdeadbeef", ALREADY_VOTED[:-1]])
+async def test_a_revert_without_a_known_error_is_one_all_the_same(impostor: Impostor, rpc: Rpc, data: Any) -> None:
+    impostor.refuses({"code": 3, "message": "execution reverted", "data": data})
+
+    with pytest.raises(Reverted) as reverted:
+        await rpc.call("eth_estimateGas", {})
+    assert reverted.value.error == ("AlreadyVoted" if data == ALREADY_VOTED[:-1] else "")
+
+
+async def test_another_refusal_is_told_once_with_its_text(impostor: Impostor, rpc: Rpc) -> None:
+    impostor.refuses({"code": -32000, "message": "Nonce too low"})
+
+    with pytest.raises(Refusal, match="Nonce too low") as refusal:
+        await rpc.call("eth_sendRawTransaction", "0x")
+    assert refusal.value.message == "nonce too low"
+    assert impostor.asked == 1
+
+
+AWAY: list[Callable[[Impostor], Impostor]] = [
+    lambda impostor: impostor.says(b"busy", status=503),
+    lambda impostor: impostor.says(b"slow down", status=429),
+    lambda impostor: impostor.says(b"<html>hello</html>"),
+    lambda impostor: impostor.says(b""),
+    lambda impostor: impostor.says({"hello": 1}),
+    lambda impostor: impostor.says({"jsonrpc": "2.0", "id": 1, "error": "no"}),
+    lambda impostor: impostor.refuses({"code": -32005, "message": "daily limit"}),
+    lambda impostor: impostor.refuses({"code": -32000, "message": "header not found"}),
+]
+
+
+@pytest.mark.parametrize("answer", AWAY)
+async def test_what_may_pass_is_tried_three_times_and_then_the_chain_is_away(
+    impostor: Impostor, rpc: Rpc, answer: Callable[[Impostor], Impostor]
+) -> None:
+    answer(impostor)
+
+    with pytest.raises(ChainAway) as away:
+        await rpc.call("eth_blockNumber")
+    assert impostor.asked == 3
+    assert "127.0.0.1" in str(away.value)
+    assert "secret-token" not in str(away.value)
+
+
+async def test_what_has_passed_is_forgotten(impostor: Impostor, rpc: Rpc) -> None:
+    impostor.says(b"busy", b"busy", status=503).says({"result": "0x1"})
+
+    assert await rpc.number("eth_blockNumber") == 1
+
+
+async def test_a_node_that_says_nothing_is_not_waited_for_long(impostor: Impostor, rpc: Rpc) -> None:
+    impostor.says({"result": "0x1"}).silence.clear()
+
+    async with asyncio.timeout(10):
+        with pytest.raises(ChainAway, match="Timeout"):
+            await rpc.call("eth_blockNumber")
+
+
+async def test_an_endless_answer_is_cut_off(impostor: Impostor, rpc: Rpc) -> None:
+    impostor.says(b'"' + b"x" * 5_000_000)
+
+    with pytest.raises(ChainFault, match="more than"):
+        await rpc.call("eth_blockNumber")
+
+
+@pytest.mark.parametrize("result", [None, 1, "", "0xzz", {}])
+async def test_a_quantity_that_is_none_is_a_fault(impostor: Impostor, rpc: Rpc, result: Any) -> None:
+    impostor.says({"result": result})
+
+    with pytest.raises(ChainFault, match="no quantity"):
+        await rpc.number("eth_blockNumber")
+
+
+async def test_an_impostor_is_a_fault_and_no_verdict(impostor: Impostor) -> None:
+    impostor.says({"result": "0x1"})
+
+    with pytest.raises(ChainFault, match="no JuryVoting"):
+        await read_chain(impostor.url, "0x" + "12" * 20)

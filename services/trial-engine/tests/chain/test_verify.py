@@ -1,0 +1,243 @@
+"""The log of a session against what the chain holds."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from chain_nodes import JURORS
+from msgspec.structs import replace
+from playmolt_jury.chain import NoVerdict, Verdict, Voted, compare, contract_of
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.records import ZERO_HASH, Record, record_hash
+
+CONTRACT = "0x" + "c0" * 20
+GUILTY = JURORS[:3]
+Entry = tuple[str, dict[str, Any]]
+
+
+def records_of(entries: list[Entry]) -> list[Record]:
+    """Give entries as a stream has them, hashes and all."""
+    made: list[Record] = []
+    for version, (kind, data) in enumerate(entries, 1):
+        fields: dict[str, Any] = {
+            "stream": "jury-1",
+            "version": version,
+            "type": kind,
+            "schema_version": 1,
+            "data": canonical_json(data),
+            "metadata": canonical_json({"command_id": f"{version:032x}"}),
+            "at": "2026-03-01T00:00:00.000000Z",
+            "salt": "5a" * 16,
+            "prev_hash": made[-1].hash if made else ZERO_HASH,
+        }
+        raw = {name: msgspec.Raw(value) if isinstance(value, bytes) else value for name, value in fields.items()}
+        made.append(Record(**raw, position=version + 100, hash=record_hash(**fields)))
+    return made
+
+
+def address(juror: str) -> str:
+    return f"0x{JURORS.index(juror) + 1:040x}"
+
+
+def transaction(juror: str) -> str:
+    return f"0x{JURORS.index(juror) + 1:064x}"
+
+
+class Session:
+    """A session whose log and chain agree; each test bends one of them."""
+
+    def __init__(self) -> None:
+        self.votes = {juror: (juror in GUILTY, transaction(juror)) for juror in JURORS}
+        opening: list[Entry] = [
+            ("jury_opened", {"language": "en"}),
+            ("phase_changed", {"from": "persuasion", "to": "deliberation"}),
+            ("phase_changed", {"from": "deliberation", "to": "vote"}),
+        ]
+        self.log_hash = "0x" + records_of(opening)[-1].hash
+        casts: list[Entry] = [
+            ("vote_cast", {"juror_id": juror, "guilty": guilty, "stance": 70, "diverged": False, "tx_hash": sent})
+            for juror, (guilty, sent) in self.votes.items()
+        ]
+        self.read: dict[str, Any] = {
+            "verdict": "guilty",
+            "guilty": 3,
+            "not_guilty": 2,
+            "votes": [
+                {"juror_id": juror, "guilty": guilty, "stance": 70, "tx_hash": sent, "address": address(juror)}
+                for juror, (guilty, sent) in self.votes.items()
+            ],
+            "contract": CONTRACT,
+            "chain_id": 20_557,
+            "log_hash": self.log_hash,
+        }
+        self.entries = [*opening, *casts, ("verdict_read", self.read), ("ended", {"ending": "guilty_all"})]
+        self.chain = Verdict(
+            contract=CONTRACT,
+            chain_id=20_557,
+            log_hash=self.log_hash,
+            deadline=1_800_000_000,
+            guilty=True,
+            guilty_votes=3,
+            not_guilty_votes=2,
+            votes=tuple(
+                Voted(juror_id="", address=address(juror), guilty=guilty, tx_hash=sent)
+                for juror, (guilty, sent) in self.votes.items()
+            ),
+        )
+
+    def faults(self) -> list[str]:
+        return compare(records_of(self.entries), self.chain)
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session()
+
+
+def test_a_log_and_its_chain_agree(session: Session) -> None:
+    assert session.faults() == []
+    assert contract_of(records_of(session.entries)) == CONTRACT
+
+
+def test_before_the_verdict_there_is_nothing_to_compare(session: Session) -> None:
+    begun = records_of(session.entries[:5])
+
+    with pytest.raises(NoVerdict, match="verdict_read"):
+        compare(begun, session.chain)
+    with pytest.raises(NoVerdict):
+        contract_of(begun)
+
+
+def cast(session: Session, juror: str) -> dict[str, Any]:
+    return next(data for kind, data in session.entries if kind == "vote_cast" and data["juror_id"] == juror)
+
+
+def seat(session: Session, juror: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(vote for vote in session.read["votes"] if vote["juror_id"] == juror)
+    return found
+
+
+def bend_cast(session: Session) -> None:
+    cast(session, "radical")["guilty"] = False
+
+
+def bend_both_in_the_log(session: Session) -> None:
+    cast(session, "radical")["guilty"] = False
+    seat(session, "radical")["guilty"] = False
+
+
+def bend_transaction(session: Session) -> None:
+    for vote in (cast(session, "radical"), seat(session, "radical")):
+        vote["tx_hash"] = "0x" + "99" * 32
+
+
+def leave_out_of_the_log(session: Session) -> None:
+    session.entries.remove(("vote_cast", cast(session, "radical")))
+    session.read["votes"].remove(seat(session, "radical"))
+
+
+def leave_out_of_the_verdict(session: Session) -> None:
+    session.read["votes"].remove(seat(session, "radical"))
+
+
+def leave_out_of_the_casts(session: Session) -> None:
+    session.entries.remove(("vote_cast", cast(session, "radical")))
+
+
+def not_on_the_chain(session: Session) -> None:
+    missing = replace(session.chain.votes[0], guilty=None, tx_hash="")
+    session.chain = replace(session.chain, votes=(missing, *session.chain.votes[1:]))
+
+
+def another_verdict(session: Session) -> None:
+    session.read["verdict"] = "not_guilty"
+
+
+def another_tally(session: Session) -> None:
+    session.read["guilty"], session.read["not_guilty"] = 4, 1
+
+
+def still_open(session: Session) -> None:
+    session.chain = replace(session.chain, guilty=None)
+
+
+def another_hash_on_the_chain(session: Session) -> None:
+    session.chain = replace(session.chain, log_hash="0x" + "00" * 32)
+    session.read["log_hash"] = "0x" + "00" * 32
+
+
+def another_hash_in_the_verdict(session: Session) -> None:
+    session.read["log_hash"] = "0x" + "00" * 32
+
+
+def another_transcript(session: Session) -> None:
+    session.entries[0] = ("jury_opened", {"language": "zh"})
+
+
+def no_vote_phase(session: Session) -> None:
+    del session.entries[2]
+
+
+def another_contract(session: Session) -> None:
+    session.read["contract"] = "0x" + "c1" * 20
+
+
+def another_chain(session: Session) -> None:
+    session.chain = replace(session.chain, chain_id=1)
+
+
+@pytest.mark.parametrize(
+    ("bend", "told"),
+    [
+        (bend_cast, "radical's vote is"),
+        (bend_both_in_the_log, "not guilty in .* in the log and guilty in .* on the chain"),
+        (bend_transaction, "in the log and .* on the chain"),
+        (leave_out_of_the_log, "the chain has a vote"),
+        (leave_out_of_the_verdict, "does not name the vote of radical"),
+        (leave_out_of_the_casts, "never cast"),
+        (not_on_the_chain, "the chain has none"),
+        (another_verdict, "says not_guilty, the chain says guilty"),
+        (another_tally, "counts 4 guilty and 1"),
+        (still_open, "still open"),
+        (another_hash_on_the_chain, "when the vote began"),
+        (another_hash_in_the_verdict, "it holds"),
+        (another_transcript, "when the vote began"),
+        (no_vote_phase, "no phase_changed to vote"),
+        (another_contract, "the log names"),
+        (another_chain, "on 1"),
+    ],
+)
+def test_every_difference_is_told(session: Session, bend: Callable[[Session], None], told: str) -> None:
+    bend(session)
+
+    assert any(re.search(told, fault) for fault in session.faults())
+
+
+@pytest.mark.parametrize("version", [1, 5, 9])
+def test_a_record_changed_after_it_was_stored_breaks_the_log(session: Session, version: int) -> None:
+    records = records_of(session.entries)
+    data = json.loads(bytes(records[version - 1].data))
+    records[version - 1] = replace(records[version - 1], data=msgspec.Raw(canonical_json({**data, "more": 1})))
+
+    assert compare(records, session.chain) == [
+        f"log: record {version} is not what was stored: its hash chain breaks there"
+    ]
+
+
+def test_a_record_that_is_missing_breaks_the_log(session: Session) -> None:
+    records = records_of(session.entries)
+
+    assert "record 1 is not" in compare(records[1:], session.chain)[0]
+
+
+def test_a_juror_whose_vote_came_too_late_is_in_neither(session: Session) -> None:
+    leave_out_of_the_log(session)
+    missing = replace(session.chain.votes[1], guilty=None, tx_hash="")
+    votes = (session.chain.votes[0], missing, *session.chain.votes[2:])
+    session.chain = replace(session.chain, votes=votes, guilty=False, guilty_votes=2)
+    session.read.update(verdict="not_guilty", guilty=2)
+
+    assert session.faults() == []
