@@ -12,7 +12,6 @@ class JuryCode(Enum):
     """A refusal. The value is `(code on the wire, HTTP status)`, as in `playmolt_schemas.codes.Code`."""
 
     LOCKED = ("locked", 403)
-    SESSION_PHASE = ("wrong_phase", 409)
     NO_ROUNDS_LEFT = ("no_rounds_left", 409)
     NO_NOTES_LEFT = ("no_notes_left", 409)
     BUSY = ("busy", 409)
@@ -43,3 +42,23 @@ def invalid(errors: Iterable[FieldFault]) -> Refused:
 def unknown_session() -> Refused:
     """Refuse to know of a session."""
     return Refused(Code.NOT_FOUND, "You have no such session. POST /api/jury/sessions opens one.")
+
+
+def no_witness() -> Refused:
+    """Refuse to know of a witness."""
+    return Refused(Code.NOT_FOUND, "There is no such witness. GET …/witnesses lists them.")
+
+
+def no_juror() -> Refused:
+    """Refuse to know of a juror."""
+    return Refused(Code.NOT_FOUND, "There is no such juror. GET the session: it lists them.")
+
+
+def no_item() -> Refused:
+    """Refuse to know of an item of evidence."""
+    return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
+
+
+def locked() -> Refused:
+    """Refuse what nobody has opened yet."""
+    return refused(JuryCode.LOCKED, "This item is locked. Somebody among the witnesses can open it.")

@@ -8,8 +8,8 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.jury import JurySession, JurySessions
 
 from playmolt_jury import commands, views
-from playmolt_jury.codes import unknown_session
-from playmolt_jury.rules import Jury, owns
+from playmolt_jury.codes import no_witness, unknown_session
+from playmolt_jury.rules import Jury, closed, owns
 from playmolt_jury.state import Lost, State
 
 Answer = Reply | Refused
@@ -108,14 +108,17 @@ class JuryDesk:
         return Reply(views.evidence_list(state, self._jury.material(state)))
 
     def _evidence(self, state: State, ask: Ask) -> Answer:
-        return Reply(views.evidence(self._jury.material(state), ask.params["evidence_id"]))
+        # Asked without its command before it, too: what is locked must not leave on any way.
+        hidden = closed(state, ask.params["evidence_id"])
+        return hidden or Reply(views.evidence(self._jury.material(state), ask.params["evidence_id"]))
 
     def _witnesses(self, state: State, _: Ask) -> Answer:
         return Reply(views.witnesses(state, self._jury.material(state)))
 
     def _talked(self, state: State, ask: Ask) -> Answer:
-        listed = self._jury.material(state).witnesses
-        witness = next(each for each in listed if each.id == ask.params["witness_id"])
+        witness = self._jury.witness(state, ask.params["witness_id"])
+        if witness is None:
+            return no_witness()
         step = isinstance(ask.body, dict) and any(value is not None for value in ask.body.values())
         return Reply(views.talk(state, witness, step=step))
 

@@ -35,7 +35,7 @@ from playmolt_schemas.limits import REASON_CHARS
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_jury import answers, bodies, commands, deliberation, dialogue, exchanges, orders, views
-from playmolt_jury.codes import JuryCode, invalid, refused, unknown_session
+from playmolt_jury.codes import JuryCode, invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
 from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
     EVENTS,
@@ -109,6 +109,10 @@ class Jury:
     def material(self, state: State) -> Material:
         """Give the content of a session's language."""
         return self._materials[state.language]
+
+    def witness(self, state: State, witness_id: str) -> Witness | None:
+        """Give a witness; None when there is none of that id."""
+        return next((each for each in self.material(state).witnesses if each.id == witness_id), None)
 
     def initial(self, game_id: str) -> State:
         """Give the state of a session of which nothing is stored yet."""
@@ -190,9 +194,9 @@ class Jury:
         return Accepted((opened,))
 
     def _talk(self, state: State, command: commands.TalkTo) -> Decision:
-        witness = next((each for each in self.material(state).witnesses if each.id == command.witness_id), None)
+        witness = self.witness(state, command.witness_id)
         if witness is None:
-            return Refused(Code.NOT_FOUND, "There is no such witness. GET …/witnesses lists them.")
+            return no_witness()
         if state.phase != "investigation":
             return _wrong_phase(state, "Witnesses are heard in the investigation")
         request = bodies.read_talk(command.body)
@@ -239,25 +243,24 @@ def owns(state: State, agent_id: str | None) -> bool:
     return bool(state.version) and agent_id == state.owner
 
 
+def closed(state: State, evidence_id: str) -> Refused | None:
+    """Say why an item cannot be had; None when it can."""
+    if state.item(evidence_id) is None:
+        return no_item()
+    return locked() if evidence_id in state.sealed else None
+
+
 def _taken(state: State, call: str) -> bool:
     known = state.outcomes.get(call)
     return any(turn.call == call for turn in state.turns) or not isinstance(known, Lost | None)
 
 
 def _wrong_phase(state: State, rule: str) -> Refused:
-    return refused(JuryCode.SESSION_PHASE, f"{rule}; the session is in the phase {state.phase}.")
-
-
-def _locked() -> Refused:
-    return refused(JuryCode.LOCKED, "This item is locked. Somebody among the witnesses can open it.")
+    return refused(Code.SESSION_PHASE, f"{rule}; the session is in the phase {state.phase}.")
 
 
 def _busy() -> Refused:
     return refused(JuryCode.BUSY, "A juror is still thinking. Wait for it (the stream tells), then call again.")
-
-
-def _no_juror() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such juror. GET the session: it lists them.")
 
 
 def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
@@ -277,7 +280,7 @@ def _show(state: State, witness: Witness, evidence_id: str) -> Decision:
     if state.item(evidence_id) is None:
         return invalid(faults({"evidence_id": "is no item of evidence; GET …/evidence lists them"}))
     if evidence_id in state.sealed:
-        return _locked()
+        return locked()
     return Accepted(dialogue.shown(witness, state.talks.get(witness.id, Talk()), evidence_id, state.sealed))
 
 
@@ -292,10 +295,8 @@ def _say(state: State, witness: Witness, choice_id: str) -> Decision:
 
 
 def _read(state: State, command: commands.ReadEvidence) -> Decision:
-    if state.item(command.evidence_id) is None:
-        return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
-    if command.evidence_id in state.sealed:
-        return _locked()
+    if hidden := closed(state, command.evidence_id):
+        return hidden
     if command.evidence_id in state.read or state.phase not in _READING:
         return Accepted()
     return Accepted((EvidenceRead(evidence_id=command.evidence_id),))
@@ -303,7 +304,7 @@ def _read(state: State, command: commands.ReadEvidence) -> Decision:
 
 def _chat(state: State, command: commands.Chat) -> Decision:
     if command.juror_id not in state.seats:
-        return _no_juror()
+        return no_juror()
     if state.phase != "persuasion":
         return _wrong_phase(state, "Jurors are talked to in the phase persuasion")
     request = bodies.read_chat(command.body)
@@ -314,11 +315,9 @@ def _chat(state: State, command: commands.Chat) -> Decision:
 
 def _present(state: State, command: commands.Present) -> Decision:
     if command.juror_id not in state.seats:
-        return _no_juror()
-    if state.item(command.evidence_id) is None:
-        return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
-    if command.evidence_id in state.sealed:
-        return _locked()
+        return no_juror()
+    if hidden := closed(state, command.evidence_id):
+        return hidden
     if state.phase != "persuasion":
         return _wrong_phase(state, "Evidence is presented to jurors in the phase persuasion")
     if errors := bodies.empty_faults(command.body):
@@ -463,4 +462,4 @@ def _nothing(_: State, __: Command) -> Decision:
     return Accepted()
 
 
-__all__ = ["Jury", "owns"]
+__all__ = ["Jury", "closed", "owns"]

@@ -92,6 +92,21 @@ def test_an_unopened_session_is_nobodys(sessions: Callable[..., Any]) -> None:
         assert session.call("jury_read", agent=agent).code.wire == "not_found"
 
 
+@pytest.mark.parametrize(
+    ("route", "params", "code"),
+    [
+        ("jury_evidence", {"evidence_id": "E3"}, "locked"),
+        ("jury_evidence", {"evidence_id": "E99"}, "not_found"),
+        ("jury_talk", {"witness_id": "nobody"}, "not_found"),
+    ],
+)
+def test_an_answer_without_its_command_shows_no_more(
+    session: Any, route: str, params: dict[str, str], code: str
+) -> None:
+    ask = Ask(route=route, stream="jury-1", params=params, agent_id="agent-1", command_id="f" * 32)
+    assert session.desk.answer(session.state, ask).code.wire == code
+
+
 def test_every_writing_route_has_a_command_and_every_route_an_answer(session: Any) -> None:
     assert session.desk.opens < session.desk.writes
     assert set(session.desk._commands) == session.desk.writes
