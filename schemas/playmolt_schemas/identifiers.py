@@ -18,6 +18,7 @@ ENGINES: Mapping[str, tuple[str, ...]] = {
     "trial-engine": ("trial",),
     "ox-engine": ("ox",),
     "legal-orchestrator": ("legal",),
+    "agora-runner": ("agora", "experiment"),
 }
 """Service → the types it serves."""
 

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from playmolt_schemas import api, limits, ox, trial
+from playmolt_schemas.agora_routes import AGORA
 from playmolt_schemas.codes import Code
 from playmolt_schemas.legal_routes import LEGAL
 from playmolt_schemas.records import Record
@@ -279,4 +280,4 @@ PAGES: Final = (
     ),
 )  # fmt: skip
 
-ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *ADMIN, *PAGES)
+ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *AGORA, *ADMIN, *PAGES)

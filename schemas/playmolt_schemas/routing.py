@@ -102,8 +102,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def game(self) -> bool:
-        """Whether it is about one game, named in the path."""
-        return "/games/{id}" in self.path
+        """Whether it is about one game or run, named in the path."""
+        return "/games/{id}" in self.path or "/runs/{id}" in self.path
 
     def refusals(self) -> tuple[Code, ...]:
         """Every code the route can answer with, in the order of the table of codes."""

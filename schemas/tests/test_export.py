@@ -163,6 +163,8 @@ def test_an_event_with_nothing_to_tell_fits_too(game: str, decider: Decider[Any]
     event, at, _ = plays(game).log[0]
 
     class Silent:
+        game = "ox"
+
         def public(self, *_: object) -> None:
             return None
 

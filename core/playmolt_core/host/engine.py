@@ -13,7 +13,7 @@ from playmolt_core.desk import Desk
 from playmolt_core.host.errand import Worker
 from playmolt_core.host.freshness import Freshness
 from playmolt_core.host.hot import Hot
-from playmolt_core.host.reads import Reads
+from playmolt_core.host.reads import Fetch, Reads
 from playmolt_core.host.wishes import Wishes
 from playmolt_core.host.work import Respond, Work
 from playmolt_core.host.writes import Writes
@@ -38,12 +38,13 @@ class Engine:
         desk: Desk[Any] | None = None,
         workers: Mapping[str, Worker] | None = None,
         leases: Leases | None = None,
+        fetches: Mapping[str, Fetch] | None = None,
     ) -> None:
         self.decider = decider
         self.hot = Hot(decider, event_log, settings.hot_games)
         self.writes = Writes(decider, event_log, self.hot, settings, on_commit, desk)
         self.fresh = Freshness(event_log, self.hot, self.writes)
-        self.reads = Reads(decider, event_log, self.fresh, desk)
+        self.reads = Reads(decider, event_log, self.fresh, desk, fetches)
         self.wishes = Wishes(
             decider, event_log, self.fresh, self.writes, workers=workers, leases=leases, at_once=settings.errands
         )

@@ -50,6 +50,7 @@ class Errand:
         attempt: int,
         writes: Writes,
         fresh: Freshness,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.stream = stream
         self.wish = wish
@@ -57,6 +58,7 @@ class Errand:
         self._snapshot = snapshot
         self._writes = writes
         self._fresh = fresh
+        self._stopping = stopping
 
     @property
     def snapshot(self) -> Snapshot:
@@ -64,6 +66,11 @@ class Errand:
         if self._snapshot is None:
             raise RuntimeError("a deadline has no worker")
         return self._snapshot
+
+    @property
+    def stopping(self) -> bool:
+        """Whether this process ends: take up nothing more under this lease."""
+        return self._stopping()
 
     async def present(self) -> Snapshot:
         """Give the stream as committed now. Raises LogUnavailable."""

@@ -18,6 +18,7 @@ from playmolt_core.decider import Decider
 from playmolt_core.desk import Desk
 from playmolt_core.host.engine import Engine
 from playmolt_core.host.errand import Worker
+from playmolt_core.host.reads import Fetch
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted import Cast
@@ -49,6 +50,8 @@ class Hosted(msgspec.Struct, frozen=True):
     decider: Any
     desk: Any = None
     workers: Mapping[str, Worker] = {}
+    fetches: Mapping[str, Fetch] = {}
+    """Routes whose answer has to be fetched from somewhere, once the desk lets the caller have it."""
 
 
 Build = Callable[[Kit], Hosted]
@@ -58,8 +61,9 @@ def _engine(hosted: Hosted, kit: Kit, bus: EngineBus) -> Engine:
     decider: Decider[Any] = hosted.decider
     desk: Desk[Any] | None = hosted.desk
     return Engine(
-        decider, kit.log, kit.settings, bus.poke, desk=desk, workers=hosted.workers, leases=PgLeases(kit.pool)
-    )
+        decider, kit.log, kit.settings, bus.poke, desk=desk, workers=hosted.workers, leases=PgLeases(kit.pool),
+        fetches=hosted.fetches,
+    )  # fmt: skip
 
 
 async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) -> None:

@@ -3,14 +3,14 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 from playmolt_schemas.api import ActionOffer, GameLine, Turn
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.identifiers import SESSION_TYPES, lobby_of, rfc3339
+from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES, lobby_of, rfc3339
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
 
 from playmolt_core.decider import PUBLIC, Decider, Refused, Viewer
@@ -36,6 +36,10 @@ _SESSIONS = 100
 Reply = tuple[int, bytes] | tuple[int, bytes, str, int]
 """Status and body; then the type of what is no JSON, and the length of what is sent in parts."""
 _NO_SESSION = "You have no such session. Its list is at the path without an id."
+
+
+Fetch = Callable[[Any, Ask], Awaitable[DeskReply | Refused]]
+"""Fetches the answer of a route for a state."""
 
 
 class StateAt(msgspec.Struct, frozen=True):
@@ -82,8 +86,14 @@ class Reads:
     """The reading half of an engine."""
 
     def __init__(
-        self, decider: Decider[Any], event_log: EventLog, fresh: Freshness, desk: Desk[Any] | None = None
+        self,
+        decider: Decider[Any],
+        event_log: EventLog,
+        fresh: Freshness,
+        desk: Desk[Any] | None = None,
+        fetches: Mapping[str, Fetch] | None = None,
     ) -> None:
+        self._fetches = fetches or {}
         self._desk = desk
         self._private = decider.game in SESSION_TYPES
         self._parts: OrderedDict[tuple[Any, ...], DeskReply | Refused] = OrderedDict()
@@ -251,7 +261,8 @@ class Reads:
         snapshot = await self._fresh.snapshot(work.call.target)
         if snapshot is None:
             return _refusal(Code.NOT_FOUND, _NO_GAME)
-        if not (work.call.operator or snapshot.card.over):
+        open_to_all = snapshot.card.over and self._decider.game in GAME_TYPES
+        if not (work.call.operator or open_to_all):
             return _refusal(Code.LOG_NOT_FINISHED, "The log opens when the game is over; /events is open all the time.")
         stored = await self._log.load(work.call.target, after=ask.after)
         records = [] if stored is None else stored.records[: min(ask.limit, PAGE_MAX)]
@@ -314,6 +325,9 @@ class Reads:
         if snapshot is None:
             # Worded by the desk, so that what is another's looks like what is not there.
             return desk.answer(self._decider.initial(ask.stream), ask)
+        if ask.route in self._fetches:
+            may = desk.answer(snapshot.state, ask)
+            return may if isinstance(may, Refused) else await self._fetches[ask.route](snapshot.state, ask)
         if ask.route not in desk.slow:
             return desk.answer(snapshot.state, ask)
         # Kept for the calls that fetch the other parts of a long answer, and for a reader who asks again.

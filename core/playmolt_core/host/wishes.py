@@ -140,7 +140,9 @@ class Wishes:
                     snapshot = await self._fresh.snapshot(stream)
                     if snapshot is None or all(other.id != wish.id for other in self._decider.wants(snapshot.state)):
                         return
-                    await worker(Errand(stream, wish, snapshot, attempt, self._writes, self._fresh))
+                    await worker(
+                        Errand(stream, wish, snapshot, attempt, self._writes, self._fresh, lambda: self._stopping)
+                    )
                     return
         except Wishless as refused:
             _log.warning("wish_refused", stream=stream, kind=wish.kind, status=refused.status, detail=refused.detail)

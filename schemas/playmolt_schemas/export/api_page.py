@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from playmolt_schemas.agora_routes import AGORA
 from playmolt_schemas.codes import Code
 from playmolt_schemas.export.json_schemas import FOLDER, leaves, name_of
 from playmolt_schemas.legal_routes import LEGAL
@@ -25,6 +26,7 @@ _SECTIONS: Final = (
     ("Agents", AGENTS),
     ("Games", GAMES),
     ("Legal simulation", LEGAL),
+    ("Agora experiments", AGORA),
     ("Operator", ADMIN),
     ("Operation and documents", PAGES),
 )

@@ -10,6 +10,8 @@ from playmolt_agora.reply import TurnReply
 
 WISH_TURN: Final = "agent_turn"
 """`Wish.kind` of the turn that an agent's model owes."""
+WISH_RESUME: Final = "resume_run"
+"""`Wish.kind` of a run that pauses: somebody is to look whether it can go on."""
 WISH_REPORT: Final = "report_run"
 """`Wish.kind` of a run whose turns are all taken: its experiment is to hear of it."""
 

@@ -9,6 +9,7 @@ from playmolt_core.decider import Command, Refused
 from playmolt_core.desk import Ask, Linked, Reply
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora_plan import Experiments, ResumeRequest, StopRequest
+from playmolt_schemas.agora_routes import Forked, ForkRequest
 from playmolt_schemas.codes import Code, FieldFault
 
 from playmolt_agora import document, experiment_views, reading
@@ -22,6 +23,7 @@ STOP: Final = "agora_stop"
 RESUME: Final = "agora_resume"
 RUNS: Final = "agora_runs"
 LIST: Final = "agora_list"
+FORK: Final = "agora_fork"
 
 R = TypeVar("R", bound=msgspec.Struct)
 _OPERATOR: Final = "operator"
@@ -32,7 +34,7 @@ class ExperimentDesk:
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
     opens: frozenset[str] = frozenset((OPEN,))
-    writes: frozenset[str] = frozenset((OPEN, STOP, RESUME))
+    writes: frozenset[str] = frozenset((OPEN, STOP, RESUME, FORK))
     slow: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset((LIST,))
 
@@ -42,6 +44,7 @@ class ExperimentDesk:
             OPEN: self._open,
             STOP: self._stop,
             RESUME: self._resume,
+            FORK: self._fork,
         }
 
     def command(self, state: State, ask: Ask) -> Command | Refused | None:
@@ -68,6 +71,8 @@ class ExperimentDesk:
             return read if isinstance(read, Refused) else Reply(read[2])
         if not state.version:
             return _unknown()
+        if ask.route == FORK:
+            return _forked(state, ask)
         if ask.route == RUNS:
             return Reply(experiment_views.runs(state))
         return Reply(experiment_views.experiment(state), 201 if ask.route == OPEN else 200)
@@ -83,6 +88,14 @@ class ExperimentDesk:
             return None
         return commands.OpenExperiment(operator=_OPERATOR, plan=ask.body, catalogue=self._catalogue)
 
+    def _fork(self, ask: Ask) -> Command | Refused:
+        request = _request(ForkRequest, ask.body)
+        if isinstance(request, Refused):
+            return request
+        return commands.Fork(
+            by=_OPERATOR, run=ask.params["run"], version=request.at, change=request.set, catalogue=self._catalogue
+        )
+
     def _stop(self, ask: Ask) -> Command | Refused:
         request = _request(StopRequest, ask.body)
         return request if isinstance(request, Refused) else commands.Stop(by=_OPERATOR, reason=request.reason)
@@ -94,6 +107,14 @@ class ExperimentDesk:
         if request.budget is UNSET:
             return commands.Resume(by=_OPERATOR)
         return commands.RaiseBudget(by=_OPERATOR, budget=request.budget, reason=request.reason)
+
+
+def _forked(state: State, ask: Ask) -> Reply:
+    """Tell of the newest fork of a run: the one that this call has made."""
+    fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == ask.params["run"])
+    if fork.parent is None:
+        raise LookupError(f"{fork.run} is no fork")
+    return Reply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
 
 
 def _request(kind: type[R], body: Any) -> R | Refused:

@@ -133,12 +133,17 @@ class Agora:
         return ()
 
     def wants(self, state: State) -> Sequence[Wish]:
-        """Ask for the turn of the next agent, at the end for the report to the experiment; nothing while it pauses."""
+        """Ask for the turn of the next agent, at the end for the report to the experiment; in a pause for its end.
+
+        All wishes of a run go under one lease, so that one worker can take turn after turn.
+        """
         identifier = wish_id(state)
         if identifier is None or state.due is None:
             return ()
         kind = commands.WISH_REPORT if state.stage == "finished" else commands.WISH_TURN
-        return (Wish(id=identifier, kind=kind, due=state.due),) if state.phase == "running" else ()
+        if state.phase == "paused":
+            identifier, kind = digest(["resume", state.game_id, state.version])[:32], commands.WISH_RESUME
+        return (Wish(id=identifier, kind=kind, due=state.due, lease=state.game_id),)
 
     def _open(self, state: State, command: commands.OpenRun) -> Decision:
         if state.version:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.routing import Route as Mounted
 
-from playmolt_gateway import admin, agents, documents, feeds, games, hot, operation, sessions
+from playmolt_gateway import admin, agents, agora, documents, feeds, games, hot, operation, sessions
 from playmolt_gateway.cors import AnyoneMayRead
 from playmolt_gateway.exchange import Ask, House, Reply, reply_to
 from playmolt_gateway.hot import Actions, Front
@@ -33,6 +33,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         games.join_game, games.leave_game, games.list_games, games.read_state, games.read_events,
         feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
         admin.admin_games, admin.admin_game, admin.admin_end, admin.admin_agents, admin.admin_lag, admin.admin_log,
+        agora.list_runs, agora.read_run_events, agora.agora_fork,
         operation.healthz, operation.readyz, operation.metrics,
         documents.openapi, documents.docs, documents.llms, documents.skill,
     )

@@ -143,7 +143,7 @@ def answer_response(answer: Answer) -> Response:
     """Send an engine's answer as it is."""
     if answer.content_type and answer.status < 400:
         return Response(answer.body, answer.status, media_type=answer.content_type)
-    extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (429, 503) else []
+    extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (202, 429, 503) else []
     return json_response(answer.status, answer.body, extra)
 
 

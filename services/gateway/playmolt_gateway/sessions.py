@@ -54,13 +54,26 @@ def _submit(house: House, ask: Ask, op: Op, offset: int = 0) -> "asyncio.Future[
 
 
 async def _whole(house: House, ask: Ask) -> Reply:
-    """Read an answer, in as many parts as it takes."""
-    answer = await _submit(house, ask, "ask")
+    """Read an answer, in as many parts as it takes; wait a while for one that is still being made."""
+    answer = await _made(house, ask)
     body, last = answer.body, answer
     while len(body) < answer.total and last.status == answer.status and last.body:
         last = await _submit(house, ask, "ask", len(body))
         body += last.body
     return answer_response(msgspec.structs.replace(answer, body=body))
+
+
+async def _made(house: House, ask: Ask) -> Answer:
+    answer = await _submit(house, ask, "ask")
+    if answer.status != 202 or house.closing.full:
+        return answer
+    clock = asyncio.get_running_loop().time
+    end = clock() + SLOW_SECONDS
+    async with Patience(ask.receive, house.closing) as patience:
+        while answer.status == 202 and not patience.over and clock() < end:
+            await patience.first((), 0.5)
+            answer = await _submit(house, ask, "ask")
+    return answer
 
 
 async def _settled(house: House, ask: Ask) -> Reply:

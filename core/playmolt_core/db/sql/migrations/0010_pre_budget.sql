@@ -8,28 +8,29 @@ CREATE TABLE limits.budget (
   money   numeric NOT NULL DEFAULT 0
 );
 
--- Counts a call on every account, or on none: gives the first account that does not hold it, null when all do. A null
--- limit is none.
+-- Counts a call on every account, or on none: gives the first account that does not hold it, as it stands, and no row
+-- when all do. A null limit is none.
 CREATE FUNCTION limits.reserve(
   p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[], p_take_tokens bigint, p_take_money numeric
-) RETURNS text
+) RETURNS SETOF limits.budget
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  short text;
+  short limits.budget;
 BEGIN
   INSERT INTO limits.budget (account) SELECT unnest(p_accounts) ON CONFLICT DO NOTHING;
   PERFORM FROM limits.budget AS b WHERE b.account = ANY (p_accounts) ORDER BY b.account FOR NO KEY UPDATE;
-  SELECT a.account INTO short
+  SELECT b.* INTO short
   FROM unnest(p_accounts, p_calls, p_tokens, p_money) WITH ORDINALITY AS a (account, calls, tokens, money, nth)
   JOIN limits.budget AS b USING (account)
   WHERE b.calls + 1 > a.calls OR b.tokens + p_take_tokens > a.tokens OR b.money + p_take_money > a.money
   ORDER BY a.nth LIMIT 1;
-  IF short IS NULL THEN
+  IF short.account IS NOT NULL THEN
+    RETURN NEXT short;
+  ELSE
     UPDATE limits.budget AS b
     SET calls = b.calls + 1, tokens = b.tokens + p_take_tokens, money = b.money + p_take_money
     WHERE b.account = ANY (p_accounts);
   END IF;
-  RETURN short;
 END $$;
 
 -- Corrects what `reserve` counted to what the call took; a call that was never made counts none.

@@ -1,0 +1,108 @@
+"""The calls of the Agora experiments (`agora.md`, API)."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from playmolt_schemas import agora_plan, api
+from playmolt_schemas.agora import Parent
+from playmolt_schemas.codes import Code
+from playmolt_schemas.limits import PAGE_DEFAULT
+from playmolt_schemas.routing import HTML, Auth, Cursor, EventsQuery, Limit, Media, Query, Route
+
+_EXPERIMENTS: Final = "/api/agora/experiments"
+_RUNS: Final = "/api/agora/runs"
+ZIP: Final = "application/zip"
+
+
+class OpenQuery(Query, frozen=True):
+    """`POST /api/agora/experiments`; `dry=1` validates only."""
+
+    dry: Literal["0", "1"] = "0"
+
+
+class RunsQuery(Query, frozen=True):
+    """`GET /api/agora/runs`."""
+
+    limit: Limit = PAGE_DEFAULT
+    cursor: Cursor | None = None
+
+
+class RunLines(msgspec.Struct, frozen=True):
+    """A page of the runs, newest first."""
+
+    runs: list[api.GameLine]
+    next_cursor: str | None
+
+
+class ForkRequest(api.Request, frozen=True, kw_only=True):
+    """`POST /api/agora/runs/{id}/fork`: the run up to its event `at`, then on live with one change."""
+
+    at: Annotated[int, Meta(ge=1)]
+    set: Annotated[str, Meta(min_length=1, max_length=2100, description="model=…, persona=AGENT:… or content=…")]
+
+
+class Forked(msgspec.Struct, frozen=True, kw_only=True):
+    """A fork that will be run."""
+
+    run: str
+    experiment: str
+    parent: Parent
+
+
+AGORA: Final = (
+    Route(
+        method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
+        service="experiment", summary="Lock a plan and run it; with ?dry=1 only say what it comes to.",
+        query=OpenQuery, request=agora_plan.Plan,
+        answers={201: agora_plan.ExperimentState, 200: agora_plan.Preview}, errors=(Code.ALREADY_STARTED,),
+    ),
+    Route(
+        method="GET", path=_EXPERIMENTS, name="agora_list", tag="agora", auth=Auth.OPERATOR, service="experiment",
+        summary="The experiments, newest first.", answers={200: agora_plan.Experiments},
+    ),
+    Route(
+        method="GET", path=_EXPERIMENTS + "/{id}", name="agora_read", tag="agora", auth=Auth.OPERATOR,
+        service="experiment", summary="An experiment: progress, tokens, cost, deviations.",
+        answers={200: agora_plan.ExperimentState},
+    ),
+    Route(
+        method="POST", path=_EXPERIMENTS + "/{id}/stop", name="agora_stop", tag="agora", auth=Auth.OPERATOR,
+        idempotent=True, service="experiment", summary="Begin no further turn.", request=agora_plan.StopRequest,
+        answers={200: agora_plan.ExperimentState}, errors=(Code.GAME_OVER,),
+    ),
+    Route(
+        method="POST", path=_EXPERIMENTS + "/{id}/resume", name="agora_resume", tag="agora", auth=Auth.OPERATOR,
+        idempotent=True, service="experiment", summary="Go on after a stop, with a raised budget where one is given.",
+        request=agora_plan.ResumeRequest, answers={200: agora_plan.ExperimentState}, errors=(Code.GAME_OVER,),
+    ),
+    Route(
+        method="GET", path=_EXPERIMENTS + "/{id}/runs", name="agora_runs", tag="agora", auth=Auth.OPERATOR,
+        service="experiment", summary="The runs of an experiment.", answers={200: agora_plan.ExperimentRuns},
+    ),
+    Route(
+        method="GET", path=_EXPERIMENTS + "/{id}/report", name="agora_report", tag="agora", auth=Auth.OPERATOR,
+        service="experiment", summary="The report as one HTML page; 202 while it is being made.",
+        answers={200: Media(HTML), 202: dict[str, Any]}, errors=(Code.NOT_FINISHED,),
+    ),
+    Route(
+        method="GET", path=_EXPERIMENTS + "/{id}/bundle", name="agora_bundle", tag="agora", auth=Auth.OPERATOR,
+        service="experiment", summary="The sealed bundle as a zip file; 202 while it is being made.",
+        answers={200: Media(ZIP), 202: dict[str, Any]}, errors=(Code.NOT_FINISHED,),
+    ),
+    Route(
+        method="GET", path=_RUNS, name="list_runs", tag="agora", summary="The runs, newest first.", query=RunsQuery,
+        answers={200: RunLines},
+    ),
+    Route(
+        method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora",
+        summary="The public events of a run.", query=EventsQuery, answers={200: api.Events},
+        errors=(Code.NOT_FOUND,),
+    ),
+    Route(
+        method="POST", path=_RUNS + "/{id}/fork", name="agora_fork", tag="agora", auth=Auth.OPERATOR, idempotent=True,
+        summary="Branch a run off after one of its events, with one change.", request=ForkRequest,
+        answers={201: Forked}, errors=(Code.NOT_FOUND,),
+    ),
+)  # fmt: skip

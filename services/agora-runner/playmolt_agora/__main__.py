@@ -1,0 +1,57 @@
+"""The Agora runner's process."""
+
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.budgets import PgBudgets
+from playmolt_core.host.errand import Errand, Worker
+from playmolt_core.host.process import Hosted, Kit, run
+
+from playmolt_agora import commands, scripted
+from playmolt_agora import experiment_commands as experiments
+from playmolt_agora.experiment import Experiment
+from playmolt_agora.experiment_desk import ExperimentDesk
+from playmolt_agora.rules import Agora
+from playmolt_agora.runner.asking import Asking
+from playmolt_agora.runner.library import Library
+from playmolt_agora.runner.looks import Looks
+from playmolt_agora.runner.openings import Openings
+from playmolt_agora.runner.pauses import Pauses
+from playmolt_agora.runner.prompt_store import PromptStore
+from playmolt_agora.runner.purse import Purse
+from playmolt_agora.runner.standing import Standings
+from playmolt_agora.runner.turns import Turns
+
+
+def runs(kit: Kit) -> Hosted:
+    """Build what hosts the runs. The experiments' engine is there by the time a worker is first asked."""
+    rules, cast, blobs = Agora(), scripted.cast(), PgBlobs(kit.pool)
+    asking = Asking(
+        kit.models(cast), cast, kit.catalogue, blobs, PromptStore(blobs), Purse(PgBudgets(kit.pool), kit.catalogue)
+    )
+    standings = Standings(kit.engines)
+
+    async def take_turns(errand: Errand) -> None:
+        await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].writes)(errand)
+
+    workers: dict[str, Worker] = {
+        commands.WISH_TURN: take_turns,
+        commands.WISH_REPORT: take_turns,
+        commands.WISH_RESUME: Pauses(standings),
+    }
+    return Hosted(rules, None, workers)
+
+
+def experiment(kit: Kit) -> Hosted:
+    """Build what hosts the experiments."""
+    rules = Experiment()
+
+    async def open_run(errand: Errand) -> None:
+        await Openings(rules, kit.log, kit.engines["agora"].writes)(errand)
+
+    workers: dict[str, Worker] = {experiments.WISH_OPEN: open_run, experiments.WISH_LOOK: Looks(kit.log)}
+    library = Library()
+    fetches = {"agora_report": library, "agora_bundle": library}
+    return Hosted(rules, ExperimentDesk(kit.catalogue), workers, fetches)
+
+
+if __name__ == "__main__":
+    run("agora-runner", runs, experiment)

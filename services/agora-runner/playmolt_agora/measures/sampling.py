@@ -1,0 +1,55 @@
+"""The intervals that adaptive sampling looks at (agora.md, `adaptive`; conventions of `measures.md`, section 0)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from playmolt_schemas.agora import ACTIONS, TurnRecord
+from playmolt_schemas.agora_plan import AdaptiveMeasure
+
+from playmolt_agora.measures import bootstrap, pcs
+from playmolt_agora.measures.definitions import BOOTSTRAPS
+from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.frame import Frame, frame
+from playmolt_agora.measures.streams import stream
+
+Interval = tuple[float, float]
+
+
+def intervals(
+    records: Iterable[Mapping[str, Any] | TurnRecord], measure: AdaptiveMeasure, seed: str
+) -> dict[tuple[str, str], Interval | None]:
+    """Give (model, language) → the 95 % interval of a measure over the runs so far; None where there is none."""
+    turns = frame(records)
+    found = _of_pcs(turns, seed) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)
+    return {
+        key: None if span.low is None or span.high is None else (span.low, span.high) for key, span in found.items()
+    }
+
+
+def _of_pcs(turns: Frame, seed: str) -> dict[tuple[str, str], bootstrap.Interval]:
+    return {
+        (cell.model, cell.language): bootstrap.Interval()
+        if cell.empty
+        else bootstrap.interval(
+            cell.replicates(stream(seed, "pcs", cell.model, cell.language)),
+            len(cell.stage1.runs),
+            len(cell.phase1.runs),
+        )
+        for cell in pcs.cells(turns, ())
+    }
+
+
+def _of_share(turns: Frame, action: str, seed: str) -> dict[tuple[str, str], bootstrap.Interval]:
+    place = ACTIONS.index(action)
+    groups = turns.where(lambda seat: seat.phase == "phase1").groups(lambda seat: (seat.model, seat.language))
+    return {key: _share(pcs.arm(group), place, stream(seed, f"p:{action}", *key)) for key, group in groups.items()}
+
+
+def _share(arm: pcs.Arm, place: int, generator: np.random.Generator) -> bootstrap.Interval:
+    if not arm.n:
+        return bootstrap.Interval()
+    size = len(arm.runs)
+    drawn = generator.integers(0, size, (BOOTSTRAPS, size))
+    counts: Floats = arm.counts[drawn].sum(axis=1)
+    return bootstrap.interval(counts[:, place] / counts.sum(axis=1), size, size)

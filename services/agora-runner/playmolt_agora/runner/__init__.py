@@ -1,0 +1,1 @@
+"""The runner: what fulfils the wishes of experiments and runs."""

@@ -1,0 +1,58 @@
+"""The worker of adaptive sampling: it computes the intervals that a look waits for (agora.md, Lock)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from playmolt_core.host.errand import Errand
+from playmolt_core.llm.catalogue import decimal_text
+from playmolt_core.log.port import EventLog
+from playmolt_schemas.agora import TurnRecord
+from playmolt_schemas.agora_plan import Plan
+
+from playmolt_agora import adaptive
+from playmolt_agora import experiment_commands as experiments
+from playmolt_agora.events import AgentActed, TurnFailed
+from playmolt_agora.experiment_state import State
+from playmolt_agora.measures.sampling import intervals
+from playmolt_agora.runner.tally import events_of
+
+Interval = tuple[str, str] | None
+
+
+class Looks:
+    """Fulfils `look`: an interval for each cell that may grow; the experiment decides what follows."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    async def __call__(self, errand: Errand) -> None:
+        """Read the turns of all ended runs, compute, and tell."""
+        state: State = errand.snapshot.state
+        if state.plan is None or state.plan.adaptive is None:
+            return
+        runs = [run.run for run in state.runs if run.status == "finished" and run.parent is None]
+        records: list[TurnRecord] = []
+        for run in runs:
+            events = await events_of(self._log, run)
+            records += [event.record for event in events if isinstance(event, AgentActed | TurnFailed)]
+        found = await asyncio.to_thread(_found, state.plan, records, state.seed)
+        look = experiments.Look(
+            by="runner", measure=state.plan.adaptive.measure, intervals=found, wish_id=errand.wish.id
+        )
+        await errand.tell(look)
+
+
+def _found(plan: Plan, records: Sequence[TurnRecord], seed: str) -> Mapping[str, Interval]:
+    measure: Any = plan.adaptive.measure if plan.adaptive else "pcs"
+    known = intervals(records, measure, seed)
+    return {cell.name: _texts(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(plan)}
+
+
+def _texts(interval: tuple[float, float] | None) -> Interval:
+    return None if interval is None else (_decimal(interval[0]), _decimal(interval[1]))
+
+
+def _decimal(value: float) -> str:
+    return decimal_text(Decimal(f"{value:.6f}"))

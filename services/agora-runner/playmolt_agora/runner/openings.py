@@ -1,0 +1,36 @@
+"""The worker that opens the runs of an experiment, forks among them."""
+
+from playmolt_core.host.errand import Errand
+from playmolt_core.host.writes import Writes
+from playmolt_core.log.port import EventLog
+from playmolt_schemas.agora import RunSpec
+
+from playmolt_agora import branch, commands
+from playmolt_agora import experiment_commands as experiments
+from playmolt_agora.experiment import Experiment
+from playmolt_agora.runner.tally import events_of
+
+
+class Openings:
+    """Fulfils `open_run`: the run's stream first, then the word that it is there."""
+
+    def __init__(self, rules: Experiment, log: EventLog, runs: Writes) -> None:
+        self._rules = rules
+        self._log = log
+        self._runs = runs
+
+    async def __call__(self, errand: Errand) -> None:
+        """Open a run; given twice, it changes nothing."""
+        spec = self._rules.run_owed(errand.snapshot.state, errand.wish.id)
+        if spec is None:
+            return
+        opening = await self._opening(spec)
+        await errand.tell(opening, "run", to=(self._runs, spec.run))
+        await errand.tell(experiments.RunOpened(run=spec.run))
+
+    async def _opening(self, spec: RunSpec) -> commands.OpenRun | commands.ReplayRun:
+        if spec.parent is None:
+            return commands.OpenRun(spec=spec)
+        events = await events_of(self._log, spec.parent.run)
+        content = branch.content_of(spec.parent.change)
+        return commands.ReplayRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)

@@ -1,0 +1,106 @@
+"""The worker of runs: turn after turn under one lease, until the run is over or pauses."""
+
+import time
+from typing import Final
+
+from msgspec.structs import replace
+from playmolt_core.decider import Wish
+from playmolt_core.host.entry import Snapshot
+from playmolt_core.host.errand import Errand
+from playmolt_core.host.writes import Writes
+from playmolt_core.log.port import EventLog
+from playmolt_schemas.agora_plan import Spent
+
+from playmolt_agora import commands, scenes
+from playmolt_agora import experiment_commands as experiments
+from playmolt_agora.reply import TurnReply
+from playmolt_agora.rules import Agora
+from playmolt_agora.runner.asking import Asking, Halt
+from playmolt_agora.runner.standing import Standings
+from playmolt_agora.runner.tally import spent_of, with_call
+from playmolt_agora.state import State
+
+TELL_SECONDS: Final = 3.0
+"""How often an experiment hears of the progress of a run."""
+
+
+class Turns:
+    """Fulfils the wishes of a run: `agent_turn`, and `report_run` at its end."""
+
+    def __init__(
+        self, rules: Agora, log: EventLog, asking: Asking, standings: Standings, experiments_writes: Writes
+    ) -> None:
+        self._rules = rules
+        self._log = log
+        self._asking = asking
+        self._standings = standings
+        self._experiments = experiments_writes
+
+    async def __call__(self, errand: Errand) -> None:
+        """Take turns while there are any; what a lost worker had under way counts as a lost call of its turn."""
+        snapshot, lost = errand.snapshot, errand.attempt - 1
+        spent = await spent_of(self._log, errand.stream, snapshot.state.replayed)
+        told = time.monotonic()
+        while not errand.stopping and (wish := self._wish(snapshot)) is not None:
+            if wish.kind == commands.WISH_REPORT:
+                await self._report(errand, wish, snapshot, spent)
+                return
+            reply = await self._reply(errand, wish, snapshot.state, lost)
+            if isinstance(reply, Halt):
+                await self._pause(errand, wish, snapshot, reply)
+                return
+            await errand.tell(commands.TakeTurn(wish_id=wish.id, reply=reply), wish=wish)
+            for call in reply.attempts:
+                spent = with_call(spent, call)
+            spent, lost = replace(spent, turns=spent.turns + 1), 0
+            if time.monotonic() - told > TELL_SECONDS:
+                await self._progress(errand, wish, snapshot.state, spent)
+                told = time.monotonic()
+            snapshot = await errand.present()
+
+    def _wish(self, snapshot: Snapshot) -> Wish | None:
+        wishes = self._rules.wants(snapshot.state)
+        return wishes[0] if wishes and wishes[0].kind != commands.WISH_RESUME else None
+
+    async def _reply(self, errand: Errand, wish: Wish, state: State, lost: int) -> TurnReply | Halt:
+        standing = await self._standings.of(state.run.experiment)
+        if standing.halted is not None:
+            return Halt(code=standing.halted, detail=standing.detail)
+        agent = state.next_agent
+        if agent is None:
+            raise RuntimeError(f"{errand.stream} wants a turn of nobody")
+        if lost:
+            call = {"outcome": "lost", "lost": lost, "detail": "the process that asked ended before it could tell"}
+            await errand.tell(
+                commands.RecordCall(turn=state.turn, agent=agent, call=call), f"lost/{errand.attempt}", wish=wish
+            )
+        return await self._asking.turn(state.run, scenes.scene(state, agent), standing.budget, lost)
+
+    async def _pause(self, errand: Errand, wish: Wish, snapshot: Snapshot, halt: Halt) -> None:
+        """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
+        spec, step = snapshot.state.run, f"halt/{snapshot.version}"
+        whole = (self._experiments, spec.experiment)
+        if halt.reached is not None:
+            stop = experiments.StopForBudget(run=spec.run, reached=halt.reached)
+            await errand.tell(stop, f"{step}/experiment", wish=wish, to=whole)
+        elif halt.rejected:
+            reason = f"{spec.run}: {halt.detail}"[:1000]
+            await errand.tell(experiments.Stop(by="runner", reason=reason), f"{step}/experiment", wish=wish, to=whole)
+        await errand.tell(commands.PauseRun(code=halt.code, detail=halt.detail), step, wish=wish)
+
+    async def _progress(self, errand: Errand, wish: Wish, state: State, spent: Spent) -> None:
+        told = experiments.RunProgressed(run=state.run.run, spent=spent)
+        await errand.tell(told, f"progress/{wish.id}", wish=wish, to=(self._experiments, state.run.experiment))
+
+    async def _report(self, errand: Errand, wish: Wish, snapshot: Snapshot, spent: Spent) -> None:
+        """Tell the experiment first: once the run has ended, nobody looks at it any more."""
+        state: State = snapshot.state
+        finished = experiments.RunFinished(
+            run=state.run.run,
+            outcome="completed" if state.living else "died_out",
+            version=snapshot.version,
+            hash=snapshot.hash,
+            spent=spent,
+        )
+        await errand.tell(finished, "experiment", wish=wish, to=(self._experiments, state.run.experiment))
+        await errand.tell(commands.EndRun(wish_id=wish.id), wish=wish)
