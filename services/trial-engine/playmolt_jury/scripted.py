@@ -87,9 +87,9 @@ def present(scene: Scene) -> Said:
     data = _data(scene)
     if looking := _look(scene, [data["presented"]["id"]] if scene.draw("checks", 2) else []):
         return looking
-    voice, title = _voice(scene), data["presented"]["title"]
-    shown = _one(scene, "shown", voice.shown).replace("{item}", title)
-    return Said(_joined(scene, [shown, *_to_topics(voice, data, scene), _leaning(scene)]))
+    voice = _voice(scene)
+    shown = _named(scene, _one(scene, "shown", voice.shown), data["presented"]["title"])
+    return Said(_joined(scene, [shown, *_to_topics(voice, data, scene)[:1], _leaning(scene)]))
 
 
 def speech(scene: Scene) -> Said:
@@ -131,7 +131,11 @@ def _looked_at(scene: Scene, voice: _Voice) -> list[str]:
     found = [item for item in titles if any(result.startswith(f"{item} | ") for result in _results(scene))]
     if not found:
         return []
-    return [_one(scene, "looked", voice.looked).replace("{item}", titles[found[0]])]
+    return [_named(scene, _one(scene, "looked", voice.looked), titles[found[0]])]
+
+
+def _named(scene: Scene, line: str, title: str) -> str:
+    return line.replace("{item}", f"《{title}》" if _language(scene) == "zh" else f"“{title}”")
 
 
 def _to_topics(voice: _Voice, data: Mapping[str, Any], scene: Scene) -> list[str]:
