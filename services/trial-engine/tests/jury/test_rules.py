@@ -320,11 +320,11 @@ def test_many_calls_at_once_do_not_get_past_the_limit(session: Any) -> None:
 
 def test_jurors_think_side_by_side(session: Any) -> None:
     session.to("persuasion")
-    session.chat("radical", run=False)
-    session.chat("radical", run=False)
+    session.chat("radical", "First.", run=False)
+    session.chat("radical", "Second.", run=False)
     session.chat("philosopher", run=False)
     turns = [orders.order(session.state, wish.id) for wish in session.jury.wants(session.state)]
-    assert [turn.name for turn in turns] == ["chat:radical", "chat:philosopher"]
+    assert [(turn.name, turn.text) for turn in turns] == [("chat:radical", "First."), ("chat:philosopher", "Listen.")]
     session.turn(turns[1].id)
     assert session.answer()["juror_id"] == "philosopher"
 

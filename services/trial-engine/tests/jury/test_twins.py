@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.decider import Refused
+from playmolt_core.llm.port import Reply, ToolCall
 from playmolt_jury.material import TopicImpact, Weakness
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
@@ -92,6 +93,8 @@ def test_after_the_verdict_stances_are_open(session: Any) -> None:
 
 def test_how_a_juror_means_to_vote_is_not_told(session: Any) -> None:
     session.to("vote")
+    session.said["vote"] = Reply(text="", tool_calls=(ToolCall("c1", "cast_vote", '{"guilty":true}'),), attempts=1)
     session.call("jury_vote")
-    for message in session.messages():
-        assert "guilty" not in message
+    tools = [message for message in session.messages() if message["type"] == "tool_called"]
+    assert {(message["tool"], message["input"]) for message in tools} == {("cast_vote", None)}
+    assert not any("guilty" in message for message in session.messages())
