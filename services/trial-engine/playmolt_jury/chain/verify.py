@@ -3,36 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from playmolt_schemas.jury import VoteView
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 
 from playmolt_jury.chain.port import Verdict, Voted
-
-
-class _Phase(msgspec.Struct):
-    to: str
-
-
-class _Cast(msgspec.Struct):
-    juror_id: str
-    guilty: bool
-    tx_hash: str
-
-
-class _Seat(msgspec.Struct):
-    juror_id: str
-    guilty: bool
-    tx_hash: str
-    address: str
-
-
-class _Read(msgspec.Struct):
-    verdict: str
-    guilty: int
-    not_guilty: int
-    votes: list[_Seat]
-    contract: str
-    chain_id: int
-    log_hash: str
+from playmolt_jury.events import PhaseChanged, VerdictRead, VoteCast
 
 
 class NoVerdict(ValueError):
@@ -51,10 +26,10 @@ def compare(records: Sequence[Record], chain: Verdict) -> list[str]:
     return [*_broken(records), *_places(records, said, chain), *_votes(records, said, chain), *_outcome(said, chain)]
 
 
-def _verdict(records: Sequence[Record]) -> _Read:
+def _verdict(records: Sequence[Record]) -> VerdictRead:
     for record in records:
         if record.type == "verdict_read":
-            return msgspec.json.decode(record.data, type=_Read)
+            return msgspec.json.decode(record.data, type=VerdictRead)
     raise NoVerdict("the session has no verdict_read in its log: there is nothing to compare before the verdict")
 
 
@@ -81,7 +56,7 @@ def _recomputed(record: Record) -> str:
     )
 
 
-def _places(records: Sequence[Record], said: _Read, chain: Verdict) -> Iterator[str]:
+def _places(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
     if (said.contract.lower(), said.chain_id) != (chain.contract, chain.chain_id):
         yield f"the log names {said.contract} on chain {said.chain_id}, read was {chain.contract} on {chain.chain_id}"
     begun = [record for record in records if record.type == "phase_changed" and _to_vote(record)]
@@ -94,12 +69,12 @@ def _places(records: Sequence[Record], said: _Read, chain: Verdict) -> Iterator[
 
 
 def _to_vote(record: Record) -> bool:
-    return msgspec.json.decode(record.data, type=_Phase).to == "vote"
+    return msgspec.json.decode(record.data, type=PhaseChanged).to == "vote"
 
 
-def _votes(records: Sequence[Record], said: _Read, chain: Verdict) -> Iterator[str]:
-    casts = [msgspec.json.decode(record.data, type=_Cast) for record in records if record.type == "vote_cast"]
-    seats = {seat.juror_id: seat for seat in said.votes}
+def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
+    casts = [msgspec.json.decode(record.data, type=VoteCast) for record in records if record.type == "vote_cast"]
+    seats = {seat.juror_id: seat for seat in said.votes if seat.guilty is not None}
     mined = {vote.address: vote for vote in chain.votes if vote.guilty is not None}
     for cast in casts:
         seat = seats.pop(cast.juror_id, None)
@@ -117,11 +92,11 @@ def _votes(records: Sequence[Record], said: _Read, chain: Verdict) -> Iterator[s
     yield from (f"the chain has a vote of {vote.address} that the log has not" for vote in mined.values())
 
 
-def _vote(vote: _Cast | _Seat | Voted) -> str:
+def _vote(vote: VoteCast | VoteView | Voted) -> str:
     return f"{'guilty' if vote.guilty else 'not guilty'} in {vote.tx_hash}"
 
 
-def _outcome(said: _Read, chain: Verdict) -> Iterator[str]:
+def _outcome(said: VerdictRead, chain: Verdict) -> Iterator[str]:
     if chain.guilty is None:
         yield "the case is still open on the chain"
     elif said.verdict != ("guilty" if chain.guilty else "not_guilty"):

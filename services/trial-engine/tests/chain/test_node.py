@@ -3,12 +3,14 @@
 import json
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 from chain_nodes import Node
+from eth.vm.forks.shanghai.transactions import ShanghaiTransactionBuilder
+from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from playmolt_jury.chain import keys
 from playmolt_jury.chain.__main__ import main
@@ -64,6 +66,23 @@ def test_a_transfer_is_mined_at_once_and_can_be_found(shared_node: Node) -> None
     assert "nonce too low" in again["error"]["message"]
 
 
+def test_a_transaction_with_a_fee_limit_pays_the_block_s_price_and_its_tip(shared_node: Node) -> None:
+    nonce = int(shared_node.ask("eth_getTransactionCount", SENDER), 16)
+    unsigned = ShanghaiTransactionBuilder.new_unsigned_dynamic_fee_transaction(
+        chain_id=CHAIN_ID, nonce=nonce, max_priority_fee_per_gas=7, max_fee_per_gas=10**10, gas=30_000,
+        to=Address(bytes.fromhex(OTHER[2:])), value=1, data=b"", access_list=[],
+    )  # fmt: skip
+    sent = shared_node.ask(
+        "eth_sendRawTransaction", "0x" + unsigned.as_signed_transaction(PrivateKey(KEY)).encode().hex()
+    )
+
+    receipt = shared_node.ask("eth_getTransactionReceipt", sent)
+    block = shared_node.ask("eth_getBlockByNumber", receipt["blockNumber"], True)
+    assert (receipt["type"], receipt["status"]) == ("0x2", "0x1")
+    assert int(receipt["effectiveGasPrice"], 16) == int(block["baseFeePerGas"], 16) + 7
+    assert block["transactions"][0]["maxPriorityFeePerGas"] == "0x7"
+
+
 def test_nothing_is_found_of_what_is_not_there(shared_node: Node) -> None:
     assert shared_node.ask("eth_getTransactionReceipt", "0x" + "00" * 32) is None
     assert shared_node.ask("eth_getTransactionByHash", "0x" + "00" * 32) is None
@@ -91,7 +110,7 @@ def _killed_while_it_takes_one(node: Node) -> None:
     """It has it then, or has not, in block, account and receipt alike."""
     acknowledged = node.transactions()
     body = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": [transfer(node)]}
-    with pytest.raises(httpx2.TimeoutException):
+    with suppress(httpx2.TimeoutException):
         node.client.post(node.url, json=body, timeout=0.005)
     node.kill()
     node.start()
@@ -178,7 +197,7 @@ def test_what_is_no_transaction_is_refused(shared_node: Node, raw: str) -> None:
         ("eth_getLogs", [{"blockHash": "0x" + "00" * 32}], -32602),
         ("eth_call", [{"from": OTHER, "to": SENDER, "value": "0xffffffff"}], -32000),
         ("eth_call", [{"data": "0xfe"}], -32000),
-        ("eth_call", [{"data": "0x5b600056"}], -32000),
+        ("eth_call", [{"data": "0x5b600056", "gas": "0x30d40"}], -32000),
         ("eth_call", [{"data": "0x60006000fd"}], 3),
         ("eth_call", [{"data": CREATES_ITSELF}], 3),
     ],
