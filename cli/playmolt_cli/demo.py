@@ -23,6 +23,7 @@ from rich.console import Console
 from playmolt_cli.failures import Failure
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.games import deciders
+from playmolt_cli.legal_demo import CASES, Argued, DemoCase, argue
 from playmolt_cli.log import verified
 from playmolt_cli.options import data_option
 from playmolt_cli.reading import with_log
@@ -34,6 +35,7 @@ PLAY_SECONDS = 120.0
 _FEED_SECONDS = 20.0
 _LEADERBOARD_PAGES = 100
 _STYLES = ("cyan", "magenta", "green", "yellow")
+_LEGAL_STYLES = ("bright_blue", "bright_green")
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -61,7 +63,9 @@ class Played(msgspec.Struct, frozen=True):
 @click.option("--seed", default="demo", show_default=True, help="Seed of the house bots.")
 @data_option
 def demo(once: bool, seed: str, data: Path | None) -> None:
-    """Start everything on a fresh folder and let house bots play each game to the end, told as spectators see it.
+    """Start everything on a fresh folder and play each game to the end, told in the terminal.
+
+    House bots play the arena games, as spectators see them; two legal sessions are argued to their reports.
 
     Without --once the platform then stays up until Ctrl-C. With --data the log is kept.
 
@@ -73,13 +77,15 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
         run = stack.run
         console.print(f"The platform is up after {time.monotonic() - began:.1f} s: {run.gateway}\n")
         try:
-            played = asyncio.run(_play_all(console, run.gateway, run.spectator, seed))
+            played, argued = asyncio.run(_play_all(console, run, seed, folder / "reports"))
             standing = asyncio.run(_leaderboard(run.gateway))
         except PlayMoltError as error:
             raise Failure(f"{error}; logs: {folder / 'logs'}") from error
         verification = with_log(folder, verified)
         faults = [*_faults(played, standing, verification)]
+        faults += [fault for session in argued for fault in session.faults()]
         _summarise(console, played, standing, verification)
+        _reports(console, argued)
         _where_to_look(console, run, played[0].game_id, folder, stays_up=not once, kept=data is not None)
         console.print(f"\nTook {time.monotonic() - began:.1f} s.")
         for fault in faults:
@@ -126,16 +132,23 @@ def _await_interrupt() -> None:
         return
 
 
-async def _play_all(console: Console, gateway: str, spectator: str, seed: str) -> list[Played]:
+async def _play_all(console: Console, run: Run, seed: str, reports: Path) -> tuple[list[Played], list[Argued]]:
     games = [
-        _play(console, style, gateway, spectator, game, seed)
+        _play(console, style, run.gateway, run.spectator, game, seed)
         for game, style in zip(get_args(GameType), _STYLES, strict=False)
+    ]
+    cases = [
+        _argue(console, style, run.gateway, case, reports) for case, style in zip(CASES, _LEGAL_STYLES, strict=True)
     ]
     try:
         async with asyncio.timeout(PLAY_SECONDS):
-            return await asyncio.gather(*games)
+            return await asyncio.gather(asyncio.gather(*games), asyncio.gather(*cases))
     except TimeoutError:
-        raise Failure(f"the games were not over after {PLAY_SECONDS:.0f} s: look at {gateway}/readyz") from None
+        raise Failure(f"the games were not over after {PLAY_SECONDS:.0f} s: look at {run.gateway}/readyz") from None
+
+
+async def _argue(console: Console, style: str, gateway: str, case: DemoCase, reports: Path) -> Argued:
+    return await argue(gateway, case, reports, lambda line: console.print(f"{'legal':<6} {line}", style=style))
 
 
 async def _play(console: Console, style: str, gateway: str, spectator: str, game: GameType, seed: str) -> Played:
@@ -211,6 +224,14 @@ def _summarise(
         f"  {verification.events} events in {verification.streams} streams: {verification.exact} exact, "
         f"{verification.unverified} unverified, {verification.diverged} diverged, {len(verification.breaks)} breaks"
     )
+
+
+def _reports(console: Console, argued: Sequence[Argued]) -> None:
+    console.print("\nReports", style="bold")
+    for session in argued:
+        console.print(f"  {session.session.id}  {printable(session.session.title)}")
+        for file in session.files:
+            console.print(f"    {file}  {file.stat().st_size} bytes")
 
 
 def _where_to_look(console: Console, run: Run, game_id: str, folder: Path, *, stays_up: bool, kept: bool) -> None:

@@ -8,6 +8,7 @@ from playmolt_cli.bots import bots
 from playmolt_cli.demo import demo
 from playmolt_cli.doctor import doctor
 from playmolt_cli.failures import Commands
+from playmolt_cli.legal import legal
 from playmolt_cli.log import log
 from playmolt_cli.migrate import migrate
 from playmolt_cli.replay import replay
@@ -23,7 +24,7 @@ def cli() -> None:
     """
 
 
-for _command in (up, demo, bots, replay, log, migrate, doctor):
+for _command in (up, demo, bots, replay, log, legal, migrate, doctor):
     cli.add_command(_command)
 
 

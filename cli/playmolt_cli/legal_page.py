@@ -1,0 +1,226 @@
+"""A legal session as a person reads it in a terminal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from playmolt_schemas.legal import Facts, Gate, Hit, Session, Steering, Turn
+from rich.console import Console
+from rich.text import Text
+
+from playmolt_cli.legal_words import Words
+from playmolt_cli.story import printable
+
+_LEAST_WIDTH = 20
+_WIDTH = 100
+"""Longer lines are hard to read; a wider terminal leaves the rest empty."""
+_STEP = 2
+
+
+def console(*, err: bool = False) -> Console:
+    """Give the console that pages are written to."""
+    return Console(stderr=err, highlight=False, markup=False)
+
+
+class Page:
+    """Writes lines: in a terminal wrapped and indented, elsewhere one paragraph a line, so that they can be searched.
+
+    Whatever is written, nothing in it can steer the terminal.
+    """
+
+    def __init__(self, out: Console, words: Words) -> None:
+        self._out = out
+        self.words = words
+
+    def line(self, text: str = "", indent: int = 0, *, mark: str = "", style: str | None = None) -> None:
+        """Write a paragraph behind a mark (`•`, `F1`); its further lines begin below its first word."""
+        head = " " * (_STEP * indent) + (f"{mark} " if mark else "")
+        body = Text(printable(" ".join(text.split())))
+        if not self._out.is_terminal:
+            self._out.print(Text(head) + body, soft_wrap=True)
+            return
+        width = max(_LEAST_WIDTH, min(_WIDTH, self._out.width) - Text(head).cell_len)
+        hang = " " * Text(head).cell_len
+        for place, part in enumerate(body.wrap(self._out, width) or [Text()]):
+            part.rstrip()
+            self._out.print(Text(hang if place else head) + part, style=style, soft_wrap=True)
+
+    def head(self, text: str, indent: int = 0) -> None:
+        """Write a heading, an empty line before it."""
+        if not indent:
+            self.line()
+        self.line(text, indent, style="bold")
+
+    def session(self, session: Session) -> None:
+        """Write a session whole."""
+        words = self.words
+        self.line(session.title, style="bold")
+        case = (words.texts.case_types[session.case_type], session.jurisdiction, session.model)
+        self.line(" · ".join(case))
+        self.line(f"{words.say('session')}: {session.id}")
+        self.line(f"{words.say('phase')}: {session.phase} ({session.version})")
+        for key, linked in (("previous", session.previous_session), ("next", session.next_session)):
+            if linked:
+                self.line(f"{words.say(key)}: {linked}")
+        if session.exclusions:
+            self.line(f"{words.say('exclusions')}: {'; '.join(session.exclusions)}")
+        if session.facts != Facts():
+            self.facts(session.facts)
+        if session.steering_history:
+            self.steering(session.steering)
+        if session.turns:
+            self.head(words.say("turns"))
+            for turn in session.turns:
+                self.turn(turn)
+        if session.gate:
+            self.gate(session, session.gate)
+        self.outlook(session)
+
+    def outlook(self, session: Session) -> None:
+        """Write what stands in the way, and what the person does next."""
+        self.line()
+        if failed := session.failed:
+            values = {"phase": failed.phase, "code": failed.code, "attempts": failed.attempts, "detail": failed.detail}
+            self.line(self.words.say("failed", **values), style="bold red")
+        self.line(self.words.next_step(session))
+
+    def facts(self, facts: Facts) -> None:
+        """Write the facts by what is known of them."""
+        words = self.words
+        label = words.texts.report
+        self.head(words.say("facts"))
+        confirmed = [(fact.id, fact.text + _ids((*fact.evidence, *fact.timeline))) for fact in facts.confirmed]
+        self._items(label["confirmed"], confirmed)
+        self._items(label["disputed"], [(item.id, item.text) for item in facts.disputed])
+        self._items(label["unknown"], [(item.id, item.text) for item in facts.questions])
+        self._items(label["evidence"], [(item.id, f"{item.title}: {item.description}") for item in facts.evidence])
+        agreed = f" ({words.say('agreed')})"
+        timeline = [(item.id, f"{item.when}: {item.what}{agreed if item.agreed else ''}") for item in facts.timeline]
+        self._items(words.say("timeline"), timeline)
+        self._items(words.say("corrections"), [("•", item.text) for item in facts.corrections])
+        if facts.risk_accepted:
+            self.line(f"{words.say('risk')} {facts.risk_accepted.by}, {facts.risk_accepted.at}", 1)
+
+    def steering(self, steering: Steering) -> None:
+        """Write what the person wants; what is not set stays out."""
+        words = self.words
+        self.head(words.say("steering"))
+        for name, value in msgspec.structs.asdict(steering).items():
+            if value not in (None, "", ()):
+                field = words.texts.fields["instructions" if name == "note" else name]
+                self.line(f"{field}: {self._value(value)}", 1)
+
+    def _value(self, value: object) -> str:
+        if isinstance(value, tuple):
+            return "; ".join(self.words.code(item) for item in value)
+        if isinstance(value, bool):
+            return "✓" if value else "✗"
+        return self.words.code(str(value))
+
+    def turn(self, turn: Turn) -> None:
+        """Write a recorded turn with what the guardrails said of it."""
+        words = self.words
+        self.line()
+        title = f"{turn.title} · {words.say('round', round=turn.round)} ({turn.phase})"
+        self.line(title, 1, mark=f"{turn.n}.", style="bold")
+        effective = {"GateStatus": turn.gate_status} if isinstance(turn.gate_status, str) else {}
+        self.output({**turn.output, **effective})
+        if turn.draft is not None:
+            checks = dict.fromkeys(words.texts.checks[hit.check] for hit in turn.hits)
+            self.line(words.say("rewritten", checks=", ".join(checks)), 2, mark="!", style="yellow")
+        self._hits("standing", turn.unresolved)
+        self._hits("warning", turn.warnings)
+
+    def _hits(self, key: str, hits: Iterable[Hit]) -> None:
+        for hit in hits:
+            said = self.words.say(key, check=self.words.texts.checks[hit.check], text=hit.text)
+            self.line(said, 2, mark="!", style="yellow")
+
+    def output(self, output: Mapping[str, Any], indent: int = 2) -> None:
+        """Write what a role, or who sorts the facts, has answered."""
+        for name, value in output.items():
+            label = self.words.output_field(name)
+            if not isinstance(value, list):
+                self.line(f"{label}: {value}", indent)
+            elif value:
+                self.line(label, indent, style="underline")
+                for item in value:
+                    mark, text = _entry(item)
+                    self.line(text, indent + 1, mark=mark)
+
+    def gate(self, session: Session, gate: Gate) -> None:
+        """Write what an open gate asks about; the form's own questions are asked, not written."""
+        words = self.words
+        self.head(f"{words.say('gate')}: {gate.name}")
+        if gate.banner:
+            self.line(gate.banner, 1, style="bold yellow")
+        self._items(words.say("missing"), [(item.id, item.text) for item in gate.missing_evidence])
+        self._items(words.say("conditions"), [(item.id, item.text) for item in gate.checklist])
+        if gate.name == "facts":
+            self._items(words.say("questions"), [(item.id, item.text) for item in session.facts.questions])
+        self._items(words.say("judge_issues"), [("•", text) for text in gate.issues])
+        self._items(words.say("verifier_asks"), [("•", text) for text in gate.focus])
+
+    def fields(self, schema: Mapping[str, Any]) -> None:
+        """Write the fields of a gate's form, for one who answers with a file."""
+        needed = set(schema["required"])
+        for name, rule in schema["properties"].items():
+            if name == "gate" or (name == "missing_evidence_answers" and not rule["properties"]):
+                continue
+            offered = [option["const"] for option in rule.get("oneOf", ())]
+            choices = f" = {' | '.join(offered)}" if offered else ""
+            optional = "" if name in needed else f" ({self.words.say('optional')})"
+            self.line(f"{name}{choices}{optional}: {rule.get('title', '')}", 1)
+
+    def _items(self, title: str, items: Sequence[tuple[str, str]]) -> None:
+        if items:
+            self.line(title, 1, style="underline")
+        for mark, text in items:
+            self.line(text, 2, mark=mark)
+
+    def tell(self, session: Session, message: Mapping[str, Any]) -> None:
+        """Write a message of the session's stream; progress is nothing to tell."""
+        words, phase = self.words, str(message.get("phase", ""))
+        match message["type"]:
+            case "turn_started":
+                self.line(speaking(words, session, phase), style="dim")
+            case "turn_done":
+                self.output(message["output"], 1)
+                self.line()
+            case "guardrail_hit":
+                check = words.texts.checks[message["check"]]
+                self.line(words.say("hit", phase=phase, check=check), style="yellow")
+            case "turn_failed":
+                self.line(words.say("failed_now", phase=phase), style="bold red")
+                self.line(words.say("do_retry", id=session.id))
+            case "gate_opened":
+                self.line(words.say("opened", gate=message["gate"]), style="bold")
+                self.line(words.say("do_gate", id=session.id))
+            case "session_done":
+                self.line(words.say("over"), style="bold")
+
+
+def speaking(words: Words, session: Session, phase: str) -> str:
+    """Say who begins to speak."""
+    role = phase.partition("_")[0].lower()
+    titles = {str(role): title for role, title in words.texts.titles[session.case_type].items()}
+    if role not in titles:
+        return words.say("sorting")
+    return words.say("speaking", title=titles[role], phase=phase)
+
+
+def _ids(ids: Iterable[str]) -> str:
+    joined = ", ".join(ids)
+    return f" [{joined}]" if joined else ""
+
+
+def _entry(item: Any) -> tuple[str, str]:
+    """Give the mark and the text of an entry: a text, a statement, a planned proof or a numbered fact."""
+    if not isinstance(item, Mapping):
+        return "•", str(item)
+    if "purpose" in item:
+        return str(item["evidence"]), str(item["purpose"])
+    basis = item.get("basis", item.get("evidence", []))
+    ids = [*basis, *item.get("timeline", [])] if isinstance(basis, list) else [str(basis)]
+    issue = f" ‹{item['issue']}›" if item.get("issue") else ""
+    return str(item.get("id", "•")), f"{item['text']}{_ids(ids)}{issue}"
