@@ -46,6 +46,11 @@ class Folder:
         return self.path / "postgres"
 
     @property
+    def chain(self) -> Path:
+        """Where the embedded chain keeps its blocks."""
+        return self.path / "chain"
+
+    @property
     def nats(self) -> Path:
         """Where the embedded NATS keeps its streams."""
         return self.path / "nats"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +53,7 @@ _MODULES = {
 _ROLES = {"relay": "playmolt_relay", "gateway": "playmolt_gateway", "spectator": ""}
 _RANKS = {"gateway": 0, "spectator": 1, "relay": 3}
 _ENGINE_RANK = 2
+_CHAIN_RANK = 3
 
 
 def service_settings(service: str, common: Settings, passwords: Mapping[str, str]) -> Settings:
@@ -66,6 +68,8 @@ def service_settings(service: str, common: Settings, passwords: Mapping[str, str
         mine = replace(mine, database_url="")
     if service != "gateway":
         mine = replace(mine, operator_key="")
+    if service != "trial-engine":
+        mine = replace(mine, evm_deployer_key="", jury_secret="")
     return mine
 
 
@@ -112,12 +116,25 @@ class Fleet(msgspec.Struct, frozen=True):
     gateway: socket.socket
     spectators: Sequence[int]
     log_of: Callable[[str], Path]
+    chain: Path | None = None
+    """Where the embedded chain keeps its blocks; None when the chain is elsewhere."""
 
     def programs(self) -> list[Program]:
         """Give the services in the order in which they are started."""
         numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
         numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators}
-        return [self._program(service, number) for service, count in numbers.items() for number in range(count)]
+        chain = [self._chain(self.chain)] if self.chain else []
+        return chain + [self._program(service, number) for service, count in numbers.items() for number in range(count)]
+
+    def _chain(self, folder: Path) -> Program:
+        port = urlsplit(self.settings.evm_rpc_url).port
+        command = [sys.executable, "-m", "playmolt_jury.chain", "--folder", str(folder), "--port", str(port)]
+        log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
+
+        def start() -> Popen[bytes]:
+            return child.spawn(command, log=log, environment=environment(Settings()))
+
+        return Program("evm-1", _CHAIN_RANK, start, partial(probe.ready, health), log, health)
 
     def _program(self, service: str, number: int) -> Program:
         settings = service_settings(service, self.settings, self.passwords)
@@ -126,6 +143,7 @@ class Fleet(msgspec.Struct, frozen=True):
             fds = [self.gateway.fileno()]
             command += ["--fd", str(fds[0])]
             port = self.gateway.getsockname()[1]
+            settings = replace(settings, spectator_port=self.spectators[0])
         elif service == "spectator":
             port = self.spectators[number]
             settings = replace(settings, spectator_port=port)

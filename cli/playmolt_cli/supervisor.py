@@ -7,11 +7,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 from playmolt_core.settings import Settings
+from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
-from playmolt_cli.embedded import Nats, Postgres, Server
+from playmolt_cli.embedded import Nats, Postgres, Server, free_port
 from playmolt_cli.embedded.nats import USERS
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.logfile import LogFile
@@ -85,6 +87,7 @@ class Supervisor:
         self._kept: list[Kept] = []
         self._gateway: socket.socket | None = None
         self._spectators: list[int] = []
+        self._chain: Path | None = None
         self._told: dict[tuple[str, str], float] = {}
         self._passwords: dict[str, str] = {}
         self._ready = False
@@ -120,7 +123,10 @@ class Supervisor:
     def _fleet(self) -> Fleet:
         if self._gateway is None:
             raise RuntimeError("the ports are not open yet")
-        return Fleet(self._settings, self._passwords, self._counts, self._gateway, self._spectators, self._folder.log)
+        return Fleet(
+            self._settings, self._passwords, self._counts, self._gateway, self._spectators, self._folder.log,
+            self._chain,
+        )  # fmt: skip
 
     def _with_servers(self) -> Settings:
         settings = self._settings
@@ -131,6 +137,11 @@ class Supervisor:
         if not settings.nats_url:
             self._passwords = self._folder.passwords(USERS)
             settings = replace(settings, nats_url=self._serve(Nats(self._folder.nats, passwords=self._passwords)).url)
+        if not settings.evm_rpc_url:
+            self._chain = self._folder.chain
+            settings = replace(
+                settings, evm_rpc_url=f"http://127.0.0.1:{free_port()}", evm_deployer_key=EMBEDDED_DEPLOYER_KEY
+            )
         return settings
 
     def _serve(self, server: Server) -> Server:

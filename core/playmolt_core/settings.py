@@ -103,6 +103,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "memory"
     models: Annotated[str, _env("PLAYMOLT_MODELS", "TOML file of model endpoints; `scripted` is always there.")] = ""
+    evm_rpc_url: Annotated[
+        str,
+        _env("EVM_RPC_URL", "JSON-RPC node of the chain that juries vote on; empty: `up` starts its own."),
+    ] = ""
+    evm_deployer_key: Annotated[
+        str,
+        _env("PLAYMOLT_EVM_DEPLOYER_KEY", "Private key that opens cases on that chain and pays for the jurors' votes."),
+    ] = ""
+    jury_secret: Annotated[
+        str,
+        _env("PLAYMOLT_JURY_SECRET", "Secret that jurors' keys are derived from; empty: from the deployer's key."),
+    ] = ""
+    jury_show_stances: Annotated[
+        bool, _env("PLAYMOLT_JURY_SHOW_STANCES", "Whether overseers see jurors' stances as numbers before the verdict.")
+    ] = False
     stuck_seconds: Annotated[
         Positive, _env("PLAYMOLT_STUCK_SECONDS", "Idle time after which a game that is not over counts as stuck.")
     ] = 600
@@ -141,11 +156,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         except msgspec.ValidationError as error:
             errors.append(f"{variable}={raw!r}: {error}")
     known = {variable for variable, _, _ in variables().values()}
-    errors += [
-        f"{name}: no such setting"
-        for name in environment
-        if name.startswith("PLAYMOLT_") and name not in known | ALSO_READ
-    ]
+    errors += [f"{name}: no such setting" for name in environment if name.startswith("PLAYMOLT_") and name not in known]
     for variable in ("PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT"):
         try:
             parse_rate(environment.get(variable, ""))
@@ -154,10 +165,6 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
     if errors:
         raise InvalidSettings("\n".join(errors))
     return msgspec.convert(values, type=Settings)
-
-
-ALSO_READ = frozenset({"PLAYMOLT_EVM_DEPLOYER_KEY"})
-"""Variables that api.md names for the games still to come."""
 
 
 def parse_rate(text: str) -> tuple[int, float] | None:

@@ -15,7 +15,7 @@ WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, "agora")
 SESSION_TYPES: tuple[str, ...] = ("legal", "jury", "experiment")
 """What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown."""
 ENGINES: Mapping[str, tuple[str, ...]] = {
-    "trial-engine": ("trial",),
+    "trial-engine": ("trial", "jury"),
     "ox-engine": ("ox",),
     "legal-orchestrator": ("legal",),
     "agora-runner": ("agora", "experiment"),

@@ -8,7 +8,9 @@ from msgspec import Meta
 from playmolt_schemas import api, limits, ox, trial
 from playmolt_schemas.agora_routes import AGORA
 from playmolt_schemas.codes import Code
+from playmolt_schemas.jury_routes import JURY
 from playmolt_schemas.legal_routes import LEGAL
+from playmolt_schemas.page_routes import PAGES_WEB
 from playmolt_schemas.records import Record
 from playmolt_schemas.routing import (
     EVENT_STREAM,
@@ -280,4 +282,4 @@ PAGES: Final = (
     ),
 )  # fmt: skip
 
-ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *AGORA, *ADMIN, *PAGES)
+ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *JURY, *AGORA, *ADMIN, *PAGES, *PAGES_WEB)

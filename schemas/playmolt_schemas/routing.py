@@ -97,6 +97,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     alone: bool = False
     """Whether it answers without an engine, NATS and Postgres."""
+    writes: bool = False
+    """Whether a GET changes something: the log notes what was read."""
     service: str = ""
     """The type of session or run whose engine answers; "" for the gateway's own. Its rules check the body."""
 

@@ -112,7 +112,7 @@ class Commands:
         entry = self._hot(work.call.target)
         if entry is None:
             return Need(work.call.target)
-        if number_of(work.call.command_id) in entry.seen:
+        if number_of(work.call.command_id) in entry.seen and not work.afresh:
             return Repeat(entry.stream)
         if work.call.op == "leave":
             return self._leave(work, entry)
@@ -187,7 +187,8 @@ class Commands:
         reply = desk.answer(change.head.state, ask)
         if isinstance(reply, Refused):
             reply = Reply(problem_bytes(reply.code, reply.detail, reply.errors), reply.code.status)
-        remember = entry.stream if change.records or (work.call.fingerprint and changes) else ""
+        worth = change.records or (work.call.fingerprint and changes)
+        remember = entry.stream if worth and not work.afresh else ""
         return Plan(changes, reply.status, body_of(reply), remember)
 
     def _command(self, work: Work) -> Command:

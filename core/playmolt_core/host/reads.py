@@ -261,8 +261,11 @@ class Reads:
         snapshot = await self._fresh.snapshot(work.call.target)
         if snapshot is None:
             return _refusal(Code.NOT_FOUND, _NO_GAME)
-        open_to_all = snapshot.card.over and self._decider.game in GAME_TYPES
-        if not (work.call.operator or open_to_all):
+        viewer = self._viewer(snapshot, work.call.agent)
+        if self._private and viewer == PUBLIC:
+            return _refusal(Code.NOT_FOUND, _NO_SESSION)
+        whole = snapshot.card.over and (self._private or self._decider.game in GAME_TYPES)
+        if not (work.call.operator or whole):
             return _refusal(Code.LOG_NOT_FINISHED, "The log opens when the game is over; /events is open all the time.")
         stored = await self._log.load(work.call.target, after=ask.after)
         records = [] if stored is None else stored.records[: min(ask.limit, PAGE_MAX)]

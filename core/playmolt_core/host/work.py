@@ -13,13 +13,15 @@ Respond = Callable[[Answer], None]
 class Work:
     """A call and the way to answer it, once. A wish brings its command with it."""
 
-    __slots__ = ("call", "command", "respond", "tries")
+    __slots__ = ("afresh", "call", "command", "respond", "tries")
 
     def __init__(self, call: Call, respond: Respond, command: Command | None = None) -> None:
         self.call = call
         self.command = command
         self.respond = respond
         self.tries = 0
+        self.afresh = False
+        """Decide it again although its outcome is remembered: it came to nothing."""
 
     def answer(self, status: int, body: bytes, content_type: str = "", total: int = 0) -> None:
         """Send the answer."""

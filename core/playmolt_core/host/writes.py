@@ -223,7 +223,11 @@ class Writes:
             self._again([work])
         else:
             reply = self._commands.answer(entry.committed.state, ask)
-            if isinstance(reply, Refused):
+            if isinstance(reply, Refused) and reply.code is Code.UNAVAILABLE:
+                # What it asked for could not be had, and a refusal is not remembered: the repeat is a new try.
+                work.afresh = True
+                self._again([work])
+            elif isinstance(reply, Refused):
                 self._under_way -= 1
                 work.refuse(reply.code, reply.detail, reply.errors)
             else:

@@ -8,6 +8,7 @@ import msgspec
 from playmolt_schemas.agora_routes import AGORA
 from playmolt_schemas.codes import Code
 from playmolt_schemas.export.json_schemas import FOLDER, leaves, name_of
+from playmolt_schemas.jury_routes import JURY
 from playmolt_schemas.legal_routes import LEGAL
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes import ADMIN, AGENTS, GAMES, PAGES
@@ -26,6 +27,7 @@ _SECTIONS: Final = (
     ("Agents", AGENTS),
     ("Games", GAMES),
     ("Legal simulation", LEGAL),
+    ("AI jury", JURY),
     ("Agora experiments", AGORA),
     ("Operator", ADMIN),
     ("Operation and documents", PAGES),

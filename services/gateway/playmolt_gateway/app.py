@@ -10,14 +10,14 @@ from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import ROUTES
-from playmolt_schemas.routing import EVENT_STREAM, Media, Route
+from playmolt_schemas.routing import EVENT_STREAM, NDJSON, Media, Route
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.routing import Route as Mounted
 
-from playmolt_gateway import admin, agents, agora, documents, feeds, games, hot, operation, sessions
+from playmolt_gateway import admin, agents, agora, documents, feeds, games, hot, operation, pages, sessions
 from playmolt_gateway.cors import AnyoneMayRead
 from playmolt_gateway.exchange import Ask, House, Reply, reply_to
 from playmolt_gateway.hot import Actions, Front
@@ -36,6 +36,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         agora.list_runs, agora.read_run_events, agora.agora_fork,
         operation.healthz, operation.readyz, operation.metrics,
         documents.openapi, documents.docs, documents.llms, documents.skill,
+        pages.page_lobby, pages.page_watch, pages.page_game, pages.page_legal, pages.page_agora, pages.page_asset,
     )
 }  # fmt: skip
 """Route name → who serves it. The route of actions is served by `hot`, those of a service by the service."""
@@ -44,11 +45,10 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 def _handler(route: Route) -> Handler:
     if not route.service:
         return HANDLERS[route.name]
-    return feeds.stream_events if any(map(_is_stream, route.answers.values())) else sessions.pass_on
-
-
-def _is_stream(answer: object) -> bool:
-    return isinstance(answer, Media) and answer.content_type == EVENT_STREAM
+    kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
+    if EVENT_STREAM in kinds:
+        return feeds.stream_events
+    return feeds.read_log if NDJSON in kinds else sessions.pass_on
 
 
 class Gateway(Front):

@@ -1,6 +1,7 @@
 """One request on its way through the gateway: who calls, what is asked, and the checks every route shares."""
 
 import re
+import uuid
 from time import perf_counter
 from typing import Any, Final
 
@@ -150,7 +151,7 @@ def answer_response(answer: Answer) -> Response:
 async def _checked_body(house: House, route: Route, caller: Caller, head: Head, request: Request) -> Any | Refusal:
     """Give (typed body, command), or why not."""
     if route.request is None:
-        return None, CommandId("", "")
+        return None, CommandId(uuid.uuid4().hex if route.writes else "", "")
     body = await house.bodies.read(request.receive, head.content_length)
     if isinstance(body, Refusal):
         return body

@@ -28,7 +28,7 @@ class _Told(msgspec.Struct):
 
 async def pass_on(house: House, ask: Ask) -> Reply:
     """Pass a call on; where its answer needs a model or the chain, wait for it a while."""
-    if ask.route.method != "POST":
+    if ask.route.method != "POST" and not ask.route.writes:
         return await _whole(house, ask)
     if house.closing.full:
         return too_many_waits()

@@ -1,13 +1,15 @@
 """The worker that has a model speak: it fulfils a session's wish for the turn in progress."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
 from playmolt_core.host.errand import Errand
+from playmolt_core.host.recording import recorder
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import TURN_HEADER, Attempt, Failed, Message, Model, ModelRequest, Turn
+from playmolt_core.llm.port import Attempt, Failed, Message, Model, ModelRequest, Turn
 from playmolt_core.llm.scripted import Cast, Said, ScriptedModel
 from playmolt_core.llm.scripted import Scene as Request
 from playmolt_schemas.legal import Kind
@@ -35,7 +37,7 @@ class Turns:
             detail = f"there is no model {state.model!r} any more; ask the operator, or open a session with another one"
             answer: Answered | Failed = Failed(code="model_unavailable", detail=detail, attempts=0)
         else:
-            answer = await _ask(model, state, asked, _recorder(errand, asked.phase))
+            answer = await _ask(model, state, asked, recorder(errand, partial(_attempted, errand.wish.id)))
         if isinstance(answer, Answered):
             await errand.tell(commands.TurnSpoken(wish_id=errand.wish.id, output=answer.value))
         else:
@@ -64,18 +66,8 @@ async def _ask(
     return await ask_object(model, request, record, check=fault, korean=state.language == "ko")
 
 
-def _recorder(errand: Errand, phase: str) -> Callable[[Attempt], Awaitable[None]]:
-    """Give what stores an attempt; the number of the lease tells the attempts of a lost worker apart."""
-    count = 0
-
-    async def record(attempt: Attempt) -> None:
-        nonlocal count
-        count += 1
-        kind = cast("Kind", attempt.headers[TURN_HEADER].rpartition(" ")[2])
-        told = commands.Attempted(wish_id=errand.wish.id, phase=phase, kind=kind, attempt=msgspec.to_builtins(attempt))
-        await errand.tell(told, f"attempt/{errand.attempt}/{count}")
-
-    return record
+def _attempted(wish_id: str, phase: str, kind: str, attempt: dict[str, Any]) -> commands.Attempted:
+    return commands.Attempted(wish_id=wish_id, phase=phase, kind=cast("Kind", kind), attempt=attempt)
 
 
 def _scripted(state: State, phase: str) -> Model | None:

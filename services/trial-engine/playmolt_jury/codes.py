@@ -1,35 +1,14 @@
-"""Refusals of the jury that the platform's table does not have."""
+"""Refusals as the jury words them."""
 
 from collections.abc import Iterable
-from enum import Enum
-from typing import cast
 
 from playmolt_core.decider import Refused
 from playmolt_schemas.codes import Code, FieldFault
 
 
-class JuryCode(Enum):
-    """A refusal. The value is `(code on the wire, HTTP status)`, as in `playmolt_schemas.codes.Code`."""
-
-    LOCKED = ("locked", 403)
-    NO_ROUNDS_LEFT = ("no_rounds_left", 409)
-    NO_NOTES_LEFT = ("no_notes_left", 409)
-    BUSY = ("busy", 409)
-
-    @property
-    def wire(self) -> str:
-        """The stable code a client branches on."""
-        return self.value[0]
-
-    @property
-    def status(self) -> int:
-        """The HTTP status it travels with."""
-        return self.value[1]
-
-
-def refused(code: Code | JuryCode, detail: str, errors: Iterable[FieldFault] = ()) -> Refused:
-    """Refuse with a code of either table: whoever answers reads `wire` and `status` alone."""
-    return Refused(cast("Code", code), detail, tuple(errors))
+def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refused:
+    """Refuse with faults by field."""
+    return Refused(code, detail, tuple(errors))
 
 
 def invalid(errors: Iterable[FieldFault]) -> Refused:
@@ -61,4 +40,4 @@ def no_item() -> Refused:
 
 def locked() -> Refused:
     """Refuse what nobody has opened yet."""
-    return refused(JuryCode.LOCKED, "This item is locked. Somebody among the witnesses can open it.")
+    return refused(Code.LOCKED, "This item is locked. Somebody among the witnesses can open it.")

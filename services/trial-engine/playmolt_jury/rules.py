@@ -35,7 +35,7 @@ from playmolt_schemas.limits import REASON_CHARS
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_jury import answers, bodies, commands, deliberation, dialogue, exchanges, orders, views
-from playmolt_jury.codes import JuryCode, invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
+from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
 from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
     EVENTS,
@@ -260,7 +260,7 @@ def _wrong_phase(state: State, rule: str) -> Refused:
 
 
 def _busy() -> Refused:
-    return refused(JuryCode.BUSY, "A juror is still thinking. Wait for it (the stream tells), then call again.")
+    return refused(Code.BUSY, "A juror is still thinking. Wait for it (the stream tells), then call again.")
 
 
 def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
@@ -329,7 +329,7 @@ def _present(state: State, command: commands.Present) -> Decision:
 def _with_juror(state: State, started: TurnStarted) -> Decision:
     # Those under way count too: otherwise many calls at once would get past the limit.
     if state.seats[started.juror_id].rounds_left <= len(state.pending(started.juror_id)):
-        return refused(JuryCode.NO_ROUNDS_LEFT, "All rounds with this juror are used. Talk to another one.")
+        return refused(Code.NO_ROUNDS_LEFT, "All rounds with this juror are used. Talk to another one.")
     return Accepted((started,))
 
 
@@ -364,7 +364,7 @@ def _note(state: State, command: commands.SendNote) -> Decision:
     if any(turn.kind == "speech" for turn in state.turns):
         return _busy()
     if state.notes_left <= 0:
-        return refused(JuryCode.NO_NOTES_LEFT, "All notes of this deliberation are used.")
+        return refused(Code.NO_NOTES_LEFT, "All notes of this deliberation are used.")
     return Accepted((TurnStarted(call=command.call, turn="note", juror_id=request.juror_id, text=request.text),))
 
 

@@ -1,0 +1,30 @@
+"""The jury as the trial engine hosts it."""
+
+from playmolt_core.host.errand import Worker
+from playmolt_core.host.process import Hosted, Kit
+from playmolt_core.llm.catalogue import SCRIPTED
+from playmolt_core.llm.scripted import Cast
+
+from playmolt_jury import game, scripted
+from playmolt_jury.ballots import Ballots
+from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key
+from playmolt_jury.commands import CHAIN_WISH, TURN_WISH
+from playmolt_jury.desk import JuryDesk
+from playmolt_jury.turns import Turns
+
+
+def build(kit: Kit) -> Hosted:
+    """Build the jury of what this process has. Raises ValueError, in one line, for a chain without a key that pays."""
+    settings = kit.settings
+    jury = game.jury(show_stances=settings.jury_show_stances)
+    key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
+
+    async def chain() -> Chain:
+        if not settings.evm_rpc_url:
+            raise ChainAway("EVM_RPC_URL is not set: there is no chain to vote on")
+        return await connect(settings.evm_rpc_url, key, settings.jury_secret)
+
+    aliases = (SCRIPTED, *kit.catalogue.models)
+    models = kit.models(scripted.add_to(Cast()))
+    workers: dict[str, Worker] = {TURN_WISH: Turns(jury, models), CHAIN_WISH: Ballots(chain, kit.log)}
+    return Hosted(jury, JuryDesk(jury, aliases), workers)

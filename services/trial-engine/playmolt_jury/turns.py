@@ -1,0 +1,46 @@
+"""The worker that has jurors think and speak: it asks the model whatever a turn asks next, until the turn is done."""
+
+from typing import Any, cast
+
+from playmolt_core.decider import Command
+from playmolt_core.host.errand import Errand
+from playmolt_core.host.recording import recorder
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import ModelRequest
+
+from playmolt_jury import commands, orders, react
+from playmolt_jury.events import RequestKind
+from playmolt_jury.rules import Jury
+from playmolt_jury.state import State, Turn
+
+
+class Turns:
+    """Fulfils wishes of kind `llm_turn`. Every request is stored before the next one is made."""
+
+    def __init__(self, jury: Jury, models: Models) -> None:
+        self._jury = jury
+        self._models = models
+
+    async def __call__(self, errand: Errand) -> None:
+        """Play a turn to its end: JurorTurn, or TurnLost when the model gave nothing usable."""
+        state: State = errand.snapshot.state
+        turn = orders.order(state, errand.wish.id)
+        if not isinstance(turn, Turn):
+            return
+        await errand.tell(await self._played(errand, state, turn))
+
+    async def _played(self, errand: Errand, state: State, turn: Turn) -> Command:
+        model = self._models.get(state.model)
+        if model is None:
+            detail = f"there is no model {state.model!r} any more; ask the operator"
+            return commands.TurnLost(wish_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
+        material = self._jury.material(state)
+        record = recorder(errand, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
+        answers: list[react.Answer] = []
+        while isinstance(step := react.next_request(state, turn, material, answers), ModelRequest):
+            answers.append(await model.ask(step, record))
+        return step
+
+
+def _attempted(turn: Turn, name: str, kind: str, attempt: dict[str, Any]) -> Command:
+    return commands.Attempted(wish_id=turn.id, turn=name, kind=cast("RequestKind", kind), attempt=attempt)
