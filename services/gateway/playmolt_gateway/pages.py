@@ -92,9 +92,7 @@ async def page_asset(house: House, ask: Ask) -> Reply:
 @cache
 def _assets() -> Mapping[str, tuple[bytes, str]]:
     """Give file name → content and type; only what is listed here can ever be sent."""
-    return {
-        path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in _FILES.iterdir() if path.suffix in _TYPES
-    }
+    return {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in _FILES.iterdir() if path.suffix in _TYPES}
 
 
 @cache
