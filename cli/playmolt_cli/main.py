@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from playmolt_cli.agora import agora
 from playmolt_cli.bots import bots
 from playmolt_cli.demo import demo
 from playmolt_cli.doctor import doctor
@@ -24,7 +25,7 @@ def cli() -> None:
     """
 
 
-for _command in (up, demo, bots, replay, log, legal, migrate, doctor):
+for _command in (up, demo, bots, replay, log, legal, agora, migrate, doctor):
     cli.add_command(_command)
 
 

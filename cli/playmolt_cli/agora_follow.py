@@ -1,0 +1,73 @@
+"""Following an experiment until it stands still."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from playmolt_schemas.agora_plan import ExperimentState, RunLine
+from rich.console import Console
+from rich.live import Live
+
+from playmolt_cli.agora_office import Declined, Office
+from playmolt_cli.agora_table import Pause, line, table
+
+INTERRUPTED: Final = "Ctrl-C in `playmolt agora`"
+"""The reason of a stop that the same command takes back."""
+_LOOK_SECONDS: Final = 0.5
+_LINE_SECONDS: Final = 5.0
+_STILL_SECONDS: Final = 3.0
+"""After so long without a turn it is worth asking whether runs pause."""
+
+Tell = Callable[[ExperimentState, tuple[RunLine, ...], Pause | None], None]
+
+
+def follow(office: Office, experiment: str, console: Console) -> ExperimentState:
+    """Show an experiment until it is finished or stopped; gives how it then stands. Ctrl-C stops it first.
+
+    A table on a terminal, else a line every few seconds. Raises KeyboardInterrupt once the stop is committed.
+    """
+    try:
+        if not console.is_terminal:
+            return _looked(office, experiment, _lines(console))
+        with Live(console=console, auto_refresh=False) as live:
+            return _looked(office, experiment, lambda *seen: live.update(table(*seen), refresh=True))
+    except KeyboardInterrupt:
+        console.print("stopping: turns under way end, no further one begins")
+        try:
+            office.stop(experiment, INTERRUPTED)
+        except Declined as declined:
+            console.print(declined.detail)
+        raise
+
+
+def _looked(office: Office, experiment: str, tell: Tell) -> ExperimentState:
+    turns, since = -1, time.monotonic()
+    while True:
+        state, runs = office.experiment(experiment), office.runs(experiment).runs
+        if state.spent.turns != turns:
+            turns, since = state.spent.turns, time.monotonic()
+        running = state.status == "running"
+        still = running and time.monotonic() - since > _STILL_SECONDS
+        tell(state, runs, _pause(office, runs) if still else None)
+        if not running:
+            return state
+        time.sleep(_LOOK_SECONDS)
+
+
+def _pause(office: Office, runs: tuple[RunLine, ...]) -> Pause | None:
+    paused = office.paused(frozenset(run.run for run in runs if run.status == "open"))
+    code = office.why_paused(paused[0]) if paused else ""
+    return Pause(len(paused), code) if code else None
+
+
+def _lines(console: Console) -> Tell:
+    said, last = "", float("-inf")
+
+    def tell(state: ExperimentState, _: tuple[RunLine, ...], pause: Pause | None) -> None:
+        nonlocal said, last
+        now, told = time.monotonic(), line(state, pause)
+        if told != said and (now - last >= _LINE_SECONDS or state.status != "running"):
+            console.print(told)
+            said, last = told, now
+
+    return tell
