@@ -50,12 +50,20 @@ class Node:
         self.process = subprocess.Popen(self._command(self.port), stdout=subprocess.DEVNULL)
         self._receipts = []
         self.client = httpx2.Client(timeout=20, trust_env=False, verify=False)
+        try:
+            self._await_answer(self.process)
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def _await_answer(self, process: subprocess.Popen[str]) -> None:
         until = time.monotonic() + _START_SECONDS
         while True:
-            assert self.process.poll() is None, "the node ended"
+            assert process.poll() is None, "the node ended"
             with suppress(httpx2.HTTPError):
                 self.ask("eth_chainId")
-                return self
+                return
             assert time.monotonic() < until, "the node does not answer"
             time.sleep(0.05)
 
