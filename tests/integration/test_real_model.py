@@ -1,0 +1,125 @@
+"""One legal session against a real, very small model: the plumbing, and that nothing is ever made up for it.
+
+Opt-in, because it fetches wheels and takes minutes: `REAL_MODEL=1 pytest tests/integration/test_real_model.py`, or
+`-m real_model`.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_cli.stack import Stack
+from playmolt_core.db.pool import open_pool
+from playmolt_core.llm.parsing import Parsed, parse_object
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_legal import outputs
+
+from tests.integration.legal_person import Person, round1, round2
+from tests.integration.small_model import install, serving
+
+ORDER = [
+    "JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1",
+    "OPPOSING_R2", "CLAIMANT_R2", "JUDGE_R2", "VERIFIER_R2",
+    "OPPOSING_R3", "CLAIMANT_R3", "JUDGE_R3", "VERIFIER_R3",
+]  # fmt: skip
+RETRIES = 6
+TURN_SECONDS = 900
+FORMS = {
+    "facts": {"gate": "facts", "choice": "proceed_unclear"},
+    "round1": round1(),
+    "round2": round2("criminal"),
+    "end": {"gate": "end", "resolution": "final_report", "report_style": "risk"},
+}
+
+pytestmark = [pytest.mark.real_model, pytest.mark.timeout(3600)]
+
+
+@pytest.fixture
+def base_url(folder: Path) -> Iterator[str]:
+    with serving(install(folder / "venv"), folder / "model.log") as url:
+        yield url
+
+
+async def test_every_turn_of_a_small_model_is_recorded_as_it_was_said_or_fails_visibly(
+    stack: Callable[..., Stack], folder: Path, base_url: str
+) -> None:
+    catalogue = folder / "models.toml"
+    catalogue.write_text(f'[models.small]\nbase_url = "{base_url}"\nmodel = "small"\nconcurrent = 1\ntimeout_s = 300\n')
+    running = stack(PLAYMOLT_MODELS=str(catalogue))
+    async with Person(running.run.gateway) as person:
+        await person.open("criminal", model="small")
+        await person.tell()
+        session = await play(person)
+        report = await person.get(f"/api/sessions/{person.session}/report")
+        over = session["phase"] == "FINALIZE_DONE"
+        assert over or session["failed"], "it ends with a report or stands at a turn that failed"
+        assert (report.status_code, report.json().get("code")) == ((200, None) if over else (409, "not_finished"))
+    said = await events(running, person.session)
+    assert {attempt["decoding"] for attempt in attempts(said)} == {"json_schema"}
+    assert "ok" in {attempt["outcome"] for attempt in attempts(said)}
+    assert nothing_is_made_up(said) == len(session["turns"])
+
+
+async def play(person: Person) -> dict[str, Any]:
+    """Answer every gate and retry failed turns, a bounded number of times; gives the session as it was left."""
+    retried = 0
+    while True:
+        session = await person.until(wants_the_person, TURN_SECONDS)
+        spoken = [turn["phase"] for turn in session["turns"]]
+        assert spoken == ORDER[: len(spoken)], "no turn is skipped"
+        if session["phase"] == "FINALIZE_DONE":
+            return session
+        if session["failed"] is None:
+            form = FORMS[session["gate"]["name"]]
+            answers = {item["id"]: "none" for item in session["gate"]["missing_evidence"]}
+            answer = await person.steer(**form, **({"missing_evidence_answers": answers} if answers else {}))
+            assert answer.status_code == 200, answer.text
+            continue
+        due = {ORDER[len(spoken)]} | (set() if spoken else {"FACTS_STIPULATE"})
+        assert session["failed"]["phase"] == session["phase"]
+        assert session["phase"] in due
+        if retried == RETRIES:
+            return session
+        retried += 1
+        assert (await person.post(f"/api/sessions/{person.session}/retry")).status_code == 200
+
+
+def wants_the_person(session: dict[str, Any]) -> bool:
+    return bool(session["gate"] or session["failed"] or session["phase"] == "FINALIZE_DONE")
+
+
+async def events(stack: Stack, session: str) -> list[tuple[str, dict[str, Any]]]:
+    pool = await open_pool(stack.run.database_url)
+    stored = await PostgresLog(pool).load(session)
+    await pool.close()
+    assert stored is not None
+    return [(record.type, msgspec.json.decode(record.data)) for record in stored.records]
+
+
+def attempts(said: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [event["attempt"] for kind, event in said if kind == "attempt_made"]
+
+
+def nothing_is_made_up(said: list[tuple[str, dict[str, Any]]]) -> int:
+    """Count the recorded turns; each holds, word for word, what the last reply before it said."""
+    recorded, reply, owed = 0, "", ""
+    for kind, event in said:
+        match kind:
+            case "turn_started":
+                reply, owed = "", event["phase"]
+            case "attempt_made":
+                assert event["phase"] == owed
+                reply = event["attempt"]["reply"]
+            case "facts_stipulated":
+                texts = {item["text"] for name in ("confirmed", "disputed", "questions") for item in event[name]}
+                assert all(json.dumps(text)[1:-1] in reply or text in reply for text in texts), texts
+            case "turn_recorded":
+                recorded += 1
+                parsed = parse_object(reply)
+                assert isinstance(parsed, Parsed)
+                assert event["output"] == outputs.read(parsed.value, event["phase"], "criminal")
+                assert event["phase"] == owed
+    return recorded
