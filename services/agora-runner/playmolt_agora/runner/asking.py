@@ -1,6 +1,7 @@
 """One agent's turn asked of its model, down the ladder, within the budget (agora.md, Turn)."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -8,7 +9,7 @@ from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import Attempt, Failed, Message, Model, ModelRequest, Reply
+from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, Failed, Message, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted import Cast, ScriptedModel
 from playmolt_schemas.agora import RunSpec, Tokens
 from playmolt_schemas.agora_feed import PauseCode
@@ -24,21 +25,35 @@ from playmolt_agora.runner.tally import with_call
 from playmolt_agora.scene import Scene
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
+_REPEATED: Final = TRANSPORT_FAULTS | {"rejected"}
+"""Outcomes after which the model's client may call once more: that call has to fit into the budget, too."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a run cannot go on. `reached` is the limit that a budget came to; `rejected` a setting a server refuses."""
+    """Why a run cannot go on. `reached` is the limit that a budget came to; `rejected` a setting a server refuses.
+
+    `attempts` are the calls that came to nothing on the way, as they are stored.
+    """
 
     code: PauseCode
     detail: str
     reached: Reached | None = None
     rejected: bool = False
+    attempts: tuple[dict[str, Any], ...] = ()
 
 
 class _Asked(msgspec.Struct, frozen=True):
     answer: Reply | Failed
     attempts: tuple[dict[str, Any], ...]
     cached: bool
+
+
+class _OverBudget(Exception):
+    """The repeat of a call does not fit into the budget."""
+
+    def __init__(self, reached: Reached) -> None:
+        super().__init__(reached.detail)
+        self.reached = reached
 
 
 class Asking:
@@ -92,17 +107,26 @@ class Asking:
         size = sum(len(message.content.encode()) for message in request.messages)
         reserved = await self._purse.reserve(spec, limits, request.alias, size)
         if isinstance(reserved, Reached):
-            return Halt(code="budget", detail=reserved.detail, reached=reserved)
+            return _over(reserved)
         attempts: list[dict[str, Any]] = []
+        calls = 1
 
         async def record(attempt: Attempt) -> None:
+            nonlocal calls
             attempts.append(_stored(attempt, digest))
+            if attempt.outcome in _REPEATED:
+                again = await self._purse.reserve(spec, limits, request.alias, size)
+                if isinstance(again, Reached):
+                    raise _OverBudget(again)
+                calls += 1
 
-        answer = await model.ask(request, record)
-        took = Spent()
-        for attempt in attempts:
-            took = with_call(took, attempt)
-        await self._purse.settle(spec, limits, reserved, len(attempts), took)
+        try:
+            answer = await model.ask(request, record)
+        except _OverBudget as over:
+            await self._purse.settle(spec, limits, reserved, calls, attempts)
+            return _over(over.reached, attempts)
+        # Not in a `finally`: a call that is cancelled on its way may be paid for, so it stays counted at its worst.
+        await self._purse.settle(spec, limits, reserved, calls, attempts)
         if key and isinstance(answer, Reply):
             await self._blobs.keep_reply(key, msgspec.json.encode([answer, attempts]).decode())
         return _Asked(answer, tuple(attempts), cached=False)
@@ -155,6 +179,10 @@ def _stored(attempt: Attempt, digest: str) -> dict[str, Any]:
     return told
 
 
+def _over(reached: Reached, attempts: Sequence[dict[str, Any]] = ()) -> Halt:
+    return Halt(code="budget", detail=reached.detail, reached=reached, attempts=tuple(attempts))
+
+
 def _cached(found: str) -> _Asked:
     answer, attempts = msgspec.json.decode(found, type=tuple[Reply, list[dict[str, Any]]])
     return _Asked(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)
@@ -166,9 +194,9 @@ def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
         return ladder.read(answer.text, scene, reask=reask)
     outcomes = [attempt["outcome"] for attempt in asked.attempts]
     if answer.code == "model_unavailable" and "rejected" in outcomes:
-        return Halt(code="stopped", detail=answer.detail, rejected=True)
+        return Halt(code="stopped", detail=answer.detail, rejected=True, attempts=asked.attempts)
     if answer.code == "model_unavailable" and set(outcomes) != {"timeout"}:
-        return Halt(code="model_away", detail=answer.detail)
+        return Halt(code="model_away", detail=answer.detail, attempts=asked.attempts)
     return ladder.read(
         answer.reply,
         scene,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 from playmolt_core.db.budgets import Account, PgBudgets, Short
 from playmolt_core.llm.catalogue import Catalogue
@@ -10,6 +11,7 @@ from playmolt_schemas.agora_plan import Budget, Limits, Spent
 
 from playmolt_agora import budget
 from playmolt_agora.budget import Charge, Reached
+from playmolt_agora.runner.tally import with_call
 
 
 class Purse:
@@ -29,12 +31,21 @@ class Purse:
         short = await self._budgets.reserve(accounts, charge.tokens, Decimal(charge.cost or 0))
         return charge if short is None else _reached(short, spec, limits, charge)
 
-    async def settle(self, spec: RunSpec, limits: Budget, reserved: Charge, calls: int, took: Spent) -> None:
-        """Correct a reservation to what its calls took: retries of one ask are calls of their own."""
+    async def settle(
+        self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
+    ) -> None:
+        """Correct what was reserved, `times` over, to what the calls took; one that told no cost took its worst."""
         accounts = _accounts(spec, limits)
-        if accounts:
-            money = Decimal(took.cost or reserved.cost or 0) - Decimal(reserved.cost or 0)
-            await self._budgets.settle(accounts, calls=calls - 1, tokens=took.tokens - reserved.tokens, money=money)
+        if not accounts:
+            return
+        took = Spent()
+        for attempt in attempts:
+            took = with_call(took, attempt)
+        worst = Decimal(reserved.cost or 0) * times
+        money = (worst if took.cost is None else Decimal(took.cost)) - worst
+        await self._budgets.settle(
+            accounts, calls=len(attempts) - times, tokens=took.tokens - reserved.tokens * times, money=money
+        )
 
 
 def _accounts(spec: RunSpec, limits: Budget) -> Sequence[Account]:

@@ -1,7 +1,7 @@
 """The worker of runs: turn after turn under one lease, until the run is over or pauses."""
 
 import time
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.decider import Wish
@@ -79,6 +79,7 @@ class Turns:
     async def _pause(self, errand: Errand, wish: Wish, snapshot: Snapshot, halt: Halt) -> None:
         """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
         spec, step = snapshot.state.run, f"halt/{snapshot.version}"
+        await self._record(errand, wish, snapshot.state, step, halt.attempts)
         whole = (self._experiments, spec.experiment)
         if halt.reached is not None:
             stop = experiments.StopForBudget(run=spec.run, reached=halt.reached)
@@ -87,6 +88,14 @@ class Turns:
             reason = f"{spec.run}: {halt.detail}"[:1000]
             await errand.tell(experiments.Stop(by="runner", reason=reason), f"{step}/experiment", wish=wish, to=whole)
         await errand.tell(commands.PauseRun(code=halt.code, detail=halt.detail), step, wish=wish)
+
+    async def _record(
+        self, errand: Errand, wish: Wish, state: State, step: str, calls: tuple[dict[str, Any], ...]
+    ) -> None:
+        agent = state.next_agent
+        for number, call in enumerate(calls if agent else ()):
+            made = commands.RecordCall(turn=state.turn, agent=str(agent), call=call)
+            await errand.tell(made, f"{step}/call/{number}", wish=wish)
 
     async def _progress(self, errand: Errand, wish: Wish, state: State, spent: Spent) -> None:
         told = experiments.RunProgressed(run=state.run.run, spent=spent)
