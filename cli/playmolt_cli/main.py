@@ -6,14 +6,17 @@ import click
 
 from playmolt_cli.agora import agora
 from playmolt_cli.bots import bots
+from playmolt_cli.content import content
 from playmolt_cli.demo import demo
 from playmolt_cli.doctor import doctor
 from playmolt_cli.failures import Commands
+from playmolt_cli.jury import jury
 from playmolt_cli.legal import legal
 from playmolt_cli.log import log
 from playmolt_cli.migrate import migrate
 from playmolt_cli.replay import replay
 from playmolt_cli.up import up
+from playmolt_cli.verdict import verify_verdict
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -25,7 +28,7 @@ def cli() -> None:
     """
 
 
-for _command in (up, demo, bots, replay, log, legal, agora, migrate, doctor):
+for _command in (up, demo, bots, replay, log, legal, jury, verify_verdict, agora, content, migrate, doctor):
     cli.add_command(_command)
 
 
