@@ -22,7 +22,7 @@ class Echo:
     """An engine that answers every call with what it got, or keeps silent."""
 
     def __init__(self, settings: Settings, game: str = "ox") -> None:
-        self.bus = EngineBus(settings, game)
+        self.bus, self.game = EngineBus(settings, f"{game}-engine"), game
         self.calls: list[Call] = []
         self.silent = False
 
@@ -33,7 +33,7 @@ class Echo:
 
     async def start(self) -> "Echo":
         await self.bus.open()
-        await self.bus.serve(["x"], receive=self.receive, receive_public=self.receive)
+        await self.bus.serve(self.game, ["x"], receive=self.receive, receive_public=self.receive)
         return self
 
     async def stop(self) -> None:

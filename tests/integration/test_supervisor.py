@@ -16,10 +16,19 @@ from playmolt.client import Client
 from playmolt_cli import probe
 from playmolt_cli.embedded import free_port
 from playmolt_cli.stack import Stack
+from playmolt_schemas.identifiers import ENGINES
 
 StackFactory = Callable[..., Stack]
 RESTART_SECONDS = 5.0
-CHILDREN = ("postgres", "nats", "relay-1", "trial-engine-1", "ox-engine-1", "gateway-1", "spectator-1")
+CHILDREN = (
+    "postgres",
+    "nats",
+    "evm-1",
+    "relay-1",
+    *(f"{service}-1" for service in ENGINES),
+    "gateway-1",
+    "spectator-1",
+)
 
 
 def _eventually(happened: Callable[[], bool], seconds: float, what: str) -> None:
@@ -93,7 +102,7 @@ def test_where_everything_is_stands_in_a_file_for_its_owner_alone(running: Stack
 def test_sigterm_leaves_no_process_and_replicas_share_their_ports(stack: StackFactory) -> None:
     up = stack("--gateways", "2", "--spectators", "2", "--engines", "2")
     run = up.run
-    assert len(run.processes) == 2 + 1 + 4 + 2 + 2
+    assert len(run.processes) == len(("postgres", "nats", "evm", "relay")) + 2 * len((*ENGINES, "gateway", "spectator"))
     assert probe.ready(f"{run.gateway}/readyz").ready
     pids = [run.pid, *run.processes.values()]
     assert up.process is not None

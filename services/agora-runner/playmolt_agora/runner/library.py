@@ -35,7 +35,7 @@ class Library:
     """Serves `agora_report` and `agora_bundle`. What an experiment has come to meanwhile is made anew."""
 
     def __init__(self) -> None:
-        self._root = Path(tempfile.mkdtemp(prefix="playmolt-agora-"))
+        self._room: tempfile.TemporaryDirectory[str] | None = None
         self._made: OrderedDict[tuple[str, int], _Making] = OrderedDict()
         self._one = asyncio.Lock()
 
@@ -56,7 +56,8 @@ class Library:
         key = (state.game_id, state.version)
         found = self._made.get(key)
         if found is None:
-            folder = self._root / f"{state.game_id}-{state.version}"
+            self._room = self._room or tempfile.TemporaryDirectory(prefix="playmolt-agora-")
+            folder = Path(self._room.name) / f"{state.game_id}-{state.version}"
             found = self._made[key] = _Making(folder, asyncio.create_task(self._make(state.game_id, folder)))
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)
