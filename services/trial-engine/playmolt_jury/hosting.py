@@ -7,7 +7,7 @@ from playmolt_core.llm.scripted import Cast
 
 from playmolt_jury import game, scripted
 from playmolt_jury.ballots import Ballots
-from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key
+from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
 from playmolt_jury.commands import CHAIN_WISH, TURN_WISH
 from playmolt_jury.desk import JuryDesk
 from playmolt_jury.turns import Turns
@@ -26,5 +26,5 @@ def build(kit: Kit) -> Hosted:
 
     aliases = (SCRIPTED, *kit.catalogue.models)
     models = kit.models(scripted.add_to(Cast()))
-    workers: dict[str, Worker] = {TURN_WISH: Turns(jury, models), CHAIN_WISH: Ballots(chain, kit.log)}
+    workers: dict[str, Worker] = {TURN_WISH: Turns(jury, models, preload), CHAIN_WISH: Ballots(chain, kit.log)}
     return Hosted(jury, JuryDesk(jury, aliases), workers)

@@ -1,5 +1,6 @@
 """The worker that has jurors think and speak: it asks the model whatever a turn asks next, until the turn is done."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from playmolt_core.decider import Command
@@ -15,11 +16,15 @@ from playmolt_jury.state import State, Turn
 
 
 class Turns:
-    """Fulfils wishes of kind `llm_turn`. Every request is stored before the next one is made."""
+    """Fulfils wishes of kind `llm_turn`. Every request is stored before the next one is made.
 
-    def __init__(self, jury: Jury, models: Models) -> None:
+    `begun` is called at each turn: somebody plays, and will vote in the end.
+    """
+
+    def __init__(self, jury: Jury, models: Models, begun: Callable[[], None] = lambda: None) -> None:
         self._jury = jury
         self._models = models
+        self._begun = begun
 
     async def __call__(self, errand: Errand) -> None:
         """Play a turn to its end: JurorTurn, or TurnLost when the model gave nothing usable."""
@@ -27,6 +32,7 @@ class Turns:
         turn = orders.order(state, errand.wish.id)
         if not isinstance(turn, Turn):
             return
+        self._begun()
         await errand.tell(await self._played(errand, state, turn))
 
     async def _played(self, errand: Errand, state: State, turn: Turn) -> Command:

@@ -5,6 +5,8 @@ Light to import: `connect` and `read_chain` bring in what signs and speaks only 
 
 import asyncio
 import importlib
+import threading
+from functools import cache
 from typing import Any
 
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY, deployer_key
@@ -26,6 +28,7 @@ __all__ = [
     "connect",
     "contract_of",
     "deployer_key",
+    "preload",
     "read_chain",
 ]
 
@@ -44,6 +47,13 @@ async def read_chain(url: str, address: str) -> Verdict:
     """
     verdict: Verdict = await (await _loaded("reading")).read_chain(url, address)
     return verdict
+
+
+@cache
+def preload() -> None:
+    """Begin to load what signs and speaks, once, beside everything else: a vote shall not wait for its imports."""
+    name = f"{__name__}.jsonrpc"
+    threading.Thread(target=importlib.import_module, args=(name,), name="preload chain", daemon=True).start()
 
 
 async def _loaded(module: str) -> Any:
