@@ -3,16 +3,48 @@
 import logging
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import structlog
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+_carried: ContextVar[str] = ContextVar("carried", default="")
+
+
+@contextmanager
+def about(carried: str) -> Iterator[None]:
+    """Mark the log lines of this task inside with the trace they belong to (W3C traceparent; "" for none)."""
+    token = _carried.set(carried)
+    try:
+        yield
+    finally:
+        _carried.reset(token)
+
+
+def trace_id(carried: str) -> str:
+    """Give the 32 hex digits that name the trace of a W3C traceparent; "" for none."""
+    return carried[3:35]
+
+
+def _name_trace(
+    _: structlog.typing.WrappedLogger, __: str, line: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    carried = _carried.get()
+    if carried:
+        line.setdefault("trace_id", trace_id(carried))
+    if not line.get("trace_id", "-"):
+        del line["trace_id"]
+    return line
 
 
 def configure(service: str, level: str = "info") -> None:
     """Send every log line of this process, libraries' included, to standard error as JSON with the service's name."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
+        _name_trace,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,

@@ -16,6 +16,8 @@ LAG: Final = "relay.lag"
 KEYS_REVOKED: Final = "gateway.keys.revoked"
 CLOSES_HEADER: Final = "Playmolt-Closes"
 """Set on a public message after which the feed of its game ends."""
+TRACE_HEADER: Final = "traceparent"
+"""Set on a public message whose event came of a traced request: its W3C trace context."""
 
 
 def action(game: str, identifier: str) -> str:

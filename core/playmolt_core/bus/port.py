@@ -14,6 +14,12 @@ class BusUnavailable(ConnectionError):
     the same command id is safe."""
 
 
+class Traced(bytes):
+    """A message whose event came of a traced request; `trace` is the W3C context that came with it."""
+
+    trace = ""
+
+
 class Watch(Protocol):
     """A subscription to one game's public messages. It starts when `Bus.watch` returns: subscribe, then read."""
 

@@ -7,10 +7,20 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from playmolt_schemas.subjects import CLOSES_HEADER
+from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER
+
+from playmolt_core.bus.port import Traced
 
 _WAITING = 1024
 MISSED = b""
+
+
+def _told(message: Msg) -> bytes:
+    if message.headers is None or TRACE_HEADER not in message.headers:
+        return message.data
+    traced = Traced(message.data)
+    traced.trace = message.headers[TRACE_HEADER]
+    return traced
 
 
 class SubjectWatch:
@@ -60,9 +70,10 @@ class _Watched:
 
     async def receive(self, message: Msg) -> None:
         closes = message.headers is not None and CLOSES_HEADER in message.headers
+        data = _told(message)
         for watcher in self.watchers:
             watcher.closed = watcher.closed or closes
-            watcher.put(message.data)
+            watcher.put(data)
 
     async def leave(self, watcher: SubjectWatch) -> None:
         self.watchers.discard(watcher)

@@ -19,6 +19,7 @@ from playmolt_core.host.work import Respond, Work
 from playmolt_core.host.writes import Writes
 from playmolt_core.llm.leases import Leases
 from playmolt_core.log.port import EventLog
+from playmolt_core.metrics import Histogram, Sample, label
 from playmolt_core.settings import Settings
 
 _DRAIN_SECONDS = 8
@@ -76,14 +77,17 @@ class Engine:
             public = Call(call.id, call.op, call.target, call.body, deadline_ms=call.deadline_ms)
             self.reads.take(Work(public, respond))
 
-    def metrics(self) -> str:
-        """Render the engine's figures for Prometheus."""
-        game = self.decider.game
-        figures = {
-            "playmolt_commits_total": self.writes.commits,
-            "playmolt_commands_total": self.writes.committed_commands,
-            "playmolt_commands_under_way": self.writes.under_way,
+    def samples(self) -> list[Sample]:
+        """Give the engine's figures as they are now."""
+        labels = label("game", self.decider.game)
+        writes = self.writes
+        figures: dict[str, int | Histogram] = {
+            "playmolt_commits_total": writes.commits,
+            "playmolt_commands_total": writes.committed_commands,
+            "playmolt_commit_commands": writes.batch_sizes,
+            "playmolt_commit_seconds": writes.batch_seconds,
+            "playmolt_commands_under_way": writes.under_way,
             "playmolt_hot_streams": len(self.hot),
             "playmolt_wishes_under_way": self.wishes.under_way,
         }
-        return "".join(f'{name}{{game="{game}"}} {value}\n' for name, value in figures.items())
+        return [Sample(name, value, labels) for name, value in figures.items()]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from playmolt_core import health, telemetry
+from playmolt_core import health, telemetry, tracing
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.db.leases import PgLeases
 from playmolt_core.db.model_limits import PgModelLimits
@@ -20,9 +20,11 @@ from playmolt_core.host.engine import Engine
 from playmolt_core.host.errand import Worker
 from playmolt_core.host.reads import Fetch
 from playmolt_core.llm.catalogue import Catalogue, load
+from playmolt_core.llm.figures import FIGURES
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted import Cast
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.metrics import render
 from playmolt_core.settings import Settings, from_environment
 
 _log = telemetry.log("process")
@@ -86,7 +88,8 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
         return {"nats": bus.connected(), "postgres": await pool.answers()}
 
     def metrics() -> str:
-        return "".join(engine.metrics() for engine in engines)
+        own = [sample for engine in engines for sample in engine.samples()]
+        return render([*own, *FIGURES.samples()])
 
     server = await health.serve(settings.health_port, ready, metrics, settings.host)
     for engine in engines:
@@ -106,4 +109,8 @@ def run(service: str, *builds: Build) -> None:
     """Serve games until SIGTERM, then finish what was taken. Settings come from the environment."""
     settings = from_environment()
     telemetry.configure(service, settings.log_level)
-    uvloop.run(_serve(service, builds, settings))
+    tracing.configure(service)
+    try:
+        uvloop.run(_serve(service, builds, settings))
+    finally:
+        tracing.close()

@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from playmolt_core import tracing
 from playmolt_core.decider import DeadlinePassed, Decider, Wish
 from playmolt_core.host.entry import Snapshot
 from playmolt_core.host.errand import Errand, Wishless, Worker
@@ -140,9 +141,10 @@ class Wishes:
                     snapshot = await self._fresh.snapshot(stream)
                     if snapshot is None or all(other.id != wish.id for other in self._decider.wants(snapshot.state)):
                         return
-                    await worker(
-                        Errand(stream, wish, snapshot, attempt, self._writes, self._fresh, lambda: self._stopping)
-                    )
+                    with tracing.fulfilling(wish.kind, stream, attempt):
+                        await worker(
+                            Errand(stream, wish, snapshot, attempt, self._writes, self._fresh, lambda: self._stopping)
+                        )
                     return
         except Wishless as refused:
             _log.warning("wish_refused", stream=stream, kind=wish.kind, status=refused.status, detail=refused.detail)

@@ -10,6 +10,7 @@ from typing import Any
 
 from playmolt_schemas.codes import Code
 
+from playmolt_core import tracing
 from playmolt_core.decider import Decider, Refused
 from playmolt_core.desk import Desk
 from playmolt_core.host.asks import BadBody, ask_of
@@ -19,8 +20,9 @@ from playmolt_core.host.gathering import Gathering, Group
 from playmolt_core.host.hot import Hot
 from playmolt_core.host.work import Work, refuse_busy
 from playmolt_core.log.port import EventLog, LogUnavailable, RecordTooLarge
+from playmolt_core.metrics import SIZES, Histogram
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import log, where
+from playmolt_core.telemetry import log, trace_id, where
 
 _log = log("writes")
 _MAX_TRIES = 12
@@ -57,6 +59,8 @@ class Writes:
         self._under_way = 0
         self.commits = 0
         self.committed_commands = 0
+        self.batch_sizes = Histogram(SIZES)
+        self.batch_seconds = Histogram()
 
     @property
     def under_way(self) -> int:
@@ -103,6 +107,7 @@ class Writes:
         if work.expired(time.time() * 1000):
             self._refuse_busy(work)
             return
+        started = time.time_ns() if tracing.sampled(work.call.trace) else 0
         try:
             planned = self._commands.plan(work)
         except BadBody as error:
@@ -111,9 +116,19 @@ class Writes:
             return
         except Exception as error:  # a bug in rules must not take the other games of this engine down
             kind, frames = type(error).__name__, where(error)
-            _log.error("decision_failed", op=work.call.op, target=work.call.target, error=kind, traceback=frames)
+            name = trace_id(work.call.trace)
+            _log.error(
+                "decision_failed", op=work.call.op, target=work.call.target, error=kind, traceback=frames, trace_id=name
+            )
             self._refuse_busy(work)
             return
+        if started:
+            facts: tracing.Attributes = {
+                "playmolt.op": work.call.op,
+                "playmolt.target": work.call.target,
+                "playmolt.try": work.tries,
+            }
+            tracing.record(work.call.trace, f"decide {self._decider.game}", started, facts)
         match planned:
             case Need(stream=stream):
                 self._park(work, stream)
@@ -234,6 +249,7 @@ class Writes:
                 self._answer(work, reply.status, body_of(reply))
 
     async def _commit(self, batch: list[Group]) -> None:
+        started = time.time_ns()
         try:
             statuses = await self._log.append([group.unit() for group in batch])
         except LogUnavailable:
@@ -243,6 +259,10 @@ class Writes:
             await self._isolate(batch)
             return
         self.commits += 1
+        self.batch_sizes.observe(sum(len(group.answers) for group in batch))
+        self.batch_seconds.observe((time.time_ns() - started) / 1e9)
+        if tracing.on():
+            self._trace(batch, started)
         failed = []
         for group, status in zip(batch, statuses, strict=True):
             if status == "appended":
@@ -252,6 +272,16 @@ class Writes:
         self._on_commit()
         if failed:
             self._again(self._forget(failed))
+
+    def _trace(self, batch: list[Group], started: int) -> None:
+        works = [work for group in batch for work in group.works()]
+        for work in works:
+            if tracing.sampled(work.call.trace):
+                facts: tracing.Attributes = {
+                    "playmolt.target": work.call.target,
+                    "playmolt.commit.commands": len(works),
+                }
+                tracing.record(work.call.trace, "commit", started, facts)
 
     def _finish(self, group: Group) -> None:
         self.committed_commands += len(group.answers)

@@ -13,6 +13,7 @@ import msgspec
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
+from playmolt_core.llm.figures import FIGURES
 from playmolt_core.llm.port import Attempt, ModelRequest
 
 CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -44,7 +45,8 @@ def attempt_span(request: ModelRequest, provider: str, model: str, server: str =
 
 
 def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.environ) -> None:
-    """Write an attempt's result into its span."""
+    """Write an attempt's result into its span, and count it."""
+    FIGURES.observe(attempt)
     known: dict[str, Any] = {
         "gen_ai.response.model": attempt.model_answered,
         "gen_ai.usage.input_tokens": attempt.usage and attempt.usage.prompt_tokens,

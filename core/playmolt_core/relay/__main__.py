@@ -10,13 +10,15 @@ import msgspec
 import uvloop
 from playmolt_schemas import subjects
 
-from playmolt_core import health
+from playmolt_core import health, tracing
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
+from playmolt_core.db.standing import PgStanding
 from playmolt_core.log.port import EventLog, LogUnavailable
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.metrics import Sample, label, render
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
@@ -25,6 +27,7 @@ from playmolt_core.telemetry import configure, log
 SERVICE = "relay"
 SYNC_SECONDS = 2.0
 SWEEP_SECONDS = 60.0
+LOOK_SECONDS = 5.0
 _log = log(SERVICE)
 
 
@@ -38,6 +41,8 @@ class Service:
         self._relay = Relay(self._log, bus, settings.stream_events)
         self._projector = Projector(self._log, PgProjections(pool))
         self._limits = PgLimits(pool)
+        self._standing = PgStanding(pool)
+        self._looked: list[Sample] = []
 
     async def listen(self) -> None:
         """Take hints and questions, and show up in the rosters."""
@@ -53,6 +58,7 @@ class Service:
             tasks.create_task(self._relay.run())
             tasks.create_task(self._projector.run())
             tasks.create_task(self._sweep())
+            tasks.create_task(self._look())
 
     async def _sweep(self) -> None:
         while True:
@@ -61,6 +67,18 @@ class Service:
                 await self._limits.sweep()
             except LogUnavailable as error:
                 _log.warning("sweep_waits", detail=str(error)[:300])
+
+    async def _look(self) -> None:
+        """Look every few seconds at what a scrape shows: a scrape itself must not wait for the database."""
+        while True:
+            try:
+                self._looked = _seen(
+                    await self.positions(), await self._standing.phases(), await self._standing.pending()
+                )
+            except LogUnavailable as error:
+                self._looked = []  # what is not known any more is not shown
+                _log.warning("look_waits", detail=str(error)[:300])
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _synced(self) -> bytes | None:
         if not await self._projector.sync(SYNC_SECONDS):
@@ -90,15 +108,38 @@ class Service:
         }
 
     def metrics(self) -> str:
-        """Render how far the copies are, as Prometheus reads it."""
-        tails = self._relay.tails()
-        values = {
-            "relay_events_sequence": tails.get(subjects.EVENTS_STREAM, 0),
-            "relay_spectate_sequence": tails.get(subjects.SPECTATE_STREAM, 0),
-            "relay_projections_position": self._projector.position,
-            "relay_ready": int(self._relay.ready),
-        }
-        return "".join(f"# TYPE playmolt_{name} gauge\nplaymolt_{name} {value}\n" for name, value in values.items())
+        """Render what Prometheus reads."""
+        tails, relay = self._relay.tails(), self._relay
+        return render(
+            [
+                Sample("playmolt_relay_ready", int(relay.ready)),
+                Sample("playmolt_relay_events_sequence", tails.get(subjects.EVENTS_STREAM, 0)),
+                Sample("playmolt_relay_spectate_sequence", tails.get(subjects.SPECTATE_STREAM, 0)),
+                Sample("playmolt_relay_projections_position", self._projector.position),
+                Sample("playmolt_relay_lag_seconds", relay.lag_seconds),
+                Sample("playmolt_relay_batch_events", relay.batch_sizes),
+                *self._looked,
+            ]
+        )
+
+
+def _seen(
+    positions: Mapping[str, int], phases: Mapping[tuple[str, str], int], pending: Mapping[str, int]
+) -> list[Sample]:
+    log = positions["log"]
+    return [
+        Sample("playmolt_relay_log_position", log),
+        *(
+            Sample("playmolt_relay_lag_events", max(0, log - position), label("copy", copy))
+            for copy, position in positions.items()
+            if copy != "log"
+        ),
+        *(
+            Sample("playmolt_games", count, f"{label('game', game)},{label('phase', phase)}")
+            for (game, phase), count in phases.items()
+        ),
+        *(Sample("playmolt_wishes_pending", count, label("game", game)) for game, count in pending.items()),
+    ]
 
 
 async def run(settings: Settings) -> None:
@@ -132,11 +173,14 @@ def main() -> None:
     except InvalidSettings as error:
         sys.exit(f"settings: {error}")
     configure(SERVICE, settings.log_level)
+    tracing.configure(SERVICE)
     try:
         uvloop.run(run(settings))
     except (ConnectionError, TimeoutError) as error:
         _log.error("cannot_start", error=str(error)[:500])
         sys.exit(1)
+    finally:
+        tracing.close()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
 """The two streams that the log is copied to, and what a record becomes in each."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 from playmolt_schemas import subjects
 
+from playmolt_core import tracing
 from playmolt_core.bus.jetstream import Message, StreamState
 from playmolt_core.log.port import PublicRecord
 
 _encode = msgspec.json.Encoder().encode
 _CLOSES = {subjects.CLOSES_HEADER: "1"}
+_TRACE = re.compile(rb'"trace":"(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})"')
 
 
 class Streams(Protocol):
@@ -61,7 +64,26 @@ def public_message(entry: PublicRecord) -> Message:
     stream = entry.record.stream
     if entry.public is None:
         return Message(subjects.sealed(game_of(stream), stream), b"")
-    return Message(subjects.spectate(game_of(stream), stream), entry.public, _CLOSES if entry.closes else {})
+    headers = _CLOSES if entry.closes else {}
+    if tracing.on() and (carried := trace_of(entry)):
+        headers = {**headers, subjects.TRACE_HEADER: carried}
+    return Message(subjects.spectate(game_of(stream), stream), entry.public, headers)
+
+
+def trace_of(entry: PublicRecord) -> str:
+    """Give the trace context of the command that an event came of (W3C traceparent), "" unless it is sampled."""
+    found = _TRACE.search(bytes(entry.record.metadata))
+    carried = found[1].decode() if found else ""
+    return carried if tracing.sampled(carried) else ""
+
+
+def same(one: Message, other: Message) -> bool:
+    """Say whether two messages tell the same. Whether a trace is named depends on how its relay is set up."""
+    return (one.subject, one.body, _own(one)) == (other.subject, other.body, _own(other))
+
+
+def _own(message: Message) -> dict[str, str]:
+    return {name: value for name, value in message.headers.items() if name != subjects.TRACE_HEADER}
 
 
 EVENTS = Feed(subjects.EVENTS_STREAM, ("events.>",), event_message)

@@ -6,15 +6,20 @@ lost answer cannot duplicate, and a stream that lost its tail, or all of it, is 
 
 import asyncio
 import math
+import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Final
 
+from opentelemetry.trace import SpanKind
 from playmolt_schemas import subjects
 
+from playmolt_core import tracing
 from playmolt_core.bus.jetstream import Fenced, Message
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.log.port import EventLog, LogUnavailable, PublicRecord
-from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of
+from playmolt_core.metrics import SIZES, Histogram
+from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of, same, trace_of
 from playmolt_core.telemetry import log as logger
 
 BATCH_MESSAGES: Final = 500
@@ -50,6 +55,8 @@ class Relay:
         self._awake = asyncio.Event()
         self.ready = False
         """Whether the last step succeeded."""
+        self.lag_seconds = Histogram()
+        self.batch_sizes = Histogram(SIZES)
 
     def wake(self) -> None:
         """Look at once whether there is something to copy."""
@@ -113,12 +120,29 @@ class Relay:
         for position, entry in enumerate(entries, after + 1):
             if entry.record.position != position:
                 raise FeedBroken(f"position {position} is missing from the log")
+        started = time.time_ns()
         copied = await asyncio.gather(*(self._copy(feed, entries) for feed in _FEEDS), return_exceptions=True)
         for failure in copied:
             if failure is not None:
                 raise failure
         await self._tell_lobby()
+        self._measure(entries, started)
         return len(entries)
+
+    def _measure(self, entries: Sequence[PublicRecord], started: int) -> None:
+        oldest = datetime.fromisoformat(entries[0].record.at).timestamp()
+        self.lag_seconds.observe(max(0.0, time.time() - oldest))
+        self.batch_sizes.observe(len(entries))
+        if not tracing.on():
+            return
+        for entry in entries:
+            if carried := trace_of(entry):
+                facts: tracing.Attributes = {
+                    "playmolt.target": entry.record.stream,
+                    "playmolt.version": entry.record.version,
+                    "messaging.batch.message_count": len(entries),
+                }
+                tracing.record(carried, "publish", started, facts, SpanKind.PRODUCER)
 
     async def _check_streams(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -173,7 +197,7 @@ class Relay:
         held = await self._streams.message(feed.stream, sequence)
         if held is None:  # pushed out by a newer one, or the stream is gone again
             raise BusUnavailable(f"{feed.stream} no longer holds {sequence}")
-        if not entries or feed.message(entries[0]) != held:
+        if not entries or not same(feed.message(entries[0]), held):
             raise FeedBroken(f"{feed.stream} holds something else at {sequence} than the log")
 
 

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 import uvloop
+from playmolt_core import tracing
 from playmolt_core.bus.client import connect
 from playmolt_core.db.accounts import PgAccounts
 from playmolt_core.db.limits import PgLimits
@@ -48,12 +49,15 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     configure("gateway", settings.log_level)
+    tracing.configure("gateway")
     allow_many_connections()
     try:
         uvloop.run(run(settings, arguments.fd))
     except (ConnectionError, TimeoutError) as error:
         _log.error("cannot_start", detail=str(error)[:500])
         return 1
+    finally:
+        tracing.close()
     return 0
 
 

@@ -6,9 +6,11 @@ from time import perf_counter
 from typing import Any, Final
 
 import msgspec
+from opentelemetry.trace import Span
+from playmolt_core import tracing
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import log, where
+from playmolt_core.telemetry import about, log, trace_id, where
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import WATCHED_TYPES, type_of
 from playmolt_schemas.routing import NoFields, Route
@@ -122,9 +124,19 @@ def read_head(headers: Headers) -> Head:
     return head
 
 
-def log_bug(route: str, error: BaseException) -> None:
+def traced(head: Head, route: str) -> Span | None:
+    """Open the span of a request, if it is traced; from here on the head carries the context of that span."""
+    if not tracing.on():
+        return None
+    span, carried = tracing.serve(head.trace, route)
+    head.traceparent = carried.encode()
+    return span
+
+
+def log_bug(route: str, error: BaseException, trace: str = "") -> None:
     """Log where a bug is, without its message and the variables around it: these may hold a key or a hidden move."""
-    _log.error("bug", route=route, error=type(error).__name__, traceback=where(error))
+    name, frames = trace_id(trace), where(error)
+    _log.error("bug", route=route, error=type(error).__name__, traceback=frames, trace_id=name)
 
 
 def game_of(game_id: str) -> str | None:
@@ -166,9 +178,8 @@ async def _checked_body(house: House, route: Route, caller: Caller, head: Head, 
     return command if isinstance(command, Refusal) else (typed, command)
 
 
-async def ask_of(house: House, route: Route, request: Request) -> Ask | Refusal:
+async def ask_of(house: House, route: Route, head: Head, request: Request) -> Ask | Refusal:
     """Check a request in the order of api.md: key, rate, size, form, id."""
-    head = read_head(request.scope["headers"])
     caller = await house.door.admit(head.authorization, route.auth)
     if isinstance(caller, Refusal):
         return caller
@@ -196,8 +207,22 @@ async def reply_to(house: House, route: Route, handler: Any, request: Request) -
     """Serve one request: refusals, absent dependencies and bugs all become problem documents; nothing is raised."""
     started = perf_counter()
     house.metrics.in_flight += 1
+    head = read_head(request.scope["headers"])
+    span = traced(head, route.name)
     try:
-        ask = await ask_of(house, route, request)
+        with about(head.trace):
+            response = await _response(house, route, handler, head, request)
+    finally:
+        house.metrics.in_flight -= 1
+    if span:
+        tracing.answered(span, response.status_code)
+    house.metrics.observe(route.name, response.status_code, perf_counter() - started)
+    return response
+
+
+async def _response(house: House, route: Route, handler: Any, head: Head, request: Request) -> Response:
+    try:
+        ask = await ask_of(house, route, head, request)
         reply = ask if isinstance(ask, Refusal) else await handler(house, ask)
         response = refusal_response(reply) if isinstance(reply, Refusal) else reply
     except BadCursor as error:
@@ -208,7 +233,4 @@ async def reply_to(house: House, route: Route, handler: Any, request: Request) -
     except Exception as error:
         log_bug(route.name, error)
         response = json_response(500, bug_body())
-    finally:
-        house.metrics.in_flight -= 1
-    house.metrics.observe(route.name, response.status_code, perf_counter() - started)
     return response

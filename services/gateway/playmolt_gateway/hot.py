@@ -7,14 +7,15 @@ from asyncio import Future
 from time import perf_counter
 from typing import Final
 
-from playmolt_core.telemetry import log
+from playmolt_core import tracing
+from playmolt_core.telemetry import log, trace_id
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.routing import Auth, Query
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.auth import Caller
 from playmolt_gateway.bodies import parse
-from playmolt_gateway.exchange import AWAY, Head, House, game_of, log_bug, read_head
+from playmolt_gateway.exchange import AWAY, Head, House, game_of, log_bug, read_head, traced
 from playmolt_gateway.idempotency import command_id
 from playmolt_gateway.problems import (
     RETRY_SECONDS,
@@ -45,12 +46,12 @@ def rendered(reply: Answer | Refusal) -> Rendered:
     return reply.status, reply.body, _RETRY if reply.status in (429, 503) else []
 
 
-def failed(error: BaseException) -> Rendered:
-    """Give what is sent when a dependency is away, or when there is a bug."""
+def failed(error: BaseException, trace: str = "") -> Rendered:
+    """Give what is sent when a dependency is away, or when there is a bug; the log names the request's trace."""
     if isinstance(error, AWAY):
-        _log.warning("unavailable", route=NAME, error=type(error).__name__)
+        _log.warning("unavailable", route=NAME, error=type(error).__name__, trace_id=trace_id(trace))
         return rendered(away(error))
-    log_bug(NAME, error)
+    log_bug(NAME, error, trace)
     return 500, bug_body(), []
 
 
@@ -71,25 +72,28 @@ class Actions:
         metrics = self._house.metrics
         started = perf_counter()
         metrics.in_flight += 1
+        head = read_head(scope["headers"])
+        span = traced(head, NAME)
         try:
-            status, body, extra = await self._serve(scope, receive)
+            status, body, extra = await self._serve(head, scope, receive)
         finally:
             metrics.in_flight -= 1
+        if span:
+            tracing.answered(span, status)
         headers = json_headers(status, len(body))
         headers += extra
         metrics.observe(NAME, status, perf_counter() - started)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _serve(self, scope: Scope, receive: Receive) -> Rendered:
+    async def _serve(self, head: Head, scope: Scope, receive: Receive) -> Rendered:
         try:
-            return rendered(await self._answer(scope, receive))
+            return rendered(await self._answer(head, scope, receive))
         except Exception as error:
-            return failed(error)
+            return failed(error, head.trace)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | Refusal:
+    async def _answer(self, head: Head, scope: Scope, receive: Receive) -> Answer | Refusal:
         """Give the engine's Answer, or a Refusal, in the order of api.md: 401, 429, 413, 400, 404, then the engine."""
-        head = read_head(scope["headers"])
         caller = await self.admitted(head)
         if isinstance(caller, Refusal):
             return caller

@@ -13,11 +13,13 @@ from time import perf_counter
 from typing import Any, Final
 
 import msgspec
+from opentelemetry.trace import Span
+from playmolt_core import tracing
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from playmolt_gateway.exchange import Head, read_head
+from playmolt_gateway.exchange import Head, read_head, traced
 from playmolt_gateway.hot import BEFORE, NAME, Actions, Rendered, failed, is_action, rendered
 from playmolt_gateway.problems import Headers, Refusal, json_headers
 
@@ -70,6 +72,8 @@ class LaneProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._started: float | None = None
+        self._span: Span | None = None
+        self._trace = ""
         self._held = b""
         self._parsing = False
         self._stopping = False
@@ -108,6 +112,7 @@ class LaneProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         self._started = perf_counter()
         self.actions.metrics.in_flight += 1
+        self._span, self._trace = traced(action.head, NAME), action.head.trace
         try:
             caller = self.actions.admitted_now(action.head)
             if caller is None:
@@ -115,7 +120,7 @@ class LaneProtocol(HttpToolsProtocol):
                 return
             sent = self.actions.submit(caller, action.head, action.path, b"", action.body)
         except Exception as error:
-            self._finish(failed(error))
+            self._finish(failed(error, self._trace))
             return
         if isinstance(sent, Refusal):
             self._finish(rendered(sent))
@@ -134,16 +139,18 @@ class LaneProtocol(HttpToolsProtocol):
 
     def _answered(self, reply: "Future[Any]") -> None:
         if reply.cancelled():
-            self._finish(failed(TimeoutError()))
+            self._finish(failed(TimeoutError(), self._trace))
             return
         error = reply.exception()
-        self._finish(rendered(reply.result()) if error is None else failed(error))
+        self._finish(rendered(reply.result()) if error is None else failed(error, self._trace))
 
     def _finish(self, reply: Rendered) -> None:
         status, body, extra = reply
         started, self._started = self._started, None
         self.actions.metrics.in_flight -= 1
         self.actions.metrics.observe(NAME, status, perf_counter() - (started or 0.0))
+        if self._span:
+            tracing.answered(self._span, status)
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return

@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 
 import uvloop
+from playmolt_core import tracing
 from playmolt_core.bus.client import connect
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
@@ -65,11 +66,14 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     configure("spectator", settings.log_level)
+    tracing.configure("spectator")
     try:
         uvloop.run(run(settings))
     except BusUnavailable as error:
         _log.error("no_nats", detail=str(error))
         return 1
+    finally:
+        tracing.close()
     return 0
 
 

@@ -1,12 +1,15 @@
 """Games being watched: one subscription a game, its messages put in order and its gaps filled, for all its readers."""
 
 import asyncio
+import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
 import msgspec
-from playmolt_core.bus.port import BusUnavailable
+from opentelemetry.trace import SpanKind
+from playmolt_core import tracing
+from playmolt_core.bus.port import BusUnavailable, Traced
 from playmolt_core.telemetry import log
 
 from playmolt_spectator.backfill import Backfill, UnknownGame, game_type, message
@@ -153,7 +156,21 @@ class Feed(Channel):
         while (found := self._early.pop(self.head + len(ready) + 1, None)) is not None:
             ready.append(found)
         if ready:
+            started = time.time_ns() if tracing.on() else 0
             self.publish(ready)
+            self._metrics.written(ready[-1].raw)
+            if started:
+                self._trace(ready, started)
+
+    def _trace(self, messages: Sequence[Message], started: int) -> None:
+        for found in messages:
+            if isinstance(found.raw, Traced) and tracing.sampled(found.raw.trace):
+                facts: tracing.Attributes = {
+                    "playmolt.target": self._id,
+                    "playmolt.version": found.version,
+                    "playmolt.readers": len(self._readers),
+                }
+                tracing.record(found.raw.trace, "fan out", started, facts, SpanKind.CONSUMER)
 
     async def _repair(self, *, everything: bool) -> bool:
         """Fetch what is missing: up to what came early, or up to the head with the engine's word on it.

@@ -1,16 +1,19 @@
 """What the spectator counts, as Prometheus reads it."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 
-_HELP = {
-    "readers": ("gauge", "Connected readers."),
-    "games_watched": ("gauge", "Games with a subscription."),
-    "messages_sent_total": ("counter", "Messages handed to readers, heartbeats aside."),
-    "bytes_sent_total": ("counter", "Bytes of those messages, framing included."),
-    "readers_dropped_total": ("counter", "Readers dropped because they were too slow."),
-    "backfills_total": ("counter", "Pages of older messages fetched, by where they came from."),
-}
+import msgspec
+from playmolt_core.metrics import Histogram, Sample, render
+
+
+class _Dated(msgspec.Struct):
+    at: datetime
+
+
+_read_date = msgspec.json.Decoder(_Dated).decode
 
 
 class Metrics:
@@ -26,6 +29,15 @@ class Metrics:
                 'backfills_total{source="engine"}': 0,
             }
         )
+        self.feed_lag = Histogram()
+
+    def written(self, raw: bytes) -> None:
+        """Note how old a message is that has just been written to its readers; one without a date says nothing."""
+        try:
+            at = _read_date(raw).at
+        except msgspec.MsgspecError:
+            return
+        self.feed_lag.observe(max(0.0, time.time() - at.timestamp()))
 
     def sent(self, messages: int, size: int) -> None:
         """Count messages handed to readers."""
@@ -34,9 +46,6 @@ class Metrics:
 
     def page(self, gauges: Mapping[str, int]) -> bytes:
         """Render the counters and what is measured now (Prometheus text format 0.0.4)."""
-        values = {**gauges, **self.counts}
-        lines = []
-        for name, (kind, text) in _HELP.items():
-            lines += [f"# HELP playmolt_spectator_{name} {text}", f"# TYPE playmolt_spectator_{name} {kind}"]
-            lines += [f"playmolt_spectator_{key} {value}" for key, value in values.items() if key.split("{")[0] == name]
-        return "\n".join([*lines, ""]).encode()
+        named = ((*key.partition("{"), value) for key, value in {**gauges, **self.counts}.items())
+        samples = [Sample(f"playmolt_spectator_{name}", value, rest[:-1]) for name, _, rest, value in named]
+        return render([*samples, Sample("playmolt_spectator_feed_lag_seconds", self.feed_lag)]).encode()

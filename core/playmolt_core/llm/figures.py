@@ -1,0 +1,48 @@
+"""What models were asked and what it cost, counted for the process."""
+
+from collections import Counter, defaultdict
+from decimal import Decimal
+from typing import Final
+
+from playmolt_core.llm.port import Attempt
+from playmolt_core.metrics import LONG_SECONDS, Histogram, Sample, label
+
+
+class ModelFigures:
+    """Counts attempts. Aliases come from the catalogue, so there are few of them."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, str]] = Counter()
+        self._tokens: Counter[tuple[str, str]] = Counter()
+        self._costs: defaultdict[str, Decimal] = defaultdict(Decimal)
+        self._seconds: defaultdict[str, Histogram] = defaultdict(lambda: Histogram(LONG_SECONDS))
+
+    def observe(self, attempt: Attempt) -> None:
+        """Count one attempt; what is not known of it is not guessed."""
+        self._requests[attempt.alias, attempt.outcome] += 1
+        self._seconds[attempt.alias].observe(attempt.latency_ms / 1000)
+        if attempt.usage is not None:
+            self._tokens[attempt.alias, "prompt"] += attempt.usage.prompt_tokens
+            self._tokens[attempt.alias, "completion"] += attempt.usage.completion_tokens
+        if attempt.cost is not None:
+            self._costs[attempt.alias] += Decimal(attempt.cost)
+
+    def samples(self) -> list[Sample]:
+        """Give the figures as they are now."""
+        counted: list[tuple[str, str, Counter[tuple[str, str]]]] = [
+            ("playmolt_llm_requests_total", "outcome", self._requests),
+            ("playmolt_llm_tokens_total", "kind", self._tokens),
+        ]
+        return [
+            *(
+                Sample(name, count, f"{label('model', alias)},{label(second, value)}")
+                for name, second, counts in counted
+                for (alias, value), count in counts.items()
+            ),
+            *(Sample("playmolt_llm_cost_total", f"{cost:f}", label("model", a)) for a, cost in self._costs.items()),
+            *(Sample("playmolt_llm_seconds", seconds, label("model", a)) for a, seconds in self._seconds.items()),
+        ]
+
+
+FIGURES: Final = ModelFigures()
+"""Those of this process: every model in it counts here."""

@@ -1,0 +1,186 @@
+/** `/agora`: runs that anybody may watch; with the operator's key the experiments behind them. */
+
+import { download, get, operatorKey, post, setOperatorKey } from "./api.js";
+import { el, field, fill, focusOn, table } from "./dom.js";
+import { actionButton, page, trouble } from "./frame.js";
+import { clock, t, word } from "./language.js";
+
+const REFRESH_MS = 3000;
+const RUNS = 50;
+const EXAMPLE = {
+  name: "a first look", seed: "1", models: ["scripted:chatty", "scripted:trader"], languages: ["en"],
+  phases: { phase1: { runs: 1, turns: 3 } }, exploratory: true,
+};
+
+page(() => t("agora.title"), draw);
+
+const operator = { as: "operator" };
+const asked = () => new URLSearchParams(location.search).get("experiment");
+
+async function draw(main) {
+  if (asked() && operatorKey()) return experiment(main, asked());
+  return overview(main);
+}
+
+async function overview(main) {
+  const runs = el("div");
+  main.append(el("div", { class: "tight" }, el("h1", {}, t("agora.title")), el("p", { class: "lead" }, t("agora.lead"))),
+    el("div", { class: "two" },
+      el("div", { class: "stack" }, el("section", { class: "card", "aria-labelledby": "live" }, el("h2", { id: "live" }, t("runs")), runs)),
+      el("div", { class: "stack" }, operatorKey() ? await experiments() : door())));
+  if (operatorKey()) main.append(planner());
+  const refresh = async () => {
+    try {
+      const { runs: found } = await get(`/api/agora/runs?limit=${RUNS}`, { as: "nobody" });
+      fill(runs, found.length ? el("ul", { class: "games" }, found.map((run) => el("li", {}, el("a", { href: `/watch/${run.game_id}` },
+        el("strong", {}, run.game_id.slice(6, 19)), el("span", { class: "tag plain" }, word("phase", run.phase)),
+        el("span", { class: "side" }, `${t("agora.turn")} ${run.round} · ${clock(run.created_at)}`))))) : el("p", { class: "quiet" }, t("agora.none")));
+    } catch (error) {
+      fill(runs, trouble(error));
+    }
+  };
+  await refresh();
+  const timer = setInterval(refresh, REFRESH_MS);
+  return () => clearInterval(timer);
+}
+
+function door() {
+  const input = el("input", { type: "password", autocomplete: "off" });
+  const place = el("div");
+  const enter = async () => {
+    setOperatorKey(input.value.trim());
+    try {
+      await get("/api/agora/experiments", operator);
+    } catch (error) {
+      setOperatorKey("");
+      throw error;
+    }
+    location.reload();
+  };
+  return el("section", { class: "card", "aria-labelledby": "door" }, el("h2", { id: "door" }, t("agora.operator")),
+    el("p", { class: "quiet" }, t("agora.operator_text")), field(t("agora.key"), input), place,
+    el("div", { class: "row end" }, actionButton(t("agora.enter"), enter, { place, first: true })));
+}
+
+async function experiments() {
+  const card = el("section", { class: "card", "aria-labelledby": "experiments" });
+  try {
+    const { experiments: found } = await get("/api/agora/experiments", operator);
+    fill(card, el("div", { class: "row apart" }, el("h2", { id: "experiments" }, t("agora.experiments")),
+      el("button", { type: "button", class: "bare", onclick: () => {
+        setOperatorKey("");
+        location.assign("/agora");
+      } }, t("agora.leave"))),
+      found.length ? el("ul", { class: "games" }, found.map((one) => el("li", {}, el("a", { href: `/agora?experiment=${one.experiment}` },
+        el("strong", {}, one.name), el("span", { class: "tag plain" }, word("status", one.status)),
+        el("span", { class: "side" }, `${one.progress.finished} / ${one.progress.runs}`))))) : el("p", { class: "quiet" }, t("agora.no_experiments")));
+  } catch (error) {
+    if (["unauthorized", "operator_only"].includes(error.code)) setOperatorKey("");
+    fill(card, trouble(error));
+  }
+  return card;
+}
+
+function planner() {
+  const text = el("textarea", { class: "code", spellcheck: "false" });
+  text.value = JSON.stringify(EXAMPLE, null, 2);
+  const place = el("div");
+  const shown = el("div", { class: "stack", "aria-live": "polite" });
+  const plan = () => {
+    try {
+      return JSON.parse(text.value);
+    } catch (error) {
+      throw new Error(t("agora.no_json", { why: error.message }));
+    }
+  };
+  const check = async () => fill(shown, preview(await post("/api/agora/experiments?dry=1", plan(), operator)));
+  const run = async () => {
+    const made = await post("/api/agora/experiments", plan(), operator);
+    location.assign(`/agora?experiment=${made.experiment}`);
+  };
+  return el("section", { class: "card", "aria-labelledby": "plan" }, el("h2", { id: "plan" }, t("agora.new")),
+    el("p", { class: "quiet" }, t("agora.plan_text")), field(t("agora.plan"), text), place,
+    el("div", { class: "row end" }, actionButton(t("agora.check"), check, { place }), actionButton(t("agora.lock"), run, { place, first: true })), shown);
+}
+
+function preview(found) {
+  const faults = found.faults ?? [];
+  return [
+    faults.length ? el("div", { class: "notice", role: "alert" }, el("ul", {}, faults.map((fault) => el("li", {}, `${fault.field}: ${fault.message}`)))) : null,
+    found.warnings.length ? el("ul", { class: "notice" }, found.warnings.map((text) => el("li", {}, text))) : null,
+    el("dl", { class: "facts" }, [["runs", found.runs], ["agora.agents", found.agents], ["agora.turns", found.turns], ["agora.calls", `${found.calls} – ${found.calls_most}`], ["agora.tokens", found.tokens], ["agora.cost", found.cost ?? t("unknown")]]
+      .map(([name, value]) => [el("dt", {}, t(name)), el("dd", { class: "number" }, String(value))])),
+    table(t("agora.matrix"), [t("agora.cell"), t("agora.language"), { number: t("runs") }, { number: t("agora.agents") }, { number: t("agora.turns") }],
+      found.matrix.map((row) => [row.cell, word("language", row.language), { number: row.runs }, { number: row.agents }, { number: row.turns }])),
+    found.tests.length ? table(t("agora.tests"), [t("agora.test"), "n", "α", "p min"], found.tests.map((test) => [test.test, test.n, test.alpha, test.p_exact ?? "–"])) : null];
+}
+
+async function experiment(main, id) {
+  const path = `/api/agora/experiments/${encodeURIComponent(id)}`;
+  const head = el("h1", { tabindex: "-1" });
+  const body = el("div", { class: "stack" });
+  const runs = el("section", { class: "card" });
+  const place = el("div");
+  const reason = el("input", { type: "text", maxlength: 2000 });
+  const stop = actionButton(t("agora.stop"), async () => {
+    await post(`${path}/stop`, reason.value.trim() ? { reason: reason.value.trim() } : {}, operator);
+    await refresh();
+  }, { place });
+  const resume = actionButton(t("agora.resume"), async () => {
+    await post(`${path}/resume`, {}, operator);
+    await refresh();
+  }, { place });
+  const save = (kind, ending) => actionButton(t(`agora.${kind}`), () => download(`${path}/${kind}`, `${id}.${ending}`, "operator"), { place });
+  main.append(el("p", { class: "small" }, el("a", { href: "/agora" }, `‹ ${t("agora.experiments")}`)), head, body,
+    el("section", { class: "card" }, el("div", { class: "row" }, save("report", "html"), save("bundle", "zip"), stop, resume), field(`${t("agora.reason")} (${t("optional")})`, reason), place), runs);
+
+  async function refresh() {
+    const [state, { runs: found }] = await Promise.all([get(path, operator), get(`${path}/runs`, operator)]);
+    const over = ["finished", "aborted"].includes(state.status);
+    head.textContent = state.name;
+    stop.disabled = state.status !== "running";
+    resume.disabled = !["stopped", "budget_stopped"].includes(state.status);
+    fill(body, summary(state));
+    fill(runs, table(t("runs"), [t("agora.cell"), t("agora.status"), { number: t("agora.turns") }, { number: t("agora.tokens") }, { number: t("agora.cost") }, t("agora.watch")],
+      found.map((run) => [`${run.cell} · ${run.number}${run.parent ? ` (${t("agora.fork")})` : ""}`, word("status", run.status),
+        { number: `${run.spent.turns} / ${run.turns_planned}` }, { number: run.spent.tokens }, { number: run.spent.cost ?? t("unknown") },
+        run.status === "planned" ? "–" : el("a", { href: `/watch/${run.run}`, "data-focus": run.run }, t("agora.watch"))])));
+    return over;
+  }
+
+  try {
+    await refresh();
+  } catch (error) {
+    fill(body, trouble(error));
+    return undefined;
+  }
+  focusOn(head);
+  const timer = setInterval(() => refresh().then((over) => over && clearInterval(timer)).catch((error) => fill(place, trouble(error))), REFRESH_MS);
+  return () => clearInterval(timer);
+}
+
+function summary(state) {
+  const { progress, spent } = state;
+  const done = spent.turns;
+  const facts = [["agora.status", word("status", state.status)], ["runs", `${progress.finished} / ${progress.runs}`], ["agora.turns", `${done} / ${progress.turns_planned}`],
+    ["agora.calls", spent.calls], ["agora.tokens", spent.tokens], ["agora.cost", spent.cost ?? t("unknown")], ["agora.models", state.models.join(", ")], ["agora.plan_hash", el("code", {}, state.plan_hash)]];
+  return el("section", { class: "card" },
+    el("div", { class: "row" }, state.scripted ? el("span", { class: "tag plain" }, t("agora.scripted")) : null, state.exploratory ? el("span", { class: "tag plain" }, t("agora.exploratory")) : null),
+    state.reason ? el("p", { class: "notice" }, state.reason) : null,
+    el("progress", { max: Math.max(1, progress.turns_planned), value: done, "aria-label": t("agora.progress") }),
+    el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, t(name)), el("dd", { class: "number" }, value)])),
+    state.tests.length ? el("p", { class: "small" }, `${t("agora.tests")}: ${state.tests.join(" · ")}`) : null,
+    state.looks.length ? el("details", {}, el("summary", {}, t("agora.looks", { n: state.looks.length })), el("ul", { class: "tight" }, state.looks.map((look) =>
+      el("li", { class: "small" }, `${clock(look.at)} · ${look.measure} · ${Object.entries(look.intervals).map(([cell, [low, high]]) => `${cell} ${low} – ${high}`).join(", ")}`)))) : null,
+    state.deviations.length ? table(t("agora.deviations"), ["#", t("agora.field"), t("agora.before"), t("agora.after"), t("agora.reason")],
+      state.deviations.map((one) => [one.n, one.field, one.before, one.after, one.reason])) : null,
+    el("details", {}, el("summary", {}, t("agora.plan")), el("pre", { class: "pre small" }, pretty(state.plan))));
+}
+
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 1);
+  } catch {
+    return text;
+  }
+}

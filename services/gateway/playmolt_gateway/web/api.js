@@ -1,0 +1,115 @@
+/** Calls to the gateway. What is refused becomes a Problem with the server's own code and detail. */
+
+import { announce } from "./dom.js";
+import { t } from "./language.js";
+
+const KEY = "playmolt.key";
+const NAME = "playmolt.name";
+const OPERATOR = "playmolt.operator";
+const TRIES = 5;
+const CALL_SECONDS = 40;
+
+/** Why a call was refused. `errors` is [{field, message}]. */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body.detail ?? `HTTP ${status}`);
+    this.status = status;
+    this.code = body.code ?? "";
+    this.errors = body.errors ?? [];
+  }
+}
+
+export const key = () => localStorage.getItem(KEY);
+export const ownName = () => localStorage.getItem(NAME);
+export const operatorKey = () => sessionStorage.getItem(OPERATOR);
+
+/** Keep the operator's key until this window closes; an empty one forgets it. */
+export function setOperatorKey(value) {
+  if (value) sessionStorage.setItem(OPERATOR, value);
+  else sessionStorage.removeItem(OPERATOR);
+}
+
+/** Give the visitor's key; who has none is registered. The key stays in this browser. */
+export async function ensureKey() {
+  if (key()) return key();
+  const made = await call("POST", "/api/agents", { name: t("visitor") }, { as: "nobody" });
+  localStorage.setItem(KEY, made.api_key);
+  localStorage.setItem(NAME, made.name);
+  return made.api_key;
+}
+
+/** Forget a key that the server no longer takes. */
+export function forgetKey() {
+  localStorage.removeItem(KEY);
+  localStorage.removeItem(NAME);
+}
+
+function bearer(as) {
+  const value = as === "me" ? key() : as === "operator" ? operatorKey() : null;
+  return value ? { Authorization: `Bearer ${value}` } : {};
+}
+
+const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+
+/**
+ * Call the API; gives the JSON of a 2xx answer. `as` is "me", "operator" or "nobody".
+ *
+ * Every POST has an idempotency key, so that a repeat after a lost answer does nothing twice. A 503 that says when to
+ * come back, and a broken connection, are tried again a few times. A 202 is given as it is, with `pending` set.
+ */
+export async function call(method, path, body, { as = "me", patient = true } = {}) {
+  const answer = await send(method, path, body, as, patient);
+  const text = await answer.text();
+  const read = text ? JSON.parse(text) : {};
+  if (answer.ok) return answer.status === 202 ? { ...read, pending: true } : read;
+  throw new Problem(answer.status, read);
+}
+
+async function send(method, path, body, as, patient) {
+  const headers = { Accept: "application/json", ...bearer(as) };
+  if (method === "POST") {
+    headers["Content-Type"] = "application/json";
+    headers["Idempotency-Key"] = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+  }
+  const options = { method, headers, body: method === "POST" ? JSON.stringify(body ?? {}) : undefined };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const answer = await fetch(path, { ...options, signal: AbortSignal.timeout(CALL_SECONDS * 1000) });
+      if (answer.status !== 503 || !patient || tries >= TRIES) return answer;
+      await pause(Math.min(5, Number(answer.headers.get("retry-after")) || 1));
+    } catch (error) {
+      if (!patient || tries >= TRIES) throw new Problem(0, { code: "offline", detail: t("offline") });
+      await pause(tries);
+    }
+  }
+}
+
+export const get = (path, options) => call("GET", path, undefined, options);
+export const post = (path, body, options) => call("POST", path, body, options);
+
+/** Give all lines of an answer in NDJSON. */
+export async function lines(path, as = "nobody") {
+  const answer = await send("GET", path, undefined, as, true);
+  const text = await answer.text();
+  if (!answer.ok) throw new Problem(answer.status, JSON.parse(text));
+  return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+}
+
+/** Fetch a file with a key and have the browser save it. */
+export async function download(path, name, as = "me") {
+  const answer = await send("GET", path, undefined, as, true);
+  if (!answer.ok) throw new Problem(answer.status, await answer.json());
+  if (answer.status === 202) throw new Problem(202, { code: "pending", detail: t("still_made") });
+  const address = URL.createObjectURL(await answer.blob());
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  announce(t("saved", { name }));
+}
+
+/** Open a body of lasting bytes with the caller's key; the caller reads and aborts it. */
+export function openStream(path, as, signal) {
+  return fetch(path, { headers: { Accept: "text/event-stream", ...bearer(as) }, signal });
+}

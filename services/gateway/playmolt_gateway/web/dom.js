@@ -1,0 +1,97 @@
+/** Nodes of the page. Text is only ever set as text: no string that a model or an agent wrote is read as HTML. */
+
+/**
+ * Make an element. `props` are attributes; `on…` are listeners, `class` a class list, booleans are there or not.
+ * Children are nodes, texts, numbers or lists of them; null and false are left out.
+ */
+export function el(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "value" && "value" in node) node.value = value;
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(node, children);
+  return node;
+}
+
+function append(node, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+/** Put children in place of what a node holds, and keep the focus where it was if the same control comes again. */
+export function fill(node, ...children) {
+  const key = node.contains(document.activeElement) ? document.activeElement.dataset?.focus : undefined;
+  node.replaceChildren();
+  append(node, children);
+  if (key) node.querySelector(`[data-focus="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+}
+
+/** Move the focus to a heading, so that a screen reader reads on from there. */
+export function focusOn(node) {
+  if (!node) return;
+  node.tabIndex = -1;
+  node.focus({ preventScroll: false });
+}
+
+let region;
+
+/** Say something to a screen reader without moving the focus. */
+export function announce(text) {
+  if (!region) {
+    region = el("div", { class: "unseen", role: "status", "aria-live": "polite" });
+    document.body.append(region);
+  }
+  region.textContent = text;
+}
+
+let numbers = 0;
+
+/** Give an id that no other element has. */
+export function unique(name) {
+  numbers += 1;
+  return `${name}-${numbers}`;
+}
+
+/** A control with its label above it. `fault` is shown below and tied to it. */
+export function field(label, control, { hint = "", fault = "" } = {}) {
+  control.id ||= unique("field");
+  const notes = [];
+  if (hint) notes.push(el("span", { class: "quiet small", id: `${control.id}-hint` }, hint));
+  const told = el("span", { class: "fault", id: `${control.id}-fault`, role: fault ? "alert" : null }, fault);
+  notes.push(told);
+  control.setAttribute("aria-describedby", notes.map((note) => note.id).join(" "));
+  if (fault) control.setAttribute("aria-invalid", "true");
+  const node = el("div", { class: "field" }, el("label", { for: control.id }, label), control, notes);
+  node.control = control;
+  node.tell = (text) => {
+    told.textContent = text;
+    if (text) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+  };
+  return node;
+}
+
+/** A select of [value, text] pairs. */
+export function select(options, value, props = {}) {
+  const node = el("select", props, options.map(([id, text]) => el("option", { value: id }, text)));
+  if (value !== undefined && value !== null) node.value = value;
+  return node;
+}
+
+/** A table with a caption, heads and rows of cells; a cell is a text, a node, or {number: text}. */
+export function table(caption, heads, rows) {
+  const cell = (tag, value, props = {}) =>
+    value !== null && typeof value === "object" && "number" in value
+      ? el(tag, { ...props, class: "number" }, value.number)
+      : el(tag, props, value);
+  return el("div", { class: "wide" }, el("table", {},
+    el("caption", {}, caption),
+    el("thead", {}, el("tr", {}, heads.map((head) => cell("th", head, { scope: "col" })))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value, place) =>
+      place ? cell("td", value) : cell("th", value, { scope: "row" })))))));
+}

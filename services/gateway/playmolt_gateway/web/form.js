@@ -1,0 +1,269 @@
+/**
+ * A form drawn from a JSON Schema: what the gates of a legal session ask. It knows the parts of JSON Schema that the
+ * gates use: const, enum with titles, boolean, string, lists of texts (with examples or offered codes), lists of
+ * objects, objects, and allOf/if/then that makes a field required, which is then shown only while the condition holds.
+ */
+
+import { el, field, fill, focusOn, unique } from "./dom.js";
+import { t, word } from "./language.js";
+
+const LONG = 300;
+
+/** Make a form of a schema. `labels` maps an id that the schema lists to a text a person reads. */
+export class Form {
+  constructor(schema, { labels = {} } = {}) {
+    this.root = new Group("", schema, labels);
+    this.summary = el("div");
+    this.node = el("div", { class: "stack" }, this.summary, this.root.node);
+  }
+
+  value() {
+    return this.root.value() ?? {};
+  }
+
+  /** Show faults, each at its field; gives whether there were any. */
+  tell(faults) {
+    this.root.clear();
+    const rest = faults.filter((fault) => !this.root.tell(fault.field, fault.message));
+    fill(this.summary, faults.length
+      ? el("div", { class: "notice", role: "alert" }, el("p", {}, t("form.faults", { n: faults.length })),
+        rest.map((fault) => el("p", {}, `${fault.field}: ${fault.message}`))) : null);
+    const first = this.node.querySelector("[aria-invalid='true'], fieldset.faulty input");
+    if (first) first.focus();
+    else if (faults.length) focusOn(this.summary);
+    return faults.length > 0;
+  }
+
+  /** What is missing before anything is sent. */
+  check() {
+    return this.root.missing();
+  }
+}
+
+function editor(path, schema, labels, required) {
+  if ("const" in schema) return new Fixed(schema.const);
+  if (schema.type === "object") return new Group(path, schema, labels, required);
+  if (schema.type === "array") {
+    const { items } = schema;
+    if (items.type === "object") return items.properties.id?.enum ? new Answers(path, schema, labels) : new Rows(path, schema, labels);
+    return new Texts(path, schema, required);
+  }
+  if (schema.type === "boolean") return new Choice(path, schema, [[true, t("yes")], [false, t("no")]], required);
+  if (schema.enum) return new Choice(path, schema, (schema.oneOf ?? schema.enum.map((code) => ({ const: code, title: code }))).map((one) => [one.const, one.title]), required);
+  return new Text(path, schema, required);
+}
+
+const title = (path, schema) => schema.title ?? word("field", path.split(".").pop().replace(/\[\d+\]$/, ""));
+const optional = (text, required) => (required ? text : `${text} (${t("optional")})`);
+
+class Fixed {
+  constructor(fixed) {
+    this.fixed = fixed;
+    this.node = null;
+  }
+  value() { return this.fixed; }
+  missing() { return []; }
+  tell() { return false; }
+  clear() {}
+}
+
+class Text {
+  constructor(path, schema, required) {
+    this.path = path;
+    this.required = required;
+    const long = (schema.maxLength ?? 0) >= LONG;
+    this.control = el(long ? "textarea" : "input", { maxlength: schema.maxLength, name: path, "aria-required": required ? "true" : null, ...(long ? { rows: 3 } : { type: "text" }) });
+    this.node = field(optional(title(path, schema), required), this.control);
+  }
+  value() { return this.control.value.trim() || undefined; }
+  missing() { return this.required && this.value() === undefined ? [{ field: this.path, message: t("form.required") }] : []; }
+  tell(path, message) {
+    if (path !== this.path) return false;
+    this.node.tell(message);
+    return true;
+  }
+  clear() { this.node.tell(""); }
+}
+
+class Boxed {
+  constructor(path, legend) {
+    this.path = path;
+    this.told = el("p", { class: "fault" });
+    this.node = el("fieldset", {}, el("legend", {}, legend), this.told);
+  }
+  tell(path, message) {
+    if (path !== this.path && !path.startsWith(`${this.path}[`) && !path.startsWith(`${this.path}.`)) return false;
+    this.told.textContent = message;
+    this.told.setAttribute("role", "alert");
+    this.node.classList.add("faulty");
+    return true;
+  }
+  clear() {
+    this.told.textContent = "";
+    this.node.classList.remove("faulty");
+  }
+  missing() { return []; }
+}
+
+class Choice extends Boxed {
+  constructor(path, schema, options, required) {
+    super(path, optional(title(path, schema), required));
+    this.required = required;
+    const name = unique(path || "choice");
+    this.inputs = options.map(([value, text]) => {
+      const input = el("input", { type: "radio", name, value: String(value), "data-field": path });
+      this.node.append(el("label", { class: "choice" }, input, el("span", {}, text)));
+      return [value, input];
+    });
+  }
+  value() { return this.inputs.find(([, input]) => input.checked)?.[0]; }
+  missing() { return this.required && this.value() === undefined ? [{ field: this.path, message: t("form.choose") }] : []; }
+}
+
+/** A list of texts: offered ones to tick, and lines of one's own. */
+class Texts extends Boxed {
+  constructor(path, schema, required) {
+    super(path, optional(title(path, schema), required));
+    this.required = required;
+    this.most = schema.maxItems;
+    const codes = (schema.items.anyOf ?? []).filter((one) => "const" in one).map((one) => [one.const, one.title]);
+    const offered = [...codes, ...(schema.examples ?? []).map((text) => [text, text])];
+    this.ticks = offered.map(([value, text]) => {
+      const input = el("input", { type: "checkbox", value, "data-field": path });
+      this.node.append(el("label", { class: "choice" }, input, el("span", {}, text)));
+      return [value, input];
+    });
+    this.own = el("div", { class: "tight" });
+    this.label = offered.length ? t("form.own") : title(path, schema);
+    this.length = schema.items.maxLength;
+    this.node.append(this.own, el("button", { type: "button", class: "bare", onclick: () => this.#line().focus() }, t("form.add")));
+    if (!offered.length) this.#line();
+  }
+  #line() {
+    const input = el("input", { type: "text", "aria-label": this.label, maxlength: this.length, "data-field": this.path });
+    this.own.append(input);
+    return input;
+  }
+  value() {
+    const ticked = this.ticks.filter(([, input]) => input.checked).map(([value]) => value);
+    const own = [...this.own.children].map((input) => input.value.trim()).filter(Boolean);
+    const all = [...ticked, ...own];
+    return all.length ? all : undefined;
+  }
+  missing() {
+    const count = this.value()?.length ?? 0;
+    if (this.required && count === 0) return [{ field: this.path, message: t("form.one") }];
+    return this.most && count > this.most ? [{ field: this.path, message: t("form.most", { n: this.most }) }] : [];
+  }
+}
+
+/** A list of objects, a row each, such as entries of a timeline. */
+export class Rows extends Boxed {
+  constructor(path, schema, labels) {
+    super(path, title(path, schema));
+    this.schema = schema;
+    this.labels = labels;
+    this.rows = [];
+    this.list = el("div", { class: "stack" });
+    this.node.append(this.list, el("button", { type: "button", class: "bare", onclick: () => this.add() }, t("form.add")));
+  }
+  add(values = {}) {
+    const keys = Object.keys(this.schema.items.properties);
+    const controls = keys.map((key) => {
+      const rule = this.schema.items.properties[key];
+      if (rule.type === "boolean") {
+        const input = el("input", { type: "checkbox", "data-field": `${this.path}.${key}` });
+        input.checked = Boolean(values[key]);
+        return [key, input, el("label", { class: "choice" }, input, el("span", {}, word("field", key)))];
+      }
+      const input = el("input", { type: "text", maxlength: rule.maxLength, value: values[key] ?? "", "data-field": `${this.path}.${key}` });
+      return [key, input, field(word("field", key), input)];
+    });
+    const row = { controls };
+    row.node = el("div", { class: "even" }, controls.map(([, , node]) => node),
+      el("button", { type: "button", class: "bare", onclick: () => {
+        this.rows = this.rows.filter((one) => one !== row);
+        row.node.remove();
+      } }, t("form.remove")));
+    this.rows.push(row);
+    this.list.append(row.node);
+    controls[0][1].focus({ preventScroll: true });
+  }
+  value() {
+    const rows = this.rows.map((row) => Object.fromEntries(row.controls.map(([key, input]) => [key, input.type === "checkbox" ? input.checked : input.value.trim()])))
+      .filter((row) => Object.values(row).some((value) => typeof value === "string" && value));
+    return rows.length ? rows : undefined;
+  }
+}
+
+/** An answer to each of the questions whose ids the schema lists; those left empty are left out. */
+class Answers extends Boxed {
+  constructor(path, schema, labels) {
+    super(path, title(path, schema));
+    const { properties } = schema.items;
+    this.inputs = properties.id.enum.map((id) => {
+      const input = el("textarea", { rows: 2, maxlength: properties.text.maxLength, "data-field": `${path}.${id}` });
+      this.node.append(field(labels[id] ? `${id}. ${labels[id]}` : id, input));
+      return [id, input];
+    });
+  }
+  value() {
+    const answers = this.inputs.map(([id, input]) => ({ id, text: input.value.trim() })).filter((one) => one.text);
+    return answers.length ? answers : undefined;
+  }
+}
+
+class Group {
+  constructor(path, schema, labels, required = true) {
+    this.path = path;
+    this.required = required;
+    const needed = new Set(schema.required ?? []);
+    this.rules = (schema.allOf ?? []).filter((rule) => rule.if && rule.then?.required)
+      .map((rule) => ({ if: rule.if.properties, fields: rule.then.required }));
+    const conditional = new Set(this.rules.flatMap((rule) => rule.fields));
+    this.parts = Object.entries(schema.properties ?? {}).map(([name, one]) => {
+      const own = path ? `${path}.${name}` : name;
+      return { name, conditional: conditional.has(name), editor: editor(own, one, labels, needed.has(name) || conditional.has(name)) };
+    });
+    const nodes = this.parts.map((part) => part.editor.node).filter(Boolean);
+    this.node = path && nodes.length
+      ? el("fieldset", { class: "stack" }, el("legend", {}, title(path, schema)), nodes) : el("div", { class: "stack" }, nodes);
+    if (path && !nodes.length) this.node = null;
+    this.node?.addEventListener("change", () => this.#follow());
+    this.#follow();
+  }
+
+  #follow() {
+    for (const part of this.parts) if (part.conditional) part.editor.node.hidden = !this.#wanted(part);
+  }
+
+  #wanted(part) {
+    if (!part.conditional) return true;
+    const now = (name) => this.parts.find((one) => one.name === name)?.editor.value();
+    return this.rules.some((rule) => rule.fields.includes(part.name)
+      && Object.entries(rule.if).every(([name, test]) => now(name) === test.const));
+  }
+
+  value() {
+    const filled = this.parts.filter((part) => this.#wanted(part)).map((part) => [part.name, part.editor.value()])
+      .filter(([, value]) => value !== undefined);
+    return filled.length || !this.path ? Object.fromEntries(filled) : undefined;
+  }
+
+  missing() {
+    const wanted = this.parts.filter((part) => this.#wanted(part));
+    return wanted.flatMap((part) => part.editor.missing());
+  }
+
+  tell(path, message) {
+    if (this.parts.some((part) => part.editor.tell(path, message))) return true;
+    if (!this.path || path !== this.path) return false;
+    // A fault of the group as a whole, such as one of its answers: shown at the first control.
+    const first = this.parts.find((part) => part.editor.node);
+    return Boolean(first?.editor.tell(first.editor.path, message));
+  }
+
+  clear() {
+    for (const part of this.parts) part.editor.clear();
+  }
+}

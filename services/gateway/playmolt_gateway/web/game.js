@@ -1,0 +1,180 @@
+/** `/game`: the AI jury. One person tries to move five jurors; their votes stand on a chain. */
+
+import { ensureKey, forgetKey, get, key, post } from "./api.js";
+import { announce, el, fill, focusOn } from "./dom.js";
+import { watchSession } from "./feed.js";
+import { actionButton, page, trouble } from "./frame.js";
+import { caseTabs } from "./game_case.js";
+import { history } from "./game_history.js";
+import { deliberationPanel, jurorsPanel } from "./game_jurors.js";
+import { verdictPanel } from "./game_verdict.js";
+import { language, t, word } from "./language.js";
+import { tabs } from "./tabs.js";
+
+const PHASES = ["prologue", "investigation", "persuasion", "deliberation", "vote", "ended"];
+const STORIES = [["en", "English"], ["zh", "中文"]];
+const REFRESH_MS = 150;
+
+page(() => t("game.title"), draw);
+
+const asked = () => new URLSearchParams(location.search).get("session");
+
+async function draw(main, change) {
+  if (!asked()) return start(main, change);
+  try {
+    const session = await get(`/api/jury/sessions/${encodeURIComponent(asked())}`);
+    if (session.language !== language() && !sessionStorage.getItem("playmolt.spoken")) {
+      sessionStorage.setItem("playmolt.spoken", "1");
+      await change(session.language);
+      return undefined;
+    }
+    return new Game(main, session).begin();
+  } catch (error) {
+    fill(main, el("h1", {}, t("game.title")), trouble(error), el("p", {}, el("a", { href: "/game" }, t("game.again"))));
+    return undefined;
+  }
+}
+
+async function start(main) {
+  const place = el("div");
+  const begin = (code) => actionButton(t(`game.begin.${code}`), async () => {
+    await ensureKey();
+    sessionStorage.removeItem("playmolt.spoken");
+    const made = await post("/api/jury/sessions", { language: code });
+    location.assign(`/game?session=${made.id}`);
+  }, { place, first: code === (language() === "zh" ? "zh" : "en"), lang: code });
+  main.append(el("div", { class: "story stack" },
+    el("h1", {}, t("game.title")),
+    el("p", { class: "lead" }, t("game.lead")),
+    el("p", {}, t("game.rules")),
+    el("div", { class: "row" }, STORIES.map(([code]) => begin(code))),
+    el("p", { class: "quiet small" }, t("key_kept")),
+    place, await mine()));
+}
+
+async function mine() {
+  if (!key()) return null;
+  try {
+    const { sessions } = await get("/api/jury/sessions");
+    if (!sessions.length) return null;
+    return el("section", { class: "card", "aria-labelledby": "mine" }, el("h2", { id: "mine" }, t("game.mine")),
+      el("ul", { class: "games" }, sessions.map((one) => el("li", {},
+        el("a", { href: `/game?session=${one.id}` }, el("strong", {}, word("phase", one.phase)),
+          el("span", { class: "side" }, `${word("language", one.language)} · ${one.id.slice(0, 13)}`))))));
+  } catch (error) {
+    if (error.code !== "unauthorized") return trouble(error);
+    forgetKey();
+    return null;
+  }
+}
+
+/** A session as it is played: its state, what its stream told, and the panels of its phase. */
+class Game {
+  constructor(main, session) {
+    this.session = session;
+    this.path = `/api/jury/sessions/${session.id}`;
+    this.messages = [];
+    this.listeners = new Set();
+    this.heading = el("h1", { tabindex: "-1" });
+    this.steps = el("ol", { class: "steps", "aria-label": t("game.steps") });
+    this.panel = el("div", { class: "stack" });
+    this.place = el("div");
+    this.drawn = "";
+    main.append(el("div", { class: "row apart" }, this.heading, this.steps), this.place, this.panel);
+  }
+
+  begin() {
+    this.history = history(this);
+    this.draw();
+    this.stop = watchSession(`${this.path}/stream`, 0, (message) => this.take(message));
+    return () => {
+      this.stop();
+      this.history.close();
+      clearTimeout(this.timer);
+    };
+  }
+
+  take(message) {
+    this.messages.push(message);
+    this.history.take(message, !["ended", "game_aborted"].includes(message.type));
+    for (const listener of this.listeners) listener(message);
+    if (message.type === "progress") return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.refresh().catch(() => {}), REFRESH_MS);
+  }
+
+  /** Have a function called with every message from now on, until the phase changes. */
+  listen(listener) {
+    this.listeners.add(listener);
+  }
+
+  async refresh() {
+    this.session = await get(this.path);
+    if (this.session.phase !== this.drawn) this.draw();
+    for (const listener of this.listeners) listener(null);
+  }
+
+  juror(id) {
+    return this.session.jurors.find((juror) => juror.id === id)?.name ?? id;
+  }
+
+  async goTo(phase) {
+    this.session = await post(`${this.path}/phase`, { to: phase });
+    this.draw();
+  }
+
+  draw() {
+    const { phase } = this.session;
+    const before = this.drawn;
+    this.drawn = phase;
+    this.listeners.clear();
+    fill(this.heading, word("phase", phase));
+    fill(this.steps, PHASES.map((name) => el("li", { "aria-current": name === phase ? "step" : null }, word("phase", name))));
+    fill(this.panel, this[phase]?.() ?? this.ended());
+    if (before && before !== phase) {
+      focusOn(this.heading);
+      announce(t("game.phase", { phase: word("phase", phase) }));
+    }
+  }
+
+  way(to, text, first = true) {
+    return actionButton(text, () => this.goTo(to), { place: this.place, first });
+  }
+
+  prologue() {
+    return el("div", { class: "story stack" },
+      this.session.prologue.map((line) => el("div", { class: "speech" },
+        el("p", { class: "who" }, el("strong", {}, line.speaker)), el("p", { class: "pre" }, line.text))),
+      el("div", {}, this.way("investigation", t("game.to_investigation"))));
+  }
+
+  investigation() {
+    return [el("p", { class: "lead" }, t("game.hint.investigation")),
+      tabs(t("game.parts"), [...caseTabs(this, true), this.historyTab()], "dossier"),
+      el("div", { class: "row" }, this.way("persuasion", t("game.to_persuasion")))];
+  }
+
+  persuasion() {
+    return [el("p", { class: "lead" }, t("game.hint.persuasion")),
+      tabs(t("game.parts"), [["jurors", t("game.jurors"), jurorsPanel(this)], ...caseTabs(this, false), this.historyTab()], "jurors"),
+      el("div", { class: "row" }, this.way("deliberation", t("game.to_deliberation")),
+        this.way("investigation", t("game.back"), false))];
+  }
+
+  deliberation() {
+    return [el("p", { class: "lead" }, t("game.hint.deliberation")),
+      tabs(t("game.parts"), [["deliberation", word("phase", "deliberation"), deliberationPanel(this)], ...caseTabs(this, false), this.historyTab()], "deliberation")];
+  }
+
+  vote() {
+    return tabs(t("game.parts"), [["verdict", word("phase", "vote"), verdictPanel(this)], this.historyTab()], "verdict");
+  }
+
+  ended() {
+    return tabs(t("game.parts"), [["verdict", t("game.verdict"), verdictPanel(this)], this.historyTab()], "verdict");
+  }
+
+  historyTab() {
+    return ["history", t("game.history"), this.history.node];
+  }
+}

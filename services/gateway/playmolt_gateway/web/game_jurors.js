@@ -1,0 +1,173 @@
+/** The jurors: talking to them, showing them evidence, their debate, secret notes. */
+
+import { post } from "./api.js";
+import { announce, el, field, fill, select } from "./dom.js";
+import { actionButton, trouble } from "./frame.js";
+import { openItems } from "./game_case.js";
+import { t, word } from "./language.js";
+
+export const BANDS = ["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"];
+const CHAT_CHARS = 4000;
+const NOTE_CHARS = 200;
+const ROUNDS = 4;
+
+/** Five steps from innocent to guilty, one of them lit, with its name. */
+export function bandView(band, stance) {
+  return el("div", { class: "tight" },
+    el("div", { class: "band", "aria-hidden": "true" }, BANDS.map((one) => el("i", { class: one === band ? "on" : null }))),
+    el("span", { class: "small" }, word("band", band), stance === undefined ? "" : ` · ${stance}`));
+}
+
+/** Say why a juror moved, or that it did not. */
+export function whyMoved(game, message, topics = []) {
+  const values = { juror: game.juror(message.juror_id), by: game.juror(message.by), before: word("band", message.band_before), band: word("band", message.band) };
+  const moved = t(message.band_before === message.band ? "why.same" : "why.moved", values);
+  const about = topics.length ? ` (${topics.map((one) => `${one.topic}: ${word("impact", one.impact)}`).join(", ")})` : "";
+  return `${moved} ${t(`why.${message.cause}`, values)}${about}`;
+}
+
+/** All five jurors, and a talk with one of them. */
+export function jurorsPanel(game) {
+  const cards = el("ul", { class: "thirds", "aria-label": t("game.jurors") });
+  const stage = el("section", { class: "card", "aria-label": t("game.talk") });
+  let chosen = game.session.jurors[0].id;
+  const draw = () => fill(cards, game.session.jurors.map((juror) => el("li", {},
+    el("div", { class: `card plain${juror.id === chosen ? " on" : ""}` },
+      el("h3", {}, juror.name),
+      el("p", { class: "quiet small" }, juror.personality.join(" · ")),
+      bandView(juror.band, juror.stance),
+      el("div", { class: "row apart" }, el("span", { class: "quiet small" }, t("game.rounds_left", { n: juror.rounds_left })),
+        el("button", { type: "button", "aria-pressed": String(juror.id === chosen), "data-focus": juror.id, "data-juror": juror.id,
+          onclick: () => { chosen = juror.id; draw(); talk.open(chosen); } }, t("game.talk")))))));
+  const talk = new JurorTalk(game, stage);
+  draw();
+  talk.open(chosen);
+  game.listen((message) => {
+    if (message) talk.hear(message);
+    else draw();
+  });
+  return el("div", { class: "stack" }, cards, stage);
+}
+
+class JurorTalk {
+  constructor(game, stage) {
+    this.game = game;
+    this.stage = stage;
+  }
+
+  open(juror) {
+    this.juror = juror;
+    this.said = el("div", { class: "talk", tabindex: "0", role: "log", "aria-label": t("game.conversation") });
+    this.text = el("textarea", { maxlength: CHAT_CHARS, rows: 3 });
+    this.items = select([]);
+    this.place = el("div");
+    const name = this.game.juror(juror);
+    fill(this.stage, el("h2", {}, name), this.said,
+      field(t("game.say_to", { name }), this.text),
+      el("div", { class: "row end" }, actionButton(t("send"), () => this.say(), { place: this.place, first: true })),
+      el("div", { class: "row" }, field(t("game.present_item"), this.items),
+        actionButton(t("game.present"), () => this.present(), { place: this.place })),
+      this.place);
+    for (const message of this.game.messages) this.hear(message);
+    this.load().catch((error) => fill(this.place, trouble(error)));
+  }
+
+  async load() {
+    const items = await openItems(this.game);
+    fill(this.items, items.map(([id, text]) => el("option", { value: id }, text)));
+  }
+
+  async say() {
+    const text = this.text.value.trim();
+    if (!text) {
+      this.text.focus();
+      return;
+    }
+    this.answered(await post(`${this.game.path}/chat/${this.juror}`, { text }));
+    this.text.value = "";
+    this.text.focus();
+  }
+
+  async present() {
+    this.answered(await post(`${this.game.path}/jurors/${this.juror}/present/${this.items.value}`, {}));
+  }
+
+  answered(reply) {
+    if (reply.pending) announce(t("game.thinking"));
+    else if (reply.weakness_hit) announce(t("game.weakness"));
+  }
+
+  /** Put a message of the stream into the conversation it belongs to. */
+  hear(message) {
+    if (message.juror_id !== this.juror) return;
+    const name = this.game.juror(this.juror);
+    if (message.type === "overseer_said") this.topics = message.topics;
+    if (message.type === "evidence_presented") this.topics = [];
+    const text = {
+      overseer_said: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), message.text),
+      evidence_presented: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), t("game.presented", { id: message.evidence_id })),
+      juror_said: () => el("p", { class: "said" }, el("span", { class: "who" }, name), message.text),
+      turn_failed: () => el("p", { class: "fault" }, t("game.turn_failed")),
+      stance_changed: () => el("p", { class: "quiet small" }, whyMoved(this.game, message, message.cause === "chat" ? this.topics : [])),
+    }[message.type]?.();
+    if (!text) return;
+    this.said.append(text);
+    this.said.scrollTop = this.said.scrollHeight;
+  }
+}
+
+/** Four rounds of debate, and notes between them. */
+export function deliberationPanel(game) {
+  const jurors = el("ul", { class: "thirds", "aria-label": t("game.jurors") });
+  const rounds = el("div", { class: "stack" });
+  const place = el("div");
+  const text = el("textarea", { maxlength: NOTE_CHARS, rows: 2 });
+  const to = select(game.session.jurors.map((juror) => [juror.id, juror.name]));
+  const left = el("span", { class: "quiet small" });
+  const draw = () => {
+    fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance))));
+    fill(rounds, roundsOf(game));
+    fill(left, t("game.notes_left", { n: game.session.notes_left }));
+    fill(next, t("game.next_round", { n: game.session.round + 1, of: ROUNDS }));
+  };
+  const next = actionButton("", async () => {
+    await post(`${game.path}/deliberation/next`, {});
+    await game.refresh();
+  }, { place, first: true });
+  const send = actionButton(t("game.send_note"), async () => {
+    const note = text.value.trim();
+    if (!note) {
+      text.focus();
+      return;
+    }
+    await post(`${game.path}/notes`, { juror_id: to.value, text: note });
+    text.value = "";
+    announce(t("game.note_sent"));
+    await game.refresh();
+  }, { place });
+  draw();
+  game.listen(draw);
+  return el("div", { class: "stack" }, jurors,
+    el("div", { class: "row" }, next), place, rounds,
+    el("section", { class: "card", "aria-labelledby": "note" }, el("div", { class: "row apart" }, el("h2", { id: "note" }, t("game.note")), left),
+      el("div", { class: "row" }, field(t("game.note_to"), to)), field(t("game.note_text"), text), el("div", { class: "row end" }, send)));
+}
+
+/** The rounds that have been spoken, the newest first. */
+export function roundsOf(game, messages = game.messages) {
+  const rounds = [];
+  for (const message of messages) {
+    if (message.type === "round_started") rounds.unshift({ ...message, parts: [], topics: {} });
+    const round = rounds[0];
+    if (!round) continue;
+    if (message.type === "speech") {
+      round.topics[message.juror_id] = message.topics;
+      round.parts.push(el("div", { class: `speech${message.juror_id === round.leader ? " now" : ""}` },
+        el("p", { class: "who" }, el("strong", {}, game.juror(message.juror_id)), message.juror_id === round.leader ? ` · ${t("game.leads")}` : ""),
+        el("p", { class: "pre" }, message.text)));
+    } else if (message.type === "stance_changed" && message.cause === "speech" && message.band_before !== message.band) {
+      round.parts.push(el("p", { class: "small" }, whyMoved(game, message, round.topics[message.by])));
+    }
+  }
+  return rounds.map((round) => el("section", { class: "card" }, el("h2", {}, t("game.round", { n: round.round })), round.parts));
+}

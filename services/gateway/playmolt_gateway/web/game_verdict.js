@@ -1,0 +1,81 @@
+/** The vote on the chain, the verdict as read back from it, and the ending. */
+
+import { get, post } from "./api.js";
+import { el, fill, focusOn, table } from "./dom.js";
+import { actionButton, trouble } from "./frame.js";
+import { bandView, roundsOf } from "./game_jurors.js";
+import { t, word } from "./language.js";
+
+export function verdictPanel(game) {
+  const panel = el("div", { class: "stack" });
+  const place = el("div");
+  let shown = false;
+  const show = async () => {
+    if (shown) return;
+    try {
+      const verdict = await get(`${game.path}/verdict`);
+      const ending = await get(`${game.path}/ending`);
+      shown = true;
+      const head = el("h2", {}, ending.title);
+      fill(panel, story(verdict, ending, head), votes(game, verdict));
+      focusOn(head);
+    } catch (error) {
+      if (error.code !== "not_finished") fill(place, trouble(error));
+    }
+  };
+  const call = actionButton(t("game.call_vote"), async () => {
+    await post(`${game.path}/vote`, {});
+    await show();
+  }, { place, first: true });
+  const progress = el("ol", { class: "tight", "aria-live": "polite" });
+  const draw = () => {
+    const told = game.messages.filter((message) => ["vote_decided", "contract_deployed", "vote_cast", "vote_missed"].includes(message.type));
+    fill(progress, told.map((message) => el("li", { class: "small quiet" }, line(game, message))));
+    if (told.length) call.hidden = true;
+    if (game.session.phase === "ended" || game.messages.some((message) => message.type === "verdict_read")) show();
+  };
+  if (game.session.phase === "aborted") {
+    fill(panel, el("p", { class: "notice" }, t("game.aborted")));
+    return panel;
+  }
+  fill(panel, el("div", { class: "card" }, el("p", { class: "lead" }, t("game.hint.vote")),
+    el("div", { class: "row" }, call), place, progress),
+    el("ul", { class: "thirds", "aria-label": t("game.jurors") }, game.session.jurors.map((juror) =>
+      el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance)))),
+    roundsOf(game));
+  draw();
+  game.listen(draw);
+  return panel;
+}
+
+/** A line about a message of the vote. */
+export function line(game, message) {
+  const juror = game.juror(message.juror_id);
+  switch (message.type) {
+    case "vote_decided": return t("event.vote_decided", { juror });
+    case "contract_deployed": return t("event.deployed", { contract: message.contract });
+    case "vote_cast": return t("event.vote_cast", { juror, vote: word("verdict", message.guilty ? "guilty" : "not_guilty") });
+    case "vote_missed": return t("event.vote_missed", { juror });
+    default: return "";
+  }
+}
+
+function story(verdict, ending, head) {
+  return el("article", { class: "card story" },
+    el("p", {}, el("span", { class: "tag" }, word("verdict", verdict.verdict)), " ",
+      t("game.tally", { guilty: verdict.guilty, not: verdict.not_guilty })),
+    head, el("p", { class: "prose" }, ending.text), el("p", {}, el("a", { href: "/game" }, t("game.again"))));
+}
+
+function votes(game, verdict) {
+  const rows = verdict.votes.map((vote) => [game.juror(vote.juror_id),
+    vote.guilty === null ? t("abstained") : word("verdict", vote.guilty ? "guilty" : "not_guilty"),
+    { number: vote.stance }, el("code", {}, vote.tx_hash), el("code", {}, vote.address)]);
+  return el("section", { class: "card" },
+    table(t("game.votes"), [t("game.juror"), t("vote"), { number: t("game.stance") }, t("game.transaction"), t("game.address")], rows),
+    el("dl", { class: "facts" },
+      el("dt", {}, t("game.contract")), el("dd", {}, el("code", {}, verdict.contract)),
+      el("dt", {}, t("game.chain")), el("dd", {}, String(verdict.chain_id)),
+      el("dt", {}, t("game.log_hash")), el("dd", {}, el("code", {}, verdict.log_hash))),
+    el("p", { class: "quiet small" }, t("game.verify"), " ", el("code", {}, `playmolt verify-verdict ${game.session.id}`)));
+}

@@ -1,0 +1,244 @@
+/** `/legal`: sessions of the legal simulation: open one, tell the facts, steer at the gates, read the report. */
+
+import { ensureKey, forgetKey, get, key, post } from "./api.js";
+import { announce, el, field, fill, focusOn, select } from "./dom.js";
+import { watchSession } from "./feed.js";
+import { actionButton, page, trouble } from "./frame.js";
+import { clock, language, t, word } from "./language.js";
+import { factsForm, factsView } from "./legal_facts.js";
+import { gateForm } from "./legal_gate.js";
+import { reportView } from "./legal_report.js";
+import { turnView } from "./legal_turn.js";
+import { SessionHistory } from "./session_history.js";
+import { tabs } from "./tabs.js";
+
+const REFRESH_MS = 120;
+
+page(() => t("legal.title"), draw);
+
+const asked = () => new URLSearchParams(location.search).get("session");
+
+async function draw(main) {
+  if (!asked()) return start(main);
+  try {
+    return new Session(main, await get(`/api/sessions/${encodeURIComponent(asked())}`)).begin();
+  } catch (error) {
+    fill(main, el("h1", {}, t("legal.title")), trouble(error), el("p", {}, el("a", { href: "/legal" }, t("legal.all"))));
+    return undefined;
+  }
+}
+
+async function start(main) {
+  main.append(el("div", { class: "tight" }, el("h1", {}, t("legal.title")), el("p", { class: "lead" }, t("legal.lead")),
+    el("p", { class: "notice small" }, t("legal.disclaimer"))),
+    el("div", { class: "two" }, opening(), await mine()));
+}
+
+function opening() {
+  const controls = {
+    title: el("input", { type: "text", maxlength: 200, required: true }),
+    jurisdiction: el("input", { type: "text", maxlength: 100, value: "KR", required: true }),
+    case_type: select([["civil", t("case.civil")], ["criminal", t("case.criminal")]]),
+    language: select([["ko", "한국어"], ["en", "English"]], language() === "ko" ? "ko" : "en"),
+    exclusions: el("input", { type: "text", maxlength: 300 }),
+    model: el("input", { type: "text", value: "scripted", autocomplete: "off" }),
+  };
+  const fields = {
+    title: field(t("legal.case_title"), controls.title),
+    jurisdiction: field(t("legal.jurisdiction"), controls.jurisdiction),
+    case_type: field(t("legal.case_type"), controls.case_type),
+    language: field(t("legal.language"), controls.language),
+    exclusions: field(`${t("legal.exclusions")} (${t("optional")})`, controls.exclusions, { hint: t("legal.exclusions_hint") }),
+    model: field(t("legal.model"), controls.model, { hint: t("legal.model_hint") }),
+  };
+  const place = el("div");
+  const open = async () => {
+    for (const one of Object.values(fields)) one.tell("");
+    await ensureKey();
+    const body = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value.trim()]));
+    if (!body.exclusions) delete body.exclusions;
+    try {
+      const made = await post("/api/sessions", body);
+      location.assign(`/legal?session=${made.id}`);
+    } catch (error) {
+      const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.tell(fault.message) && !fields[fault.field]);
+      if (!error.errors?.length || rest.length) throw error;
+      main().querySelector("[aria-invalid='true']")?.focus();
+    }
+  };
+  return el("section", { class: "card", "aria-labelledby": "open" }, el("h2", { id: "open" }, t("legal.open")),
+    fields.title, el("div", { class: "even" }, fields.case_type, fields.jurisdiction, fields.language, fields.model), fields.exclusions,
+    place, el("div", { class: "row end" }, actionButton(t("legal.begin"), open, { place, first: true })),
+    el("p", { class: "quiet small" }, t("key_kept")));
+}
+
+const main = () => document.getElementById("main");
+
+async function mine() {
+  const head = el("h2", { id: "mine" }, t("legal.mine"));
+  const card = el("section", { class: "card", "aria-labelledby": "mine" }, head);
+  if (!key()) {
+    card.append(el("p", { class: "quiet" }, t("legal.none")));
+    return card;
+  }
+  try {
+    const { sessions } = await get("/api/sessions");
+    card.append(sessions.length ? el("ul", { class: "games" }, sessions.map((one) => el("li", {},
+      el("a", { href: `/legal?session=${one.id}` }, el("strong", {}, one.title), el("span", { class: "tag plain" }, phaseName(one)),
+        el("span", { class: "side" }, clock(one.created_at)))))) : el("p", { class: "quiet" }, t("legal.none")));
+  } catch (error) {
+    if (error.code === "unauthorized") forgetKey();
+    card.append(trouble(error));
+  }
+  return card;
+}
+
+function phaseName(session) {
+  const [role, round] = session.phase.split("_R");
+  return round ? `${word("seat", role)} · ${t("round_n", { n: round })}` : word("phase", session.phase);
+}
+
+class Session {
+  constructor(node, session) {
+    this.session = session;
+    this.path = `/api/sessions/${session.id}`;
+    this.status = el("p", { class: "row", role: "status" });
+    this.task = el("div", { class: "stack" });
+    this.turns = el("ol", { class: "stack" });
+    this.facts = el("div", { class: "stack" });
+    this.steering = el("div", { class: "card" });
+    this.history = new SessionHistory({ line, scene: (messages) => this.scene(messages) });
+    this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), this.facts],
+      ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], "turns");
+    this.shown = new Set();
+    this.task_key = "";
+    node.append(el("div", { class: "tight" },
+      el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
+      el("h1", {}, session.title),
+      el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("language", session.language), session.model].join(" · ")),
+      this.status), this.task, this.tabs);
+  }
+
+  begin() {
+    this.draw();
+    this.stop = watchSession(`${this.path}/stream`, 0, (message) => this.take(message));
+    return () => {
+      this.stop();
+      this.history.close();
+      clearTimeout(this.timer);
+    };
+  }
+
+  take(message) {
+    this.history.take(message, message.type !== "session_done");
+    if (message.type === "turn_started") this.speaking = message.phase;
+    if (["turn_done", "turn_failed", "gate_opened"].includes(message.type)) this.speaking = "";
+    this.tell();
+    if (["progress", "turn_started"].includes(message.type) || message.version <= this.session.version) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.refresh().catch((error) => fill(this.status, trouble(error))), REFRESH_MS);
+  }
+
+  async refresh() {
+    this.set(await get(this.path));
+  }
+
+  set(session) {
+    if (session.version < this.session.version) return;
+    this.session = session;
+    this.draw();
+  }
+
+  tell() {
+    const { phase, gate, failed } = this.session;
+    const at = this.speaking && !gate ? { phase: this.speaking } : this.session;
+    fill(this.status, el("span", { class: `tag${this.speaking && !gate ? " live" : ""}` }, phaseName(at)),
+      this.speaking && !gate && !failed ? el("span", { class: "quiet waiting" }, t("legal.speaking")) : null,
+      gate ? el("span", {}, t("legal.your_turn")) : null,
+      phase === "FINALIZE_DONE" ? el("span", {}, t("over")) : null);
+  }
+
+  draw() {
+    this.tell();
+    this.drawTask();
+    for (const turn of this.session.turns) {
+      if (this.shown.has(turn.n)) continue;
+      this.shown.add(turn.n);
+      this.turns.prepend(el("li", { "data-turn": turn.phase }, turnView(turn)));
+    }
+    if (!this.session.turns.length) fill(this.turns, el("li", { class: "quiet empty" }, t("legal.no_turns")));
+    else this.turns.querySelector(".empty")?.remove();
+    fill(this.facts, factsView(this.session.facts));
+    fill(this.steering, steeringView(this.session));
+  }
+
+  /** What the session wants of its person. It is drawn once, so that a half-filled form is never lost. */
+  drawTask() {
+    const { phase, gate, failed } = this.session;
+    const wanted = failed ? `failed ${failed.phase} ${failed.attempts} ${this.session.version}` : gate ? `gate ${gate.name} ${this.session.turns.length} ${this.session.facts.questions.length} ${gate.schema.properties.choice?.enum}` : phase;
+    if (wanted === this.task_key) return;
+    this.task_key = wanted;
+    const done = (session) => this.set(session);
+    if (failed) fill(this.task, this.failure(failed));
+    else if (phase === "FACTS_INTAKE") fill(this.task, factsForm(this.path, this.session, done));
+    else if (gate) fill(this.task, gateForm(this.path, this.session, done));
+    else if (phase === "FINALIZE_DONE") this.finish();
+    else fill(this.task);
+    if (failed || gate) {
+      focusOn(this.task.querySelector("h2"));
+      announce(failed ? t("legal.failed") : t("legal.your_turn"));
+    }
+  }
+
+  failure(failed) {
+    const place = el("div");
+    return el("section", { class: "card on" }, el("h2", {}, t("legal.failed")),
+      el("p", {}, `${phaseName({ phase: failed.phase })}: ${failed.code}`), el("p", { class: "pre" }, failed.detail), place,
+      actionButton(t("legal.retry"), async () => this.set(await post(`${this.path}/retry`, {})), { place, first: true }));
+  }
+
+  finish() {
+    const { next_session: next } = this.session;
+    if (next) {
+      fill(this.task, el("p", { class: "notice" }, t("legal.went_on"), " ", el("a", { href: `/legal?session=${next}` }, t("legal.next"))));
+      return;
+    }
+    reportView(this.path, this.session).then((node) => {
+      fill(this.task, node);
+      focusOn(node.querySelector("h2"));
+    }).catch((error) => fill(this.task, trouble(error)));
+  }
+
+  scene(messages) {
+    const done = messages.filter((message) => message.type === "turn_done").at(-1);
+    const last = messages.at(-1);
+    const turn = done && this.session.turns.find((one) => one.phase === done.phase);
+    return [el("section", { class: "card" }, el("p", {}, last ? line(last) || t("event.quiet") : "")),
+      turn ? turnView(turn) : done ? el("section", { class: "card" }, el("h3", {}, phaseName(done)), el("pre", { class: "pre small" }, JSON.stringify(done.output, null, 1))) : null];
+  }
+}
+
+function line(message) {
+  switch (message.type) {
+    case "turn_started": return t("event.turn_started", { phase: phaseName(message) });
+    case "turn_done": return t("event.turn_done", { phase: phaseName(message) });
+    case "turn_failed": return t("event.turn_lost", { phase: phaseName(message) });
+    case "guardrail_hit": return t("event.hit", { phase: phaseName(message), check: word("check", message.check) });
+    case "gate_opened": return t("event.gate", { gate: word("gate", message.gate) });
+    case "session_done": return t("over");
+    default: return "";
+  }
+}
+
+function steeringView(session) {
+  const { steering } = session;
+  const rows = Object.entries(steering).filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && !value.length));
+  const text = (name, value) => {
+    const shown = (one) => (typeof one === "boolean" ? t(one ? "yes" : "no") : word(`code.${name}`, one));
+    return Array.isArray(value) ? value.map(shown).join(" · ") : shown(value);
+  };
+  return [el("h2", {}, t("legal.steering")),
+    rows.length ? el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, word("field", name)), el("dd", { class: "pre" }, text(name, value))]))
+      : el("p", { class: "quiet" }, t("legal.no_steering")),
+    session.steering_history.length ? el("p", { class: "quiet small" }, t("legal.versions", { n: session.steering_history.length })) : null];
+}

@@ -1,0 +1,65 @@
+/** Telling the facts, and how they stand. */
+
+import { post } from "./api.js";
+import { el, field } from "./dom.js";
+import { Rows } from "./form.js";
+import { actionButton } from "./frame.js";
+import { t } from "./language.js";
+
+const NARRATIVE = 20000;
+const ENTRY = 2000;
+const entry = { type: "string", maxLength: ENTRY };
+
+/** The form of the intake. A session that carries facts over takes them where a field stays empty. */
+export function factsForm(path, session, done) {
+  const carried = session.previous_session !== null;
+  const area = (rows) => el("textarea", { rows, maxlength: NARRATIVE });
+  const controls = { overview: area(4), acts: area(4), opposing_claims: area(3) };
+  const fields = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, field(t(`facts.${name}`), control, { hint: t(`facts.${name}_hint`) })]));
+  const rows = {
+    timeline: new Rows("timeline", { title: t("facts.timeline"), items: { properties: { when: entry, what: entry, agreed: { type: "boolean" } } } }, {}),
+    evidence: new Rows("evidence", { title: t("facts.evidence"), items: { properties: { title: entry, description: entry } } }, {}),
+  };
+  if (!carried) for (const one of Object.values(rows)) one.add();
+  const place = el("div");
+  const send = async () => {
+    for (const one of [...Object.values(fields), ...Object.values(rows)]) one.tell?.length === 1 ? one.tell("") : one.clear();
+    const body = {};
+    for (const [name, control] of Object.entries(controls)) if (!carried || control.value.trim()) body[name] = control.value;
+    for (const [name, one] of Object.entries(rows)) if (!carried || one.value()) body[name] = one.value() ?? [];
+    try {
+      done(await post(`${path}/facts`, body));
+    } catch (error) {
+      const rest = error.errors.filter((fault) => !show(fields, rows, fault));
+      if (!error.errors.length || rest.length) throw error;
+    }
+  };
+  return el("section", { class: "card on", "aria-labelledby": "tell" }, el("h2", { id: "tell" }, t("facts.tell")),
+    el("p", { class: "quiet" }, t(carried ? "facts.carried" : "facts.lead")),
+    Object.values(fields).slice(0, 2), rows.timeline.node, rows.evidence.node, fields.opposing_claims,
+    place, el("div", { class: "row end" }, actionButton(t("facts.send"), send, { place, first: true })));
+}
+
+function show(fields, rows, fault) {
+  const name = fault.field.split(/[.[]/)[0];
+  if (fields[name]) {
+    fields[name].tell(fault.message);
+    return true;
+  }
+  return rows[name]?.tell(fault.field, `${fault.field}: ${fault.message}`) ?? false;
+}
+
+/** The facts by what is known of them. */
+export function factsView(facts) {
+  const backing = (fact) => [...fact.evidence, ...fact.timeline].join(", ");
+  const list = (heading, items, text) => el("section", { class: "card" }, el("h2", {}, heading),
+    items.length ? el("ul", { class: "tight" }, items.map((item) => el("li", { id: item.id, class: "row" },
+      el("span", { class: "tag plain" }, item.id), el("span", {}, text(item))))) : el("p", { class: "quiet" }, t("none")));
+  return el("div", { class: "even" },
+    list(t("facts.confirmed"), facts.confirmed, (fact) => `${fact.text} (${backing(fact)})`),
+    list(t("facts.disputed"), facts.disputed, (fact) => fact.text),
+    list(t("facts.questions"), facts.questions, (question) => question.text),
+    list(t("facts.evidence"), facts.evidence, (item) => `${item.title}: ${item.description}`),
+    list(t("facts.timeline"), facts.timeline, (item) => `${item.when}: ${item.what}${item.agreed ? ` ✓ ${t("field.agreed")}` : ""}`),
+    facts.corrections.length ? list(t("facts.corrections"), facts.corrections.map((one, n) => ({ ...one, id: `C${n + 1}` })), (one) => one.text) : null);
+}

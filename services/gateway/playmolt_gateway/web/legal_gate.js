@@ -1,0 +1,33 @@
+/** A gate: what the verifier says, and the form that gate.schema describes. */
+
+import { post } from "./api.js";
+import { el, fill } from "./dom.js";
+import { Form } from "./form.js";
+import { actionButton, trouble } from "./frame.js";
+import { t, word } from "./language.js";
+
+export function gateForm(path, session, done) {
+  const { gate } = session;
+  const labels = Object.fromEntries(session.facts.questions.map((question) => [question.id, question.text]));
+  const form = new Form(gate.schema, { labels });
+  const place = el("div");
+  const send = async () => {
+    if (form.tell(form.check())) return;
+    try {
+      done(await post(`${path}/steering`, form.value()));
+    } catch (error) {
+      if (!error.errors?.length) fill(place, trouble(error));
+      else form.tell(error.errors);
+    }
+  };
+  const list = (heading, items) => items.length
+    ? el("div", { class: "tight" }, el("h3", {}, heading), el("ul", { class: "tight" }, items.map((item) =>
+      el("li", { class: "row" }, item.id ? el("span", { class: "tag plain" }, item.id) : null, el("span", {}, item.text ?? item))))) : null;
+  return el("section", { class: "card on", "aria-labelledby": "gate", "data-gate": gate.name },
+    el("h2", { id: "gate" }, word("gate", gate.name)),
+    gate.banner ? el("p", { class: "notice" }, gate.banner) : null,
+    gate.name === "facts" ? list(t("facts.questions"), session.facts.questions) : null,
+    list(t("gate.missing"), gate.missing_evidence), list(t("gate.checklist"), gate.checklist), list(t("gate.focus"), gate.focus),
+    form.node, place,
+    el("div", { class: "row end" }, actionButton(t("gate.send"), send, { place, first: true })));
+}

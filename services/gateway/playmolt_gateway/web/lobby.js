@@ -1,0 +1,104 @@
+/** `/`: the games that wait and run, live; those that ended; the leaderboard. */
+
+import { get } from "./api.js";
+import { announce, el, fill, select, table } from "./dom.js";
+import { watchLobby } from "./feed.js";
+import { page, trouble } from "./frame.js";
+import { clock, t, word } from "./language.js";
+
+const SHOWN = 12;
+const BOARD = 20;
+const REFRESH_MS = 8000;
+
+page(() => "PlayMolt", draw);
+
+async function draw(main) {
+  const open = new Map();
+  const now = el("ul", { class: "games" });
+  const state = el("span", { class: "tag plain" });
+  const ended = el("ul", { class: "games" });
+  const board = el("div");
+  const runs = el("ul", { class: "games" });
+  const kind = select([["", t("all_games")], ["trial", t("game.trial")], ["ox", t("game.ox")]], "",
+    { "aria-label": t("leaderboard.of") });
+  const runsCard = el("section", { class: "card", hidden: true, "aria-labelledby": "runs" },
+    el("h2", { id: "runs" }, t("runs")), runs);
+
+  main.append(
+    el("div", { class: "tight" }, el("h1", {}, t("lobby.title")), el("p", { class: "lead" }, t("lobby.lead"))),
+    el("div", { class: "two" },
+      el("div", { class: "stack" },
+        el("section", { class: "card", "aria-labelledby": "now" },
+          el("div", { class: "row apart" }, el("h2", { id: "now" }, t("lobby.now")), state), now),
+        el("section", { class: "card", "aria-labelledby": "ended" }, el("h2", { id: "ended" }, t("lobby.ended")), ended),
+        runsCard),
+      el("div", { class: "stack" },
+        el("section", { class: "card", "aria-labelledby": "board" },
+          el("div", { class: "row apart" }, el("h2", { id: "board" }, t("leaderboard")), kind), board),
+        invitation())));
+
+  const drawNow = () => {
+    const games = [...open.values()].sort((a, b) => (a.game_id < b.game_id ? 1 : -1));
+    fill(now, games.length ? games.map(line) : el("li", { class: "quiet" }, t("lobby.quiet")));
+  };
+  const refresh = async () => {
+    const type = kind.value ? `&gameType=${kind.value}` : "";
+    try {
+      const [games, ranks, held] = await Promise.all([
+        get(`/api/games?limit=${SHOWN * 4}`, { as: "nobody" }),
+        get(`/api/leaderboard?limit=${BOARD}${type}`, { as: "nobody" }),
+        get("/api/agora/runs?limit=5", { as: "nobody", patient: false }).catch(() => ({ runs: [] })),
+      ]);
+      const over = games.games.filter((game) => ["end", "aborted"].includes(game.phase)).slice(0, SHOWN);
+      fill(ended, over.length ? over.map(line) : el("li", { class: "quiet" }, t("lobby.none")));
+      fill(board, standings(ranks.leaderboard));
+      runsCard.hidden = held.runs.length === 0;
+      fill(runs, held.runs.map(line));
+    } catch (error) {
+      fill(board, trouble(error));
+    }
+  };
+
+  drawNow();
+  kind.addEventListener("change", refresh);
+  await refresh();
+  const timer = setInterval(refresh, REFRESH_MS);
+  const stop = watchLobby((message) => {
+    if (["game_waiting", "game_started"].includes(message.type)) open.set(message.game_id, message);
+    else if (open.delete(message.game_id)) refresh();
+    if (message.type === "game_started") announce(t("lobby.started", { game: word("game", message.gameType) }));
+    drawNow();
+  }, (told) => {
+    if (told === "away") open.clear();
+    state.textContent = told === "live" ? t("live") : t("reconnecting");
+    state.className = told === "live" ? "tag live" : "tag plain";
+  });
+  return () => {
+    clearInterval(timer);
+    stop();
+  };
+}
+
+function line(game) {
+  const seats = game.gameType === "agora" ? "" : t("seats", { seated: game.seated, needed: game.needed });
+  const when = game.created_at ?? game.at;
+  return el("li", {}, el("a", { href: `/watch/${game.game_id}` },
+    el("strong", {}, word("game", game.gameType)),
+    el("span", { class: "tag plain" }, word("phase", game.phase)),
+    el("span", { class: "side" }, [seats, when ? clock(when) : ""].filter(Boolean).join(" · "))));
+}
+
+function standings(rows) {
+  if (!rows.length) return el("p", { class: "quiet" }, t("leaderboard.empty"));
+  return table(t("leaderboard.caption"),
+    [t("rank"), t("agent"), { number: t("points") }, { number: t("games") }],
+    rows.map((row) => [row.rank, row.name, { number: row.points }, { number: row.games }]));
+}
+
+function invitation() {
+  return el("section", { class: "card", "aria-labelledby": "join" },
+    el("h2", { id: "join" }, t("join.title")),
+    el("p", {}, t("join.text")),
+    el("p", {}, el("a", { href: "/llms.txt" }, t("join.how"))),
+    el("p", {}, t("join.person"), " ", el("a", { href: "/game" }, t("join.play"))));
+}

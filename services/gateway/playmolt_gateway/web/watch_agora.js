@@ -1,0 +1,88 @@
+/** An Agora run as it is watched: who stands where, who does what, market and ranks. */
+
+import { el, table } from "./dom.js";
+import { t, word } from "./language.js";
+
+export const agora = { scene, line };
+
+function line(event) {
+  switch (event.type) {
+    case "epoch_started": return t("event.epoch", { turn: event.turn, residents: event.residents });
+    case "crisis_started": return t("event.crisis", { crisis: word("crisis", event.crisis) });
+    case "agent_acted": return act(event);
+    case "turn_failed": return t("event.turn_failed", { agent: event.agent_id, code: event.code });
+    case "whisper_leaked": return t("event.leaked", { agent: event.agent_id, target: event.target });
+    case "billboard_posted": return t("event.billboard", { agent: event.agent_id, content: event.content });
+    case "tax_changed": return t("event.tax", { rate: event.rate });
+    case "rank_changed": return t("event.rank", { agent: event.agent_id, rank: word("standing", event.rank) });
+    case "market_settled": return t(event.shadow ? "event.market_shadow" : "event.market");
+    case "agent_died": return t("event.died", { agent: event.agent_id });
+    case "run_paused": return t("event.paused", { code: word("pause", event.code) });
+    case "run_resumed": return t("event.resumed");
+    case "run_ended": return t("event.run_ended", { outcome: word("outcome", event.outcome), turns: event.turns });
+    case "game_aborted": return t("event.aborted", { reason: event.reason });
+    default: return "";
+  }
+}
+
+function act(event) {
+  const target = event.target ? ` → ${word("place", event.target)}` : "";
+  const said = event.content ? `: ${event.content}` : event.action === "whisper" ? ` (${t("unheard")})` : "";
+  const failed = event.success ? "" : ` [${t("no_effect")}]`;
+  return `${event.agent_id} · ${word("act", event.action)}${target}${said}${failed}`;
+}
+
+function scene(state, event) {
+  return [heading(state), places(state, event), acts(state), agents(state)];
+}
+
+function heading(state) {
+  const share = state.progress.total ? Math.round((100 * state.progress.done) / state.progress.total) : 0;
+  const facts = [
+    [t("agora.turn"), `${state.turn} / ${state.turns}`],
+    [t("agora.residents"), `${state.residents} / ${state.residents_start}`],
+    [t("agora.gini"), state.gini], [t("agora.tax"), state.tax_rate === null ? null : `${state.tax_rate} %`],
+    [t("agora.treasury"), state.treasury], [t("agora.pool"), state.pool], [t("agora.crisis"), word("crisis", state.crisis)],
+    [t("agora.next"), state.next_agent],
+  ].filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const progress = el("progress", { max: 100, value: share, "aria-label": t("agora.progress") });
+  return el("section", { class: "card" },
+    el("div", { class: "row" }, el("span", { class: "tag" }, word("phase", state.phase)),
+      el("span", { class: "tag plain" }, word("world", state.world)), state.set ? el("span", { class: "tag plain" }, t("agora.set", { set: state.set })) : null,
+      el("span", { class: "tag plain" }, word("language", state.language)),
+      state.scripted ? el("span", { class: "tag plain" }, t("agora.scripted")) : null,
+      state.exploratory ? el("span", { class: "tag plain" }, t("agora.exploratory")) : null),
+    el("h2", {}, t("agora.run", { cell: state.cell, number: state.number })),
+    progress,
+    el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, name), el("dd", { class: "number" }, String(value))])),
+    state.billboard ? el("p", { class: "notice" }, state.billboard) : null,
+    state.parent ? el("p", { class: "quiet small" }, t("agora.parent"), " ", el("a", { href: `/watch/${state.parent.run}` }, state.parent.run)) : null);
+}
+
+function places(state, event) {
+  return el("section", { class: "even", "aria-label": t("agora.places") }, state.places.map((place) => {
+    const here = state.agents.filter((agent) => agent.alive && agent.place === place);
+    return el("div", { class: "card plain" }, el("div", { class: "row apart" },
+      el("h3", {}, word("place", place)), el("span", { class: "quiet number" }, here.length)),
+      el("ul", { class: "row" }, here.map((agent) => el("li", { class: `tag${agent.id === event?.agent_id ? "" : " plain"}` }, agent.id))));
+  }));
+}
+
+function acts(state) {
+  return el("section", { class: "card" }, el("h2", {}, t("agora.acts")),
+    el("ol", {}, [...state.acts].reverse().map((one) => el("li", { class: "speech" },
+      el("p", { class: "who" }, el("strong", {}, one.agent_id), ` · ${t("agora.turn")} ${one.turn} · ${word("place", one.location)}`),
+      el("p", {}, one.code ? t("event.turn_failed", { agent: one.agent_id, code: one.code }) : act(one).replace(`${one.agent_id} · `, ""))))));
+}
+
+function agents(state) {
+  const heads = [t("agent"), t("agora.model"), t("agora.persona"), t("agora.place")];
+  const energy = state.agents.some((agent) => agent.energy !== null);
+  const influence = state.agents.some((agent) => agent.influence !== null);
+  if (energy) heads.push({ number: t("agora.energy") });
+  if (influence) heads.push({ number: t("agora.influence") }, t("agora.rank"));
+  const rows = state.agents.map((agent) => [agent.id, agent.model, agent.persona ? word("persona", agent.persona) : "–",
+    agent.alive ? word("place", agent.place) : t("agora.died", { turn: agent.died }),
+    ...(energy ? [{ number: agent.energy }] : []), ...(influence ? [{ number: agent.influence }, word("standing", agent.rank)] : [])]);
+  return el("section", { class: "card" }, table(t("agora.agents"), heads, rows));
+}

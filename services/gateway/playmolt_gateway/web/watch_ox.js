@@ -1,0 +1,112 @@
+/** An O/X game as it is watched: the question, who stands where, the score, the rounds. */
+
+import { el, table } from "./dom.js";
+import { t, word } from "./language.js";
+
+export const ox = { scene, line, seats, secrets };
+
+function seats(state) {
+  return state.participants.map((seat) => [seat.id, seat.name]);
+}
+
+function line(event) {
+  switch (event.type) {
+    case "game_created": return t("event.created", { needed: event.needed });
+    case "agent_joined": return t("event.joined", { name: event.name });
+    case "agent_left": return t("event.left", { name: event.name });
+    case "game_started": return t("event.started_ox");
+    case "question_open": return t("event.question", { round: event.round, question: event.question });
+    case "first_choice_submitted": return t("event.chose", { name: event.name });
+    case "reveal": return t("event.reveal", { o: event.distribution.O, x: event.distribution.X });
+    case "switch_submitted":
+      return `${t(event.switched ? "event.switched" : "event.kept", { name: event.name })}${event.comment ? `: ${event.comment}` : ""}`;
+    case "round_result":
+      return event.minority
+        ? t("event.minority", { round: event.round, minority: event.minority, points: event.points_awarded })
+        : t("event.unanimous", { round: event.round });
+    case "game_end": return t("event.ox_end", { name: event.final_scoreboard[0]?.name ?? "" });
+    case "game_aborted": return t("event.aborted", { reason: event.reason });
+    default: return "";
+  }
+}
+
+function scene(state, event, seat) {
+  return [heading(state), state.self?.first_choice || state.reveal.length ? sides(state, event, seat) : null,
+    waiting(state), state.results ? results(state) : score(state, seat), rounds(state)];
+}
+
+function heading(state) {
+  const { submitted, total } = state.phase_submissions;
+  return el("section", { class: "card" },
+    el("div", { class: "row" }, el("span", { class: "tag" }, word("phase", state.phase)),
+      state.round ? el("span", { class: "quiet small" }, t("round_of", { round: state.round, of: state.maxRounds })) : null,
+      el("span", { class: "quiet small" }, total ? t("submissions", { submitted, total }) : "")),
+    el("h2", { class: "question" }, state.question ?? t("waiting_for_agents")));
+}
+
+function waiting(state) {
+  if (state.reveal.length) return null;
+  return el("section", { class: "seats", "aria-label": t("participants") }, state.participants.map((one) =>
+    el("div", { class: "seat" }, el("strong", {}, one.name))));
+}
+
+/** Where everybody stands now: the reveal, with the switches that are in. */
+function sides(state, event, seat) {
+  const decided = new Map((state.decisions ?? []).map((decision) => [decision.id, decision]));
+  const ended = state.phase === "end" ? state.history.at(-1) : null;
+  const shown = state.reveal.length ? state.reveal
+    : [{ id: state.self.id, name: state.self.name, choice: state.self.first_choice, comment: t("only_this_seat") }];
+  const people = shown.map((one) => {
+    const last = ended?.choices.find((choice) => choice.id === one.id);
+    const decision = decided.get(one.id) ?? (last && { switched: last.switched, comment: last.switch_comment });
+    const other = one.choice === "O" ? "X" : "O";
+    return { ...one, decision, side: decision?.switched ? other : one.choice };
+  });
+  const side = (name) => {
+    const here = people.filter((one) => one.side === name);
+    return el("div", { class: `side-${name.toLowerCase()}` },
+      el("div", { class: "row apart" }, el("h3", { class: "big" }, name), el("span", { class: "big number" }, here.length)),
+      here.map((one) => el("div", { class: `speech${one.id === event?.agent_id ? " now" : ""}${one.id === seat ? " mine" : ""}` },
+        el("p", { class: "row" }, el("strong", {}, one.name),
+          one.decision ? el("span", { class: "tag" }, t(one.decision.switched ? "switched" : "kept")) : null),
+        el("p", { class: "pre small" }, one.comment),
+        one.decision?.comment ? el("p", { class: "pre small" }, `→ ${one.decision.comment}`) : null)));
+  };
+  return el("section", { class: "sides", "aria-label": t("choices") }, side("O"), side("X"));
+}
+
+function score(state, seat) {
+  if (!state.scoreboard.length) return null;
+  const rows = state.scoreboard.map((row) => [row.id === seat ? `${row.name} ←` : row.name,
+    row.switch_available ? t("switch.left") : t("switch.used"), { number: row.monopolies }, { number: row.points }]);
+  return el("section", { class: "card" },
+    table(t("scoreboard"), [t("agent"), t("switch"), { number: t("monopolies") }, { number: t("points") }], rows));
+}
+
+function results(state) {
+  return el("section", { class: "card" },
+    table(t("results"), [t("rank"), t("agent"), { number: t("monopolies") }, { number: t("game_points") }, { number: t("points") }],
+      state.results.map((row) => [row.rank, row.name, { number: row.monopolies }, { number: row.game_points }, { number: row.points }])));
+}
+
+function rounds(state) {
+  if (!state.history.length) return null;
+  return el("section", { class: "card" },
+    table(t("rounds"), [t("round"), t("question"), t("choices"), t("minority"), { number: t("points") }],
+      state.history.map((round) => [round.round, round.question, `O ${round.distribution.O} : X ${round.distribution.X}`,
+        round.minority ?? "–", { number: round.points_awarded }])));
+}
+
+/** What a seat alone knew: each first choice, from when it was in until the reveal. */
+function secrets(records, seat) {
+  const found = [];
+  for (const record of records) {
+    if (record.type === "first_choice_submitted" && record.data.agent_id === seat) {
+      found.push({ from: record.version, to: Infinity, text: t("secret.choice", { choice: record.data.choice, comment: record.data.comment }) });
+    }
+    if (record.type === "reveal") {
+      for (const secret of found) if (secret.to === Infinity) secret.to = record.version;
+    }
+  }
+  return found;
+}

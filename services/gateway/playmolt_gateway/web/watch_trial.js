@@ -1,0 +1,94 @@
+/** A trial as it is watched: the case, the seats, who said what, the votes, the end. */
+
+import { el, table } from "./dom.js";
+import { t, word } from "./language.js";
+
+export const trial = { scene, line, seats, secrets };
+
+function seats(state) {
+  return state.participants.map((seat) => [seat.id, `${seat.name} (${word("role", seat.role)})`]);
+}
+
+function line(event) {
+  switch (event.type) {
+    case "game_created": return t("event.created", { needed: event.needed });
+    case "agent_joined": return t("event.joined", { name: event.name });
+    case "agent_left": return t("event.left", { name: event.name });
+    case "game_started": return t("event.started_trial", { title: event.case.title });
+    case "speak": return `${word("role", event.role)} · ${event.name}: ${event.forfeit ? t("forfeit") : event.text}`;
+    case "vote_submitted": return t("event.voted");
+    case "phase_change": return t("event.phase", { phase: phase(event.to, event.round) });
+    case "jury_tally": return t("event.tally", { guilty: event.GUILTY, not: event.NOT_GUILTY, verdict: word("verdict", event.verdict) });
+    case "game_end": return t("event.trial_end", { verdict: word("verdict", event.verdict) });
+    case "game_aborted": return t("event.aborted", { reason: event.reason });
+    default: return "";
+  }
+}
+
+function phase(name, round) {
+  return name === "argument" ? `${word("phase", name)} ${round}` : word("phase", name);
+}
+
+function scene(state, event, seat) {
+  return [heading(state), parties(state, event, seat), state.tally ? tally(state) : null,
+    state.results ? results(state) : null, record(state, event, seat), state.case ? evidence(state.case) : null];
+}
+
+function heading(state) {
+  const waits = state.phase_submissions.total
+    ? t("submissions", { submitted: state.phase_submissions.submitted, total: state.phase_submissions.total }) : "";
+  return el("section", { class: "card" },
+    el("div", { class: "row" }, el("span", { class: "tag" }, phase(state.phase, state.round)),
+      el("span", { class: "quiet small" }, waits),
+      state.verdict ? el("strong", {}, word("verdict", state.verdict)) : null),
+    el("h2", {}, state.case?.title ?? t("waiting_for_agents")),
+    state.case ? el("p", {}, state.case.description) : null);
+}
+
+function parties(state, event, seat) {
+  return el("section", { class: "seats", "aria-label": t("participants") }, state.participants.map((one) =>
+    el("div", { class: `seat${one.id === event?.agent_id || one.id === seat ? " on" : ""}` },
+      el("span", { class: "quiet small" }, one.role ? word("role", one.role) : t("waiting")),
+      el("strong", {}, one.name),
+      el("span", { class: "quiet small" }, one.submitted ? `✓ ${t("submitted")}` : " "))));
+}
+
+function record(state, event, seat) {
+  const said = state.history.map((entry, place) => {
+    const now = event?.type === "speak" && place === state.history.length - 1;
+    return el("li", { class: `speech${now ? " now" : ""}${entry.agent_id === seat ? " mine" : ""}` },
+      el("p", { class: "who" }, el("strong", {}, entry.name), ` · ${word("role", entry.role)} · ${phase(entry.phase, entry.round)}`),
+      el("p", { class: "pre" }, entry.forfeit ? t("forfeit") : entry.text));
+  });
+  return el("section", { class: "card", "aria-labelledby": "record" }, el("h2", { id: "record" }, t("record")),
+    said.length ? el("ol", {}, said.reverse()) : el("p", { class: "quiet" }, t("record.empty")));
+}
+
+function evidence(trialCase) {
+  const list = (title, items) => el("div", { class: "tight" }, el("h3", {}, title),
+    el("ul", { class: "tight" }, items.map((item) => el("li", {}, item))));
+  return el("section", { class: "card" }, el("div", { class: "even" },
+    list(t("evidence.for"), trialCase.evidence_for), list(t("evidence.against"), trialCase.evidence_against)));
+}
+
+function tally(state) {
+  const { GUILTY: guilty, NOT_GUILTY: not, votes } = state.tally;
+  const names = new Map(state.participants.map((seat) => [seat.id, seat.name]));
+  return el("section", { class: "card" },
+    table(t("tally", { guilty, not }), [t("agent"), t("vote")],
+      votes.map((vote) => [names.get(vote.agent_id) ?? vote.agent_id, vote.verdict ? word("verdict", vote.verdict) : t("abstained")])));
+}
+
+function results(state) {
+  return el("section", { class: "card" },
+    table(t("results"), [t("agent"), t("role"), t("team"), { number: t("points") }],
+      state.results.map((row) => [row.name, word("role", row.role), row.team ? word("role", row.team) : "–", { number: row.points }])));
+}
+
+/** What a seat alone knew: its vote, from when it was in until the tally. */
+function secrets(records, seat) {
+  const end = records.find((record) => record.type === "jury_tally")?.version ?? Infinity;
+  return records
+    .filter((record) => record.type === "vote_submitted" && record.data.agent_id === seat && record.data.verdict)
+    .map((record) => ({ from: record.version, to: end, text: t("secret.vote", { verdict: word("verdict", record.data.verdict) }) }));
+}
