@@ -8,7 +8,7 @@ from tests.deploy.manifests import COMPONENT, Json, of_kind, render, templates
 
 Arrow = tuple[str, str, int]
 
-PORTS = (53, 80, 443, 4222, 4317, 5432, 6222, 6443, 8000, 8080, 8081, 8082, 8222, 8545, 8888, 9187, 13133, 50051)
+PORTS = (53, 80, 443, 4222, 4317, 4318, 5432, 6222, 6443, 8000, 8080, 8081, 8082, 8222, 8545, 8888, 9187, 13133, 50051)
 ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
 ON_THE_LOG = ("gateway", *ENGINES, "relay")
 SERVICES = (*ON_THE_LOG, "spectator")
@@ -36,7 +36,7 @@ COMMON: set[Arrow] = {
     *every(ON_THE_LOG, "postgres", 5432),
     *every(JOBS, "postgres", 5432),
     *every(("nats",), "nats", 6222),
-    *every(SERVICES, "otel-collector", 4317),
+    *every(SERVICES, "otel-collector", 4318),
     *every(WITH_MODELS, "internet", 443),
     *every(WITH_MODELS, "models", *PORTS),
     *every(("otel-collector",), "monitoring", *PORTS),

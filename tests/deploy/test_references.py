@@ -37,7 +37,7 @@ def chosen(selector: dict[str, str], labels: dict[str, str]) -> bool:
 
 
 def pods(objects: list[Json]) -> dict[str, Json]:
-    return {name: template for name, template in templates(objects)}
+    return dict(templates(objects))
 
 
 def ports(template: Json) -> dict[str, int]:
