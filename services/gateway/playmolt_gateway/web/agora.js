@@ -8,7 +8,7 @@ import { clock, t, word } from "./language.js";
 const REFRESH_MS = 3000;
 const RUNS = 50;
 const EXAMPLE = {
-  name: "a first look", seed: "1", models: ["scripted:chatty", "scripted:trader"], languages: ["en"],
+  name: "a first look", seed: "1", models: ["scripted-social", "scripted-trader"], languages: ["en"],
   phases: { phase1: { runs: 1, turns: 3 } }, exploratory: true,
 };
 
