@@ -28,7 +28,8 @@ from playmolt_core.log.units import check
 _SQL = queries("log")
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
-_read_facts = msgspec.json.Decoder(list[Fact]).decode
+_read_facts = msgspec.json.Decoder(list[Fact], strict=False).decode
+"""Not strict: times come as seconds."""
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 
