@@ -2,9 +2,22 @@
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
+
+ROOT = Path(__file__).parent
+_PLATFORM = ("tests", "cli/tests", "services/trial-engine/tests/chain")
+"""Folders whose tests start processes. They run one after another in one worker, and everything else beside them: two
+platforms at once on two cores would make each other's waits too long."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell `--dist loadgroup` which tests belong together."""
+    for item in items:
+        if item.path.relative_to(ROOT).as_posix().startswith(tuple(f"{folder}/" for folder in _PLATFORM)):
+            item.add_marker(pytest.mark.xdist_group("platform"))
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from playmolt_core.settings import (
-    ALSO_READ,
     InvalidSettings,
     Settings,
     from_environment,
@@ -62,10 +61,6 @@ def test_every_fault_is_told_at_once() -> None:
     lines = str(caught.value).splitlines()
     named = ["PLAYMOLT_PORT", "PLAYMOLT_HOT_GAMES", "PLAYMOLT_QUEUE_COMMANDS", "PLAYMOLT_PROT"]
     assert [line.partition("=")[0].partition(":")[0] for line in lines] == [*named, "PLAYMOLT_ACTION_RATE_LIMIT"]
-
-
-def test_variables_that_are_read_elsewhere_are_no_fault() -> None:
-    assert from_environment(dict.fromkeys(ALSO_READ, "anything")) == Settings()
 
 
 def test_a_rate_is_a_number_of_calls_in_seconds() -> None:

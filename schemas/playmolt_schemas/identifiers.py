@@ -10,7 +10,9 @@ import msgspec
 
 GAME_TYPES: tuple[str, ...] = ("trial", "ox")
 """The bot games: those that are joined through a lobby (api.md)."""
-WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, "agora")
+RUN_TYPES: tuple[str, ...] = ("agora",)
+"""The runs of experiments: public to watch, their logs the operator's."""
+WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
 """Whatever anybody may watch: games, and the runs of experiments."""
 SESSION_TYPES: tuple[str, ...] = ("legal", "jury", "experiment")
 """What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown."""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.api import ActionOffer, GameLine, Turn
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES, lobby_of, rfc3339
+from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, lobby_of, rfc3339
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
 
 from playmolt_core.decider import PUBLIC, Decider, Refused, Viewer
@@ -262,9 +262,9 @@ class Reads:
         if snapshot is None:
             return _refusal(Code.NOT_FOUND, _NO_GAME)
         viewer = self._viewer(snapshot, work.call.agent)
-        if self._private and viewer == PUBLIC:
+        if self._private and viewer == PUBLIC and not work.call.operator:
             return _refusal(Code.NOT_FOUND, _NO_SESSION)
-        whole = snapshot.card.over and (self._private or self._decider.game in GAME_TYPES)
+        whole = snapshot.card.over and self._decider.game not in RUN_TYPES
         if not (work.call.operator or whole):
             return _refusal(Code.LOG_NOT_FINISHED, "The log opens when the game is over; /events is open all the time.")
         stored = await self._log.load(work.call.target, after=ask.after)
