@@ -1,0 +1,171 @@
+"""Somebody who oversees a jury over HTTP, and a model that plays all jurors."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, Self
+
+import httpx
+
+from core.tests.llm.fake_server import Asked, Canned, reply
+
+JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
+SECRETS = (
+    '"stance":', "stances", "initial_stance", "topic_weights", "trigger_keywords", "role_prompt", "speaker_power",
+    '"weakness":', '"parts":', '"before":', '"after":',
+)  # fmt: skip
+"""No byte that leaves before the verdict has one of these."""
+DOUBT = {"topics": [{"topic": "procedural_justice", "impact": "positive"}]}
+Answer = Canned | Callable[[Asked], Canned]
+
+
+def turn_of(asked: Asked) -> str:
+    return asked.turn.split(" ")[1]
+
+
+def kind_of(asked: Asked) -> str:
+    return asked.turn.split(" ")[2]
+
+
+def conclusion(asked: Asked) -> bool:
+    """How a juror's prompt says that it has to vote."""
+    told = next(message["content"] for message in asked.body["messages"] if message["role"] == "user")
+    return bool(json.loads(told)["conclusion"] == "guilty")
+
+
+def cast(asked: Asked, guilty: bool | None = None) -> Canned:
+    vote = conclusion(asked) if guilty is None else guilty
+    return reply(tool_calls=[("cast_vote", {"guilty": vote})])
+
+
+class Bench:
+    """Plays every juror; `first` maps a turn's name to what is answered, one after the other, instead."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, list[Answer]] = {}
+        self.topics: dict[str, Any] = {"topics": []}
+
+    def __call__(self, asked: Asked) -> Canned:
+        turn = turn_of(asked)
+        if self.first.get(turn):
+            answer = self.first[turn].pop(0)
+            return answer(asked) if callable(answer) else answer
+        match turn.split(":")[0]:
+            case "classify":
+                return reply(json.dumps(self.topics))
+            case "speech":
+                return reply(json.dumps({"text": f"So I say: {turn}.", "topics": []}))
+            case "vote":
+                return cast(asked)
+        return reply(f"I have heard you: {turn}.")
+
+
+class Overseer:
+    """Somebody with a key and a session. Calls are made once; `patient` ones until a part that restarts is back."""
+
+    def __init__(self, gateway: str) -> None:
+        self.client = httpx.AsyncClient(base_url=gateway, timeout=60)
+        self.headers: dict[str, str] = {}
+        self.session = ""
+        self.told: list[str] = []
+
+    async def __aenter__(self) -> Self:
+        registered = await self.client.post("/api/agents", json={"name": "overseer"})
+        self.headers = {"Authorization": f"Bearer {registered.json()['api_key']}"}
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.aclose()
+
+    async def moved(self, gateway: str) -> None:
+        """Go on at another address."""
+        await self.client.aclose()
+        self.client = httpx.AsyncClient(base_url=gateway, timeout=60)
+
+    def path(self, rest: str = "") -> str:
+        return f"/api/jury/sessions/{self.session}" + (f"/{rest}" if rest else "")
+
+    async def post(self, rest: str, body: Any = None, *, key: str = "", patient: bool = False) -> httpx.Response:
+        headers = self.headers | ({"Idempotency-Key": key} if key else {})
+
+        async def call() -> httpx.Response:
+            return await self.client.post(self.path(rest), json={} if body is None else body, headers=headers)
+
+        return await (_until_answered(call) if patient else self._kept(call))
+
+    async def get(self, rest: str = "", *, patient: bool = False) -> httpx.Response:
+        async def call() -> httpx.Response:
+            return await self.client.get(self.path(rest), headers=self.headers)
+
+        return await (_until_answered(call) if patient else self._kept(call))
+
+    async def _kept(self, call: Callable[[], Any]) -> httpx.Response:
+        answer: httpx.Response = await call()
+        self.told.append(answer.text)
+        return answer
+
+    async def did(self, rest: str, body: Any = None, *, key: str = "") -> dict[str, Any]:
+        answer = await self.post(rest, body, key=key)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    async def has(self, rest: str = "") -> dict[str, Any]:
+        answer = await self.get(rest)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    async def refused(self, status: int, code: str, rest: str, body: Any = None, *, get: bool = False) -> Any:
+        answer = await (self.get(rest) if get else self.post(rest, body))
+        assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["detail"]
+        return answer.json()
+
+    async def open(self, language: str = "en", model: str = "scripted") -> dict[str, Any]:
+        body = {"language": language, "model": model}
+        opened = await self.client.post("/api/jury/sessions", json=body, headers=self.headers)
+        assert opened.status_code == 201, opened.text
+        self.session = opened.json()["id"]
+        return dict(opened.json())
+
+    async def to(self, phase: str) -> Self:
+        """Go on to a phase on the shortest way."""
+        path = ("prologue", "investigation", "persuasion", "deliberation")
+        now = (await self.has())["phase"]
+        while now != phase:
+            if now == "deliberation":
+                now = (await self.did("deliberation/next"))["phase"]
+            else:
+                now = (await self.did("phase", {"to": path[path.index(now) + 1]}))["phase"]
+        return self
+
+    async def chat(self, juror: str = "ophiuchus", text: str = "Listen to me.", **options: Any) -> httpx.Response:
+        return await self.post(f"chat/{juror}", {"text": text}, **options)
+
+    async def stream(self, after: int = 0) -> list[dict[str, Any]]:
+        """Follow to the end."""
+        path = self.path(f"stream?after={after}")
+        async with self.client.stream("GET", path, headers=self.headers) as answer:
+            assert answer.status_code == 200
+            return [json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: ")]
+
+    async def until(self, ready: Callable[[dict[str, Any]], Any], seconds: float = 60) -> dict[str, Any]:
+        async with asyncio.timeout(seconds):
+            while True:
+                answer = await self.get(patient=True)
+                if ready(answer.json()):
+                    return dict(answer.json())
+                await asyncio.sleep(0.1)
+
+
+async def _until_answered(call: Callable[[], Any], seconds: float = 60) -> httpx.Response:
+    async with asyncio.timeout(seconds):
+        while True:
+            try:
+                answer: httpx.Response = await call()
+            except httpx.TransportError:
+                await asyncio.sleep(0.3)
+                continue
+            if answer.status_code != 503:
+                return answer
+            await asyncio.sleep(0.3)
