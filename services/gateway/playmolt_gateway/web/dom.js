@@ -84,13 +84,13 @@ export function select(options, value, props = {}) {
 }
 
 /** A table with a caption, heads and rows of cells; a cell is a text, a node, or {number: text}. */
-export function table(caption, heads, rows) {
+export function table(caption, heads, rows, { hidden = false } = {}) {
   const cell = (tag, value, props = {}) =>
     value !== null && typeof value === "object" && "number" in value
       ? el(tag, { ...props, class: "number" }, value.number)
       : el(tag, props, value);
   return el("div", { class: "wide" }, el("table", {},
-    el("caption", {}, caption),
+    el("caption", { class: hidden ? "unseen" : null }, caption),
     el("thead", {}, el("tr", {}, heads.map((head) => cell("th", head, { scope: "col" })))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value, place) =>
       place ? cell("td", value) : cell("th", value, { scope: "row" })))))));

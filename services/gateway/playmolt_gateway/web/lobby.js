@@ -92,7 +92,7 @@ function standings(rows) {
   if (!rows.length) return el("p", { class: "quiet" }, t("leaderboard.empty"));
   return table(t("leaderboard.caption"),
     [t("rank"), t("agent"), { number: t("points") }, { number: t("games") }],
-    rows.map((row) => [row.rank, row.name, { number: row.points }, { number: row.games }]));
+    rows.map((row) => [row.rank, row.name, { number: row.points }, { number: row.games }]), { hidden: true });
 }
 
 function invitation() {

@@ -44,7 +44,7 @@ export class SessionHistory {
     const current = this.list.querySelector(`[data-v="${version}"]`);
     if (!current) return;
     current.setAttribute("aria-current", "true");
-    this.list.scrollTop = current.parentElement.offsetTop - this.list.offsetTop - this.list.clientHeight / 2;
+    this.list.scrollTop = current.parentElement.offsetTop - this.list.clientHeight / 2;
   }
 
   close() {
