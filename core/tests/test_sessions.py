@@ -209,6 +209,25 @@ async def test_a_wish_of_a_stopped_engine_is_taken_up_by_another(house: House) -
     assert house.worker.attempts[-1] == 2
 
 
+async def test_rules_that_break_harm_no_other_session(house: House) -> None:
+    broken, session = await house.opened(), await house.opened()
+    rules = house.engines[0].decider
+
+    def wants(state: Any) -> Any:
+        if state.id == broken and state.waiting:
+            raise RuntimeError("the rules broke")
+        return Asking.wants(rules, state)  # type: ignore[arg-type]
+
+    house.engines[0].decider.wants = wants
+    await house.tell("put", broken, "why")
+    await house.tell("put", session, "why")
+
+    async def answered() -> bool:
+        return "answered" in await house.types(session)
+
+    await until(answered)
+
+
 async def test_what_one_session_opens_in_another_is_stored_with_it(house: House) -> None:
     session = await house.opened()
     assert (await house.tell("close", session)).status == 200

@@ -59,12 +59,14 @@ class Repeat(msgspec.Struct, frozen=True):
 class Change:
     """What a plan does to one stream; no records: the decision rests on its version and changes nothing."""
 
-    __slots__ = ("entry", "head", "records")
+    __slots__ = ("due", "entry", "head", "records")
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
         self.head: Snapshot = entry.head
         self.records: list[NewRecord] = []
+        self.due: datetime | None = None
+        """When the stream's earliest wish after these records is due."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -309,6 +311,8 @@ class Commands:
             )
             change.records.append(record)
             change.head = Snapshot(state, version, record.hash, at, card)
+        if events:  # asked here and not at the commit: rules that break must fail this call alone
+            change.due = min((wish.due for wish in decider.wants(change.head.state)), default=None)
 
 
 def body_of(reply: Reply) -> bytes:

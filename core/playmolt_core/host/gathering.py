@@ -25,12 +25,12 @@ class _Tail:
         self.due: datetime | None = None
 
     def append(self, change: Change) -> None:
-        self.records.extend(change.records)
+        if change.records:
+            self.records.extend(change.records)
+            self.due = change.due
         self.after = change.head
 
     def to_append(self) -> StreamAppend:
-        wishes = self.entry.decider.wants(self.after.state)
-        self.due = min((wish.due for wish in wishes), default=None)
         return StreamAppend(
             stream=self.entry.stream,
             expected=self.expected,
