@@ -236,17 +236,6 @@ async def test_a_game_in_chinese_is_lost_by_silence(running: Stack) -> None:
         assert any("\u4e00" <= char <= "\u9fff" for char in ending["text"])
 
 
-async def test_the_command_plays_a_whole_game(running: Stack) -> None:
-    played = await playmolt(running, "jury", "play", "--auto", "--language", "zh", "--aim", "guilty", "--json")
-    assert played.exit_code == 0, played.stderr
-    told = json.loads(played.stdout)
-    assert (told["verdict"]["verdict"], told["ending"]["id"]) == ("guilty", "guilty_everything")
-    for vote in told["verdict"]["votes"]:
-        assert vote["tx_hash"] in played.stderr
-    by_key = await playmolt(running, "verify-verdict", told["session"]["id"], "--url", running.run.gateway)
-    assert (by_key.exit_code, by_key.stdout[:5]) == (0, "AGREE"), by_key.stderr
-
-
 async def test_what_is_out_of_its_phase_or_malformed_is_refused_by_name(running: Stack) -> None:
     async with Overseer(running.run.gateway) as overseer:
         for body, field in (({"language": "ko"}, "language"), ({}, "language"),
@@ -476,7 +465,9 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
         assert (await owner.client.get(owner.path())).status_code == 401
 
 
-async def test_a_slow_juror_and_a_slow_chain_answer_202_and_finish_by_themselves(running: Stack, bench: Bench) -> None:
+async def test_while_models_or_the_chain_are_slow_calls_answer_202_and_finish_by_themselves(
+    running: Stack, bench: Bench
+) -> None:
     bench.first["chat:radical"] = [reply("At last.", delay=21)]
     async with Overseer(running.run.gateway) as talking, Overseer(running.run.gateway) as voting:
         await talking.open(model="fake")
@@ -486,6 +477,9 @@ async def test_a_slow_juror_and_a_slow_chain_answer_202_and_finish_by_themselves
         chain = running.run.processes["evm-1"]
         os.kill(chain, signal.SIGSTOP)
         try:
+            terminal = asyncio.create_task(
+                playmolt(running, "jury", "play", "--auto", "--language", "zh", "--aim", "guilty", "--json")
+            )
             chat, vote = await asyncio.gather(talking.chat("radical", key="slow"), voting.post("vote", key="slow"))
         finally:
             os.kill(chain, signal.SIGCONT)
@@ -498,3 +492,13 @@ async def test_a_slow_juror_and_a_slow_chain_answer_202_and_finish_by_themselves
         assert (told["reply"], told["rounds_left"]) == ("At last.", 9)
         await voting.until(lambda session: session["phase"] == "ended")
         checked_verdict(await voting.has("verdict"))
+        await checked_terminal(running, await terminal)
+
+
+async def checked_terminal(running: Stack, played: Result) -> None:
+    assert played.exit_code == 0, played.stderr
+    told = json.loads(played.stdout)
+    assert (told["verdict"]["verdict"], told["ending"]["id"]) == ("guilty", "guilty_everything")
+    assert all(vote["tx_hash"] in played.stderr for vote in told["verdict"]["votes"])
+    by_key = await playmolt(running, "verify-verdict", told["session"]["id"], "--url", running.run.gateway)
+    assert (by_key.exit_code, by_key.stdout[:5]) == (0, "AGREE"), by_key.stderr
