@@ -17,6 +17,7 @@ from playmolt_agora.runner.openings import Openings
 from playmolt_agora.runner.pauses import Pauses
 from playmolt_agora.runner.prompt_store import PromptStore
 from playmolt_agora.runner.purse import Purse
+from playmolt_agora.runner.share import Share
 from playmolt_agora.runner.standing import Standings
 from playmolt_agora.runner.turns import Turns
 
@@ -29,8 +30,14 @@ def runs(kit: Kit) -> Hosted:
     )
     standings = Standings(kit.engines)
 
+    share = Share()
+
     async def take_turns(errand: Errand) -> None:
-        await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].writes)(errand)
+        # After a loss the lease counts what may have been paid for: giving it back would forget that.
+        if errand.attempt == 1 and share.leaves(errand.stream):
+            return
+        with share.hold(errand.stream):
+            await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].writes)(errand)
 
     workers: dict[str, Worker] = {
         commands.WISH_TURN: take_turns,

@@ -178,10 +178,9 @@ class Forked(Event, frozen=True, kw_only=True):
 
 
 class ExperimentFinished(Event, frozen=True, kw_only=True):
-    """All runs came to their end. A fork may open it again."""
+    """All runs came to their end. It closes nothing: a fork opens the experiment again, and a look may follow."""
 
     type: ClassVar[str] = "experiment_finished"
-    closes: ClassVar[bool] = True
     runs: int
     spent: Spent
 

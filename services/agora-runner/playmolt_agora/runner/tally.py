@@ -1,7 +1,7 @@
 """What a run has taken, counted from its log."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.decider import Event, read_event
@@ -11,6 +11,8 @@ from playmolt_schemas.agora_plan import Spent
 from playmolt_agora import budget
 from playmolt_agora.events import AgentActed, CallMade, TurnFailed
 from playmolt_agora.rules import Agora
+
+_LOST: Final = "lost"
 
 
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
@@ -38,7 +40,27 @@ async def events_of(log: EventLog, run: str) -> list[Event]:
     return [read_event(rules, kind, version, data) for kind, version, data, _ in stored.facts] if stored else []
 
 
-async def spent_of(log: EventLog, run: str, replayed: int) -> Spent:
-    """Count what a run has taken itself. Raises LogUnavailable."""
-    spent = counted(await events_of(log, run))
+def spent_of(events: Iterable[Event], replayed: int) -> Spent:
+    """Count what a run has taken itself."""
+    spent = counted(events)
     return replace(spent, turns=spent.turns - replayed)
+
+
+def lost_call(lost: int, lease_attempt: int) -> dict[str, Any]:
+    """Give the calls that went down with their workers, as they are stored."""
+    detail = "the process that asked ended before it could tell"
+    return {"outcome": _LOST, "lost": lost, "lease_attempt": lease_attempt, "detail": detail}
+
+
+def newly_lost(events: Iterable[Event], lease_attempt: int) -> int:
+    """Count the workers that were lost since the last loss was told, from the lease's attempt number.
+
+    The number grows by one a loss and begins anew after a pause; losses of another turn must not count for this one.
+    """
+    told = [int(event.call["lease_attempt"]) for event in events if isinstance(event, CallMade) and _is_loss(event)]
+    counted_before = told[-1] if told and told[-1] < lease_attempt else 1
+    return lease_attempt - counted_before
+
+
+def _is_loss(event: CallMade) -> bool:
+    return event.call.get("outcome") == _LOST and "lease_attempt" in event.call

@@ -17,7 +17,7 @@ from playmolt_agora.reply import TurnReply
 from playmolt_agora.rules import Agora
 from playmolt_agora.runner.asking import Asking, Halt
 from playmolt_agora.runner.standing import Standings
-from playmolt_agora.runner.tally import spent_of, with_call
+from playmolt_agora.runner.tally import events_of, lost_call, newly_lost, spent_of, with_call
 from playmolt_agora.state import State
 
 TELL_SECONDS: Final = 3.0
@@ -38,8 +38,9 @@ class Turns:
 
     async def __call__(self, errand: Errand) -> None:
         """Take turns while there are any; what a lost worker had under way counts as a lost call of its turn."""
-        snapshot, lost = errand.snapshot, errand.attempt - 1
-        spent = await spent_of(self._log, errand.stream, snapshot.state.replayed)
+        snapshot = errand.snapshot
+        before = await events_of(self._log, errand.stream)
+        spent, lost = spent_of(before, snapshot.state.replayed), newly_lost(before, errand.attempt)
         told = time.monotonic()
         while not errand.stopping and (wish := self._wish(snapshot)) is not None:
             if wish.kind == commands.WISH_REPORT:
@@ -70,7 +71,7 @@ class Turns:
         if agent is None:
             raise RuntimeError(f"{errand.stream} wants a turn of nobody")
         if lost:
-            call = {"outcome": "lost", "lost": lost, "detail": "the process that asked ended before it could tell"}
+            call = lost_call(lost, errand.attempt)
             await errand.tell(
                 commands.RecordCall(turn=state.turn, agent=agent, call=call), f"lost/{errand.attempt}", wish=wish
             )

@@ -1,0 +1,157 @@
+"""The operator of experiments, over HTTP, and what the log holds of them."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, Self
+
+import httpx
+import msgspec
+from playmolt_cli.games import deciders
+from playmolt_cli.stack import Stack
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
+
+from core.tests.llm.fake_server import Asked, Canned, FakeServer, reply
+
+EXPERIMENTS = "/api/agora/experiments"
+RUNS = "/api/agora/runs"
+TURNS = ("agent_acted", "turn_failed")
+MEASURED = ("latency_ms",)
+
+
+def said(action: str = "speak", target: str | None = None, content: str | None = "hello", thought: str = "so") -> str:
+    return json.dumps({"thought": thought, "action": action, "target": target, "content": content})
+
+
+def plan(
+    model: str = "fake", *, turns: int = 1, runs: int = 1, languages: tuple[str, ...] = ("en",), **more: Any
+) -> Any:
+    """A plan of Phase 1 runs: 12 agents of one model."""
+    phases = {"phase1": {"runs": runs, "turns": turns}}
+    known = {"name": "a plan", "seed": "7", "models": [model], "languages": list(languages), "phases": phases}
+    return known | more
+
+
+def square_plan(turns: int = 2) -> Any:
+    """A plan of both phases with scripted models: 3 Phase 1 runs and 3 Phase 2 runs."""
+    return plan() | {
+        "models": ["scripted-steady", "scripted-trader", "scripted-social"],
+        "phases": {"phase1": {"runs": 1, "turns": turns}, "phase2": {"runs": 3, "turns": turns, "sets": ["B"]}},
+    }
+
+
+class Counted:
+    """A model that says one thing to everybody, after a while."""
+
+    def __init__(self, text: str = "", delay: float = 0, usage: tuple[int, int] = (10, 5)) -> None:
+        self.text = text or said()
+        self.delay = delay
+        self.usage = usage
+
+    def __call__(self, asked: Asked) -> Canned:
+        return reply(self.text, delay=self.delay, usage=self.usage)
+
+
+def turns_asked(server: FakeServer) -> list[tuple[str, str, str]]:
+    """Run, turn and agent, kind of each request."""
+    return [tuple(asked.turn.split(" ")) for asked in server.asked]  # type: ignore[misc]
+
+
+class Operator:
+    """Whoever holds the operator's key of a platform."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.client = httpx.AsyncClient(timeout=40)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.aclose()
+
+    async def call(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        """Call until a part that restarts is back."""
+        for _ in range(120):
+            try:
+                run = self.stack.run
+                key = {"Authorization": f"Bearer {run.operator_key}"}
+                content = None if body is None else msgspec.json.encode(body)
+                answer = await self.client.request(method, run.gateway + path, content=content, headers=key | headers)
+            except httpx.TransportError:
+                await asyncio.sleep(0.5)
+                continue
+            if answer.status_code != 503:
+                return answer
+            await asyncio.sleep(0.5)
+        raise AssertionError(f"{path} never answered")
+
+    async def get(self, path: str) -> Any:
+        answer = await self.call("GET", path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def open(self, body: Any) -> str:
+        opened = await self.call("POST", EXPERIMENTS, body)
+        assert opened.status_code == 201, opened.text
+        return str(opened.json()["experiment"])
+
+    async def now(self, experiment: str) -> Any:
+        return await self.get(f"{EXPERIMENTS}/{experiment}")
+
+    async def runs(self, experiment: str) -> Any:
+        return (await self.get(f"{EXPERIMENTS}/{experiment}/runs"))["runs"]
+
+    async def post(self, experiment: str, what: str, body: Any = None) -> httpx.Response:
+        return await self.call("POST", f"{EXPERIMENTS}/{experiment}/{what}", body)
+
+    async def until(self, experiment: str, ready: Callable[[Any], Any] | str, seconds: float = 90) -> Any:
+        """Wait for a status, or for what a function of the experiment says."""
+        there = (lambda state: state["status"] == ready) if isinstance(ready, str) else ready
+        async with asyncio.timeout(seconds):
+            while not there(state := await self.now(experiment)):
+                await asyncio.sleep(0.1)
+        return state
+
+    async def finished(self, body: Any) -> str:
+        """Open an experiment and wait for its end."""
+        experiment = await self.open(body)
+        await self.until(experiment, "finished")
+        return experiment
+
+    async def records(self, stream: str) -> list[Any]:
+        """Give a stream's records, once the whole log verifies."""
+        pool = await open_pool(self.stack.run.database_url)
+        try:
+            stored = await PostgresLog(pool).load(stream)
+            assert stored is not None
+            assert (await verify(PostgresLog(pool), deciders())).breaks == []
+        finally:
+            await pool.close()
+        return list(stored.records)
+
+    async def events(self, stream: str) -> list[tuple[str, Any]]:
+        """Give type and data of a stream's events."""
+        return [(record.type, msgspec.json.decode(record.data)) for record in await self.records(stream)]
+
+    async def holders(self) -> int:
+        """Count the processes that hold a wish now."""
+        pool = await open_pool(self.stack.run.database_url)
+        try:
+            found = await pool.value(
+                "SELECT count(DISTINCT holder) FROM lease.wish WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
+            )
+        finally:
+            await pool.close()
+        return int(found)
+
+
+def turns_of(events: list[tuple[str, Any]]) -> list[Any]:
+    """The records of the turns among a run's events."""
+    return [data["record"] for kind, data in events if kind in TURNS]
+
+
+def calls_of(events: list[tuple[str, Any]]) -> list[Any]:
+    return [data for kind, data in events if kind == "call_made"]

@@ -1,0 +1,364 @@
+"""Agora experiments on a whole platform, with scripted models and with one over HTTP that fails in every way."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playmolt_cli.stack import Stack
+
+from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
+from tests.integration.agora_operator import (
+    EXPERIMENTS,
+    MEASURED,
+    RUNS,
+    Counted,
+    Operator,
+    calls_of,
+    plan,
+    said,
+    square_plan,
+    turns_asked,
+    turns_of,
+)
+
+UNKNOWN = "experiment-00000000-0000-0000-0000-000000000000"
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeServer]:
+    """A server on a loop of its own, so that one platform can serve all tests."""
+    loop, server = asyncio.new_event_loop(), FakeServer()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+    yield server
+    asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+    loop.close()
+
+
+@pytest.fixture
+def server(model: FakeServer) -> FakeServer:
+    model.forget()
+    model.otherwise = Counted()
+    return model
+
+
+@pytest.fixture(scope="module")
+def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
+    catalogue = session_folder / "agora-models.toml"
+    entries = (
+        model.toml("fake", input_price=1, output_price=2),
+        model.toml("one-at-a-time", concurrent=1),
+        model.toml("impatient", timeout_s=1),
+    )
+    catalogue.write_text("\n".join(entries))
+    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
+    with Stack(session_folder / "agora", (), own) as running:
+        yield running
+
+
+def bare(events: list[tuple[str, Any]], ids: dict[str, str]) -> str:
+    """Events without ids and measured times."""
+
+    def without(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without(inner) for key, inner in value.items() if key not in MEASURED}
+        return [without(inner) for inner in value] if isinstance(value, list) else value
+
+    text = json.dumps(without([list(event) for event in events]), sort_keys=True)
+    for one, name in ids.items():
+        text = text.replace(one, name)
+    return text
+
+
+async def test_the_lock_comes_first_and_every_turn_of_the_matrix_is_taken_once(running: Stack) -> None:
+    async with Operator(running) as operator:
+        experiment = await operator.finished(square_plan())
+        lock, *rest = await operator.records(experiment)
+        assert (lock.type, lock.version, rest[-1].type) == ("preregistered", 1, "experiment_finished")
+        runs = await operator.runs(experiment)
+        planned = {run["run"]: run["turns_planned"] for run in runs}
+        assert sorted(planned.values()) == [12, 12, 12, 24, 24, 24]
+        for run in runs:
+            records = await operator.records(run["run"])
+            assert records[0].position > lock.position, "a run was opened before the lock"
+            assert (records[-2].type, records[-1].type) == (records[-2].type, "run_ended")
+            assert (run["version"], run["hash"]) == (records[-2].version, records[-2].hash)
+            taken = [
+                (turn["turn"], turn["agent"])
+                for turn in turns_of([(r.type, json.loads(bytes(r.data))) for r in records])
+            ]
+            assert len(taken) == planned[run["run"]]
+            assert set(Counter(taken).values()) == {1}
+        state = await operator.now(experiment)
+        assert state["spent"]["turns"] == state["progress"]["turns_planned"] == sum(planned.values())
+        assert state["scripted"] is True
+
+
+async def test_the_same_plan_and_seed_give_the_same_events(running: Stack) -> None:
+    async with Operator(running) as operator:
+        told = []
+        for _ in range(2):
+            experiment = await operator.finished(square_plan(turns=1))
+            runs = await operator.runs(experiment)
+            ids = {run["run"]: f"{run['cell']}/{run['number']}" for run in runs} | {experiment: "EXPERIMENT"}
+            told.append({name: bare(await operator.events(run), ids) for run, name in ids.items() if run != experiment})
+        assert told[0] == told[1]
+        other = await operator.finished(square_plan(turns=1) | {"seed": "8"})
+        run = (await operator.runs(other))[0]
+        name = f"{run['cell']}/{run['number']}"
+        assert bare(await operator.events(run["run"]), {run["run"]: name, other: "EXPERIMENT"}) != told[0][name]
+
+
+async def test_a_thought_a_whispers_words_and_the_seed_are_in_no_public_byte(
+    running: Stack, server: FakeServer
+) -> None:
+    seed, thought, words = "seed-4711-secret", "a thought nobody hears", "words for one ear"
+    server.otherwise = Counted(said("whisper", "merchant_02", words, thought))
+    async with Operator(running) as operator, httpx.AsyncClient(base_url=running.run.gateway, timeout=40) as anybody:
+        experiment = await operator.finished(plan(turns=1) | {"seed": seed})
+        run = (await operator.runs(experiment))[0]["run"]
+        events = await operator.events(run)
+        secrets = (thought, words, seed, events[0][1]["spec"]["seed"])
+        assert all(secret in json.dumps([events, seed]) for secret in secrets), "the log has it all"
+        feed = await anybody.get(f"{running.run.spectator}/sse/games/{run}")
+        paths = (
+            f"{RUNS}/{run}/events?limit=500",
+            f"/api/games/{run}/state",
+            f"/api/games/{run}/events?limit=500",
+            RUNS,
+        )
+        paths += (f"/api/games/{run}/state?at=20", f"/api/games/{run}/stream")
+        answers = [feed, *[await anybody.get(path) for path in paths]]
+        assert [answer.status_code for answer in answers] == [200] * len(answers)
+        for answer in answers:
+            for secret in secrets:
+                assert secret not in answer.text, answer.url
+        told = [json.loads(line[6:]) for line in feed.text.split("\n") if line.startswith("data: ")]
+        assert [message["version"] for message in told] == list(range(1, len(told) + 1))
+        assert told[-1]["type"] == "run_ended"
+        whispers = [message for message in told if message.get("action") == "whisper"]
+        assert whispers
+        assert {message["content"] for message in whispers} == {None}
+
+
+async def test_only_the_operator_sees_experiments_and_logs(running: Stack) -> None:
+    async with Operator(running) as operator, httpx.AsyncClient(base_url=running.run.gateway, timeout=40) as anybody:
+        experiment = await operator.finished(plan("scripted"))
+        run = (await operator.runs(experiment))[0]["run"]
+        key = (await anybody.post("/api/agents", json={"name": "curious"})).json()["api_key"]
+        routes = [("POST", EXPERIMENTS, plan("scripted")), ("GET", EXPERIMENTS, None)]
+        routes += [("GET", f"{EXPERIMENTS}/{experiment}{part}", None) for part in ("", "/runs", "/report", "/bundle")]
+        routes += [("POST", f"{EXPERIMENTS}/{experiment}/{what}", {}) for what in ("stop", "resume")]
+        routes += [("POST", f"{RUNS}/{run}/fork", {"at": 3, "set": "model=scripted-wild"})]
+        for method, path, body in routes:
+            nobody = await anybody.request(method, path, json=body)
+            assert (nobody.status_code, nobody.json()["code"]) == (401, "unauthorized"), path
+            agent = await anybody.request(method, path, json=body, headers={"Authorization": f"Bearer {key}"})
+            assert (agent.status_code, agent.json()["code"]) == (403, "operator_only"), path
+        for headers in ({}, {"Authorization": f"Bearer {key}"}):
+            kept = await anybody.get(f"/api/games/{run}/log", headers=headers)
+            assert kept.status_code in (401, 403), "a run's log holds thoughts, so it stays the operator's"
+        assert (await operator.call("GET", f"/api/games/{run}/log")).status_code == 200
+        unknown = await operator.call("GET", f"{EXPERIMENTS}/{UNKNOWN}")
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+
+
+async def test_a_dry_run_works_a_plan_out_and_a_bad_one_is_refused_field_by_field(running: Stack) -> None:
+    async with Operator(running) as operator:
+        before = len((await operator.get(EXPERIMENTS))["experiments"])
+        dry = await operator.call("POST", f"{EXPERIMENTS}?dry=1", square_plan())
+        assert (dry.status_code, dry.json()["runs"], dry.json()["turns"]) == (200, 6, 108)
+        bad = await operator.call("POST", EXPERIMENTS, plan("nobody") | {"reask": 9})
+        assert (bad.status_code, bad.json()["code"]) == (400, "invalid_request")
+        assert "reask" in {fault["field"] for fault in bad.json()["errors"]}
+        unpriced = await operator.call("POST", EXPERIMENTS, plan("impatient", budget={"money": "1"}))
+        assert "budget.money" in {fault["field"] for fault in unpriced.json()["errors"]}
+        assert len((await operator.get(EXPERIMENTS))["experiments"]) == before
+
+
+async def test_every_reply_gets_the_code_of_its_rung(running: Stack, server: FakeServer) -> None:
+    act = {"thought": "so", "action": "speak", "target": None, "content": "hi"}
+    server.script(
+        reply(said()),
+        fenced(act),
+        reply(said("SPEAK ")),
+        reply("no object at all"), reply(said()),
+        reply("nothing"), reply("still nothing"),
+        reply(said("fly")), reply(said("fly")),
+        reply(refusal="I will not"),
+    )  # fmt: skip
+    async with Operator(running) as operator:
+        experiment = await operator.finished(plan())
+        events = await operator.events((await operator.runs(experiment))[0]["run"])
+        codes = [turn["parse_code"] for turn in turns_of(events)]
+        assert codes[:7] == [
+            "ok", "ok_fenced", "ok_canonicalised", "reasked", "parse_error", "invalid_action", "refusal",
+        ]  # fmt: skip
+        assert set(codes[7:]) == {"ok"}
+        failed = [data["record"] for kind, data in events if kind == "turn_failed"]
+        assert [turn["parse_code"] for turn in failed] == ["parse_error", "invalid_action", "refusal"]
+        assert {(turn["action"], turn["success"]) for turn in failed} == {(None, False)}, "never counted as idle"
+        assert [turn["attempt"] for turn in turns_of(events)][3:6] == [2, 2, 2]
+        kinds = [kind for _, _, kind in turns_asked(server)]
+        assert Counter(kinds)["repair"] == 3
+        assert "no object at all" in json.dumps(server.asked[4].body["messages"]), "the second question shows the first"
+        assert len(calls_of(events)) == len(server.asked), "every call is an event of its own"
+
+
+async def test_a_model_that_never_answers_in_time_costs_its_turn(running: Stack, server: FakeServer) -> None:
+    server.script(*[hang()] * 4)
+    async with Operator(running) as operator:
+        experiment = await operator.finished(plan("impatient"))
+        turns = turns_of(await operator.events((await operator.runs(experiment))[0]["run"]))
+        assert [turn["parse_code"] for turn in turns] == ["timeout"] + ["ok"] * 11
+        assert turns[0]["attempt"] == 4
+
+
+@pytest.mark.parametrize(
+    ("first", "raised"),
+    [
+        ({"calls": 5}, {"calls": 12}),
+        ({"tokens": 20_000}, {"tokens": 4_000_000}),
+        ({"money": "0.02"}, {"money": "3"}),
+        ({"per_run": {"calls": 5}}, {"per_run": {"calls": 12}}),
+    ],
+    ids=["calls", "tokens", "money", "calls of a run"],
+)
+async def test_a_budget_stops_before_it_is_overrun_and_a_raised_one_goes_on(
+    running: Stack, server: FakeServer, first: Any, raised: Any
+) -> None:
+    server.otherwise = Counted(usage=(2500, 400))
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(budget=first))
+        state = await operator.until(experiment, "budget_stopped")
+        asked, spent = len(server.asked), state["spent"]
+        assert 0 < asked < 12
+        if "calls" in first:
+            assert asked == 5
+        assert spent["tokens"] <= first.get("tokens", spent["tokens"])
+        assert Decimal(spent["cost"]) <= Decimal(first.get("money", spent["cost"]))
+        same = await operator.post(experiment, "resume", {"budget": {"calls": 1, "tokens": 1}})
+        assert same.status_code == 400, "a budget is raised, not lowered"
+        assert (await operator.post(experiment, "resume", {"budget": raised, "reason": "more"})).status_code == 200
+        state = await operator.until(experiment, "finished")
+        assert len(server.asked) == 12
+        assert set(Counter(turns_asked(server)).values()) == {1}, "nothing is asked twice"
+        assert [deviation["field"] for deviation in state["deviations"]] == ["budget"]
+        types = [kind for kind, _ in await operator.events(experiment)]
+        assert types.index("budget_stopped") < types.index("deviation") < types.index("resumed")
+
+
+async def test_repeats_of_a_call_stay_within_the_budget(running: Stack, server: FakeServer) -> None:
+    server.script(*[status(500)] * 3)
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(budget={"calls": 2}))
+        await operator.until(experiment, "budget_stopped")
+        assert len(server.asked) == 2
+        run = (await operator.runs(experiment))[0]["run"]
+        outcomes = [data["call"]["outcome"] for data in calls_of(await operator.events(run))]
+        assert outcomes == ["server_error"] * 2, "calls that came to nothing are logged all the same"
+
+
+async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(running: Stack, server: FakeServer) -> None:
+    server.script(reply(said()), *[status(503, retry_after="0")] * 4)
+    async with Operator(running) as operator, httpx.AsyncClient(base_url=running.run.gateway) as anybody:
+        experiment = await operator.open(plan())
+        run = ""
+        async with asyncio.timeout(30):
+            while not run or (await anybody.get(f"/api/games/{run}/state")).json()["paused"] != "model_away":
+                run = (await operator.runs(experiment))[0]["run"]
+                listed = (await anybody.get(RUNS)).json()["runs"]
+                run = run if run in {line["game_id"] for line in listed} else ""
+                await asyncio.sleep(0.1)
+        line = next(line for line in (await anybody.get(RUNS)).json()["runs"] if line["game_id"] == run)
+        assert line["phase"] == "paused", "everybody sees it"
+        assert len(turns_of(await operator.events(run))) == 1
+        await operator.until(experiment, "finished")
+        events = await operator.events(run)
+        kinds = [kind for kind, _ in events]
+        assert (kinds.count("run_paused"), kinds.count("run_resumed"), kinds.count("turn_failed")) == (1, 1, 0)
+        outcomes = Counter(data["call"]["outcome"] for data in calls_of(events))
+        assert outcomes == {"ok": 12, "server_error": 4}
+
+
+async def test_a_setting_that_a_server_rejects_stops_the_plan(running: Stack, server: FakeServer) -> None:
+    server.rejects = {"json_schema"}
+    try:
+        async with Operator(running) as operator:
+            experiment = await operator.open(plan(decoding="json_schema"))
+            state = await operator.until(experiment, "stopped")
+            assert "json_schema" in state["reason"]
+            run = (await operator.runs(experiment))[0]["run"]
+            assert turns_of(await operator.events(run)) == []
+    finally:
+        server.rejects = set()
+
+
+async def test_a_stop_is_heeded_and_a_resume_goes_on_where_it_was(running: Stack, server: FakeServer) -> None:
+    server.otherwise = Counted(delay=0.1)
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(turns=2))
+        async with asyncio.timeout(30):
+            while len(server.asked) < 3:
+                await asyncio.sleep(0.02)
+        assert (await operator.post(experiment, "stop", {"reason": "lunch"})).status_code == 200
+        await asyncio.sleep(1.5)
+        asked = len(server.asked)
+        await asyncio.sleep(1)
+        assert len(server.asked) == asked < 24, "no turn begins after a stop"
+        assert (await operator.now(experiment))["reason"] == "lunch"
+        assert (await operator.post(experiment, "resume", {})).status_code == 200
+        await operator.until(experiment, "finished")
+        assert len(server.asked) == 24
+        assert set(Counter(turns_asked(server)).values()) == {1}
+
+
+async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeServer) -> None:
+    server.otherwise = Counted(delay=0.05)
+    async with Operator(running) as operator:
+        await operator.finished(plan("one-at-a-time", runs=2))
+        begun = [asked.at for asked in server.asked]
+        assert len(begun) == 24
+        assert min(later - earlier for earlier, later in pairwise(begun)) >= 0.05
+
+
+async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running: Stack, server: FakeServer) -> None:
+    async with Operator(running) as operator:
+        experiment = await operator.finished(plan())
+        parent = (await operator.runs(experiment))[0]["run"]
+        before = await operator.events(parent)
+        at = [place for place, (kind, _) in enumerate(before, 1) if kind == "agent_acted"][5]
+        asked = len(server.asked)
+        body = {"at": at, "set": "model=scripted-wild"}
+        made = await operator.call("POST", f"{RUNS}/{parent}/fork", body, **{"Idempotency-Key": "fork"})
+        again = await operator.call("POST", f"{RUNS}/{parent}/fork", body, **{"Idempotency-Key": "fork"})
+        assert (made.status_code, again.json()["run"]) == (201, made.json()["run"])
+        await operator.until(experiment, "finished")
+        runs = {run["run"]: run for run in await operator.runs(experiment)}
+        fork = runs[made.json()["run"]]
+        assert (len(runs), fork["parent"], fork["exploratory"]) == (2, parent, True)
+        events = await operator.events(fork["run"])
+        replayed = [data["record"] for kind, data in before[:at] if kind == "agent_acted"]
+        taken = turns_of(events)
+        assert len(taken) == 12
+        assert [(turn["agent"], turn["content"]) for turn in taken[:6]] == [
+            (turn["agent"], turn["content"]) for turn in replayed
+        ]
+        assert {turn["model"] for turn in taken[6:]} == {"scripted-wild"}
+        assert (len(server.asked), fork["spent"]["turns"]) == (asked, 6), (
+            "what is replayed is neither asked nor counted"
+        )
+        assert await operator.events(parent) == before, "a fork changes nothing of its parent"
+        beyond = await operator.call("POST", f"{RUNS}/{parent}/fork", {"at": 10_000, "set": "model=scripted"})
+        assert (beyond.status_code, beyond.json()["code"]) == (400, "invalid_request")

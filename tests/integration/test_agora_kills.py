@@ -1,0 +1,88 @@
+"""An experiment that is killed in the middle, resumed, analysed and exported, and its bundle checked on its own."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playmolt_cli.stack import Stack
+
+from core.tests.llm.fake_server import FakeServer
+from tests.integration.agora_operator import Counted, Operator, calls_of, plan, turns_asked, turns_of
+
+StackFactory = Callable[..., Stack]
+
+
+async def asked(server: FakeServer, many: int) -> None:
+    async with asyncio.timeout(60):
+        while len(server.asked) < many:
+            await asyncio.sleep(0.02)
+
+
+def playmolt(*arguments: str) -> Any:
+    """Run a command in a process of its own, as a person does; gives the JSON of its last line."""
+    command = [sys.executable, "-m", "playmolt_cli", *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.strip().split("\n")[-1])
+
+
+@pytest.mark.timeout(240)
+async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_verifies(
+    stack: StackFactory, folder: Path
+) -> None:
+    async with FakeServer() as server:
+        server.otherwise = Counted(delay=0.05)
+        catalogue = folder / "models.toml"
+        catalogue.write_text(server.toml(input_price=1, output_price=2))
+        running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
+        async with Operator(running) as operator:
+            experiment = await operator.open(plan(turns=4, runs=2, languages=("ko", "en")))
+            await asked(server, 24)
+            assert await operator.holders() == 2, "two replicas share the runs"
+            running.kill("agora-runner-1")
+            await asked(server, 40)
+            running.kill_tree()
+            running.start()
+            state = await operator.until(experiment, "finished")
+            runs = [run["run"] for run in await operator.runs(experiment)]
+            events = {run: await operator.events(run) for run in runs}
+        requests = Counter((run, turn) for run, turn, _ in turns_asked(server))
+        taken, lost = turns_taken(events), Counter[tuple[str, str]]()
+        for run in runs:
+            for call in calls_of(events[run]):
+                if call["call"]["outcome"] == "lost":
+                    lost[run, f"{call['turn']}:{call['agent']}"] += call["call"]["lost"]
+        assert len(taken) == 192
+        assert set(taken.values()) == {1}, "no turn is taken twice"
+        assert set(requests) == set(taken)
+        assert 1 <= sum(lost.values()) <= 2 * len(runs), "a worker that was killed counts as a lost call, once"
+        for turn, count in requests.items():
+            assert count <= 1 + lost[turn], "a logged reply is never asked again"
+        for run in runs:
+            for record in turns_of(events[run]):
+                assert record["attempt"] == 1 + lost[run, f"{record['turn']}:{record['agent']}"]
+        assert state["spent"]["turns"] == 192
+        await asyncio.to_thread(running.stop)
+        data = str(running.folder.path)
+        study, bundle = folder / "study", folder / "bundle"
+        report = await asyncio.to_thread(playmolt, "agora", "analyze", experiment, "--out", str(study), "--data", data)
+        assert Path(report["report"]) == study / "report.html"
+        assert "a plan" in (study / "report.html").read_text()
+        assert len((study / "turns.jsonl").read_text().splitlines()) == 192
+        await asyncio.to_thread(playmolt, "agora", "export", experiment, "--out", str(bundle), "--data", data)
+        verify = [sys.executable, "-I", str(bundle / "verify.py"), str(bundle)]
+        checked = await asyncio.to_thread(subprocess.run, verify, capture_output=True, text=True, timeout=60)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert "VERIFIED" in checked.stdout
+        assert experiment in (bundle / "manifest.json").read_text()
+
+
+def turns_taken(events: dict[str, Any]) -> Counter[tuple[str, str]]:
+    """Count each turn of each run."""
+    return Counter((run, f"{turn['turn']}:{turn['agent']}") for run, told in events.items() for turn in turns_of(told))
