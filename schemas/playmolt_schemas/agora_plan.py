@@ -366,6 +366,9 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     scripted: bool
     models: tuple[str, ...]
     progress: Progress
+    tokens: int
+    cost: str | None
+    """The sums of `spent`, by themselves."""
     spent: Spent
     budget: Budget
     tests: tuple[str, ...]

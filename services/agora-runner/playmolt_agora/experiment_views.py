@@ -28,6 +28,8 @@ def experiment(state: State) -> ExperimentState:
         scripted=_scripted(state),
         models=tuple(model.alias for model in state.models),
         progress=_progress(state),
+        tokens=state.spent.tokens,
+        cost=state.spent.cost,
         spent=state.spent,
         budget=state.budget,
         tests=tuple(test.test for test in state.tests if test.confirmatory),
