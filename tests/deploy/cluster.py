@@ -3,13 +3,16 @@
 Only addresses, ports and folders are replaced; there is neither a kubelet nor a network here.
 """
 
+import gzip
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -78,6 +81,38 @@ class Nats:
             child.end(process, signal.SIGTERM, 10)
 
 
+class _Taking(BaseHTTPRequestHandler):
+    server: "Collector"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.taken.append((self.path, gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- as http.server names it
+        """Say nothing."""
+
+
+class Collector(ThreadingHTTPServer):
+    """Takes what services send by OTLP and keeps it."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Taking)
+        self.taken: list[tuple[str, bytes]] = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+    def end(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
 class Cluster:
     """Postgres as its first-start scripts make it, NATS, migrations, and each service as its Deployment says."""
 
@@ -89,6 +124,7 @@ class Cluster:
         self._postgres = Postgres(folder / "postgres")
         self._services: dict[str, subprocess.Popen[bytes]] = {}
         self.ports: dict[str, int] = {}
+        self.collector = Collector()
 
     def start(self) -> None:
         """Start everything in the order of a roll; every wait is bounded."""
@@ -117,6 +153,7 @@ class Cluster:
         if hasattr(self, "nats"):
             self.nats.stop()
         self._postgres.stop()
+        self.collector.end()
         return self.statuses
 
     def _pod(self, name: str) -> Json:
@@ -145,9 +182,11 @@ class Cluster:
         if "DATABASE_URL" in found:
             port = urlsplit(self._postgres.url).port
             found["DATABASE_URL"] = found["DATABASE_URL"].replace("postgres-rw:5432", f"127.0.0.1:{port}")
-        for number, port in enumerate(self.nats.clients):
-            address = f"nats-{number}.nats-headless:4222"
-            found = {name: value.replace(address, f"127.0.0.1:{port}") for name, value in found.items()}
+        addresses = {
+            f"nats-{number}.nats-headless:4222": f"127.0.0.1:{port}" for number, port in enumerate(self.nats.clients)
+        }
+        for address, here in (addresses | {"otel-collector:4318": self.collector.address}).items():
+            found = {name: value.replace(address, here) for name, value in found.items()}
         found |= dict.fromkeys(found.keys() & {"PLAYMOLT_HOST"}, "127.0.0.1")
         found |= {name: str(K8S / "base" / "models.toml") for name in found.keys() & {"PLAYMOLT_MODELS"}}
         return found | {"TMPDIR": str(self.folder)}

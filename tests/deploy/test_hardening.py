@@ -1,6 +1,6 @@
 """What every pod promises its cluster: no rights it does not need, bounds on what it takes, images that stay the same.
 
-A rule's exceptions stand in policy_baseline.json, each with its reason; one that is no longer needed fails.
+A rule's exceptions stand in policy_baseline.json, each with its reason ("*": every pod); one that is not needed fails.
 """
 
 import json
@@ -78,6 +78,9 @@ RULES: Mapping[str, Rule] = {
         pod["spec"].get("restartPolicy") == "Never" or all(_probed(one) for one in pod["spec"]["containers"])
     ),
     "probes that wait": _every_container(_probes_wait_long_enough),
+    "image by digest": _every_container(lambda one: "@sha256:" in one["image"]),
+    "secrets as files": _every_container(lambda one: "secretKeyRef" not in json.dumps(one.get("env", []))),
+    "high user id": lambda pod: _context(pod).get("runAsUser", 0) >= 10_000,
 }
 
 
@@ -85,19 +88,25 @@ def broken(pod: Json) -> set[str]:
     return {name for name, holds in RULES.items() if not holds(pod)}
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_pods_keep_every_rule_but_the_justified_ones(overlay: str) -> None:
-    found = {f"{overlay}/{name}": broken(pod) for name, pod in templates(render(overlay))}
-    assert {name: rules for name, rules in found.items() if rules} == {
-        name: set(reasons) for name, reasons in BASELINE.items() if name.startswith(f"{overlay}/")
-    }
-    assert len(found) >= 11
+def test_pods_keep_every_rule_but_the_justified_ones() -> None:
+    pods = {f"{overlay}/{name}": pod for overlay in OVERLAYS for name, pod in templates(render(overlay))}
+    found = {rule: {name for name, pod in pods.items() if rule in broken(pod)} for rule in RULES}
+    unexpected = {rule: names for rule, names in found.items() if names and not names <= excused(rule, names)}
+    assert unexpected == {}
+    assert len(pods) >= 25
 
 
-def test_every_exception_has_a_reason() -> None:
-    for reasons in BASELINE.values():
-        assert set(reasons) <= set(RULES)
-        assert all(len(reason) > 20 for reason in reasons.values())
+def excused(rule: str, names: set[str]) -> set[str]:
+    reasons = BASELINE.get(rule, {})
+    return names if "*" in reasons else set(reasons)
+
+
+def test_every_exception_has_a_reason_and_is_needed() -> None:
+    pods = {f"{overlay}/{name}": pod for overlay in OVERLAYS for name, pod in templates(render(overlay))}
+    for rule, reasons in BASELINE.items():
+        names = {name for name, pod in pods.items() if rule in broken(pod)}
+        assert all(len(reason) > 40 for reason in reasons.values())
+        assert names if "*" in reasons else set(reasons) == names, rule
 
 
 @pytest.mark.parametrize(
@@ -114,7 +123,7 @@ def test_every_exception_has_a_reason() -> None:
 )
 def test_a_pod_that_breaks_a_rule_is_found(rule: str, change: Json) -> None:
     pod = next(pod for name, pod in templates(render("dev")) if name == "Deployment/gateway")
-    assert broken(pod) == set()
+    assert broken(pod) <= set(BASELINE)
     pod["spec"] |= change
     assert rule in broken(pod)
 

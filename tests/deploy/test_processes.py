@@ -70,6 +70,18 @@ def test_an_action_goes_its_whole_way(cluster: Cluster) -> None:
         assert any(joined["game_id"] in line for line in islice(feed.iter_lines(), 20))
 
 
+def test_traces_reach_the_collector(cluster: Cluster) -> None:
+    until(lambda: probe.ready(f"{cluster.url('gateway')}/readyz").ready, "the whole platform")
+    agent = call(cluster, "/api/agents", {"name": "traced"})
+    call(cluster, "/api/games/join", {"gameType": "ox"}, agent["api_key"])
+
+    def spans_of_all() -> bool:
+        spans = b"".join(body for path, body in cluster.collector.taken if path == "/v1/traces")
+        return all(name in spans for name in (b"gateway", b"ox-engine", b"relay"))
+
+    until(spans_of_all, "spans of gateway, engine and relay", 20)
+
+
 def test_the_log_verifies_with_the_readers_login(cluster: Cluster) -> None:
     told = json.loads(cluster.job("log-verify"))
     assert told["diverged"] == 0
@@ -214,6 +226,6 @@ def test_log_lines_are_json_with_the_services_name_and_no_password(cluster: Clus
         text = (cluster.folder / f"{name}.log").read_text()
         lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
         assert lines, name
-        assert {line.get("service") for line in lines} == {name}, [line for line in lines if "service" not in line][:3]
+        assert {line["service"] for line in lines} == {name}
         assert not any(password in text for password in passwords)
         assert re.search(r"nats_error|Traceback", text) is None, text[-2000:]

@@ -1,0 +1,199 @@
+"""Alerts, dashboards and scaling ask for figures that exist; each alert has a page that says what to do."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playmolt_cli import probe
+from playmolt_core.metrics import METRICS
+
+from tests.deploy.cluster import Cluster
+from tests.deploy.manifests import COMPONENT, ROOT, Json, named, of_kind, render, services, templates
+
+OF_OTHERS = {
+    "kube_deployment_status_replicas_available",
+    "kube_pod_container_status_restarts_total",
+    "kube_statefulset_status_replicas_ready",
+    "kube_job_status_failed",
+    "cnpg_collector_up",
+    "cnpg_pg_replication_streaming_replicas",
+    "barman_cloud_cloudnative_pg_io_last_available_backup_timestamp",
+    "kubelet_volume_stats_available_bytes",
+    "kubelet_volume_stats_capacity_bytes",
+}
+"""Of kube-state-metrics, the kubelet, the database operator and its backup plugin."""
+KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "absent", "time", "offset", "le"}
+KEYWORDS |= {"histogram_quantile", "label_values", "namespace"}
+SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
+PAGE = (ROOT / "docs" / "operating.md").read_text()
+DASHBOARDS = sorted((ROOT / "deploy" / "k8s" / "monitoring" / "dashboards").glob("*.json"))
+
+
+def alerts() -> list[Json]:
+    (rules,) = of_kind(render("prod"), "PrometheusRule")
+    return [rule for group in rules["spec"]["groups"] for rule in group["rules"]]
+
+
+def boards() -> Iterator[tuple[str, Json]]:
+    for path in DASHBOARDS:
+        yield path.name, json.loads(path.read_text())
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    """Give where → PromQL of everything that is asked."""
+    for rule in alerts():
+        yield rule["alert"], rule["expr"]
+    for name, board in boards():
+        for panel in board["panels"]:
+            yield from ((f"{name}: {panel['title']}", target["expr"]) for target in panel["targets"])
+        yield from (
+            (f"{name}: variable", one["query"]) for one in board["templating"]["list"] if one["type"] == "query"
+        )
+    for one in of_kind(render("prod"), "ScaledObject"):
+        yield from ((one["metadata"]["name"], trigger["metadata"]["query"]) for trigger in one["spec"]["triggers"])
+
+
+def names(expression: str) -> set[str]:
+    """Give the names of the metrics in an expression."""
+    bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|on|without|ignoring)\s*\([^)]*\)|\"[^\"]*\"", " ", expression)
+    return set(re.findall(r"[a-z_][a-z0-9_]{2,}", bare)) - KEYWORDS
+
+
+def labels(expression: str) -> Iterator[tuple[str, set[str]]]:
+    """Give metric → labels that are matched on it."""
+    for metric, matchers in re.findall(r"([a-z_][a-z0-9_]+)\{([^}]*)\}", expression):
+        yield metric, set(re.findall(r"([a-z_]+)\s*(?:=~|!~|!=|=)", matchers))
+
+
+def own() -> dict[str, str]:
+    """Give series → metric of everything that our services show."""
+    return {name + suffix: name for name, metric in METRICS.items() for suffix in SUFFIXES[metric.kind]}
+
+
+def test_every_figure_that_is_asked_for_exists() -> None:
+    asked = {(where, name) for where, expression in expressions() for name in names(expression)}
+    assert {(where, name) for where, name in asked if name not in own().keys() | OF_OTHERS} == set()
+    assert len(asked) > 60
+    assert {name for _, name in asked} >= OF_OTHERS
+
+
+def test_labels_that_are_matched_exist() -> None:
+    for where, expression in expressions():
+        for metric, matched in labels(expression):
+            if metric in own():
+                allowed = {"namespace", "pod", *METRICS[own()[metric]].labels.replace(" ", "").split(",")}
+                assert matched <= allowed, (where, metric)
+
+
+def test_a_counter_is_only_asked_for_its_growth() -> None:
+    for where, expression in expressions():
+        for name in names(expression) & own().keys():
+            if METRICS[own()[name]].kind != "gauge":
+                assert re.search(rf"(rate|increase)\({name}\{{", expression), (where, name)
+
+
+SHOWN_BY_ANOTHER = {
+    "playmolt_gateway_cached_keys",
+    "playmolt_commit_commands",  # commands by commits
+    "playmolt_relay_log_position",  # lag_events
+    "playmolt_relay_projections_position",
+    "playmolt_relay_spectate_sequence",
+}
+
+
+def test_every_figure_of_a_service_is_on_a_dashboard() -> None:
+    targets = [one for _, board in boards() for panel in board["panels"] for one in panel["targets"]]
+    asked = {name for one in targets for name in names(one["expr"])}
+    assert set(METRICS) - {own().get(name, name) for name in asked} <= SHOWN_BY_ANOTHER
+
+
+def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
+    shown = {}
+    for name in cluster.ports:
+        status, body = probe.get(f"{cluster.url(name)}/metrics")
+        assert status == 200
+        shown[name] = set(re.findall(r"^(playmolt_\w+)", body.decode(), re.MULTILINE))
+    services_of = {"engine": ("ox-engine", "trial-engine", "legal-orchestrator", "agora-runner")}
+    for series, metric in own().items():
+        if metric.startswith("playmolt_llm_"):  # shown once a model was asked
+            continue
+        for name in services_of.get(METRICS[metric].service, (METRICS[metric].service,)):
+            if metric not in ("playmolt_wishes_pending", "playmolt_games"):  # shown while there are some
+                assert series in shown[name], (name, series)
+
+
+def test_every_alert_has_a_section_of_the_runbook_that_says_what_to_do() -> None:
+    sections = {
+        title.lower(): text
+        for title, text in re.findall(r"^### (\w+)\n\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    }
+    for rule in alerts():
+        anchor = rule["annotations"]["runbook"].removeprefix("docs/operating.md#")
+        assert anchor == rule["alert"].lower()
+        assert len(sections[anchor].split()) > 25, rule["alert"]
+
+
+def test_the_runbook_has_no_section_without_an_alert() -> None:
+    runbook = PAGE.split("## Runbook", 1)[1].split("\n## ", 1)[0]
+    assert set(re.findall(r"^### (\w+)$", runbook, re.MULTILINE)) == {rule["alert"] for rule in alerts()}
+
+
+def test_alerts_wait_for_what_passes_by_itself() -> None:
+    at_once = {rule["alert"] for rule in alerts() if rule["for"] == "0m"}
+    assert at_once == {"GatewayBug", "ServiceRestarts", "MigrationFailed", "LogVerifyFailed"}
+    assert len({rule["alert"] for rule in alerts()}) == len(alerts())
+
+
+def test_annotations_name_labels_that_the_expression_leaves() -> None:
+    for rule in alerts():
+        used = set(re.findall(r"\$labels\.(\w+)", json.dumps(rule["annotations"])))
+        kept = re.findall(r"\bby \(([^)]*)\)", rule["expr"])
+        if used and kept:
+            assert used <= {name.strip() for group in kept for name in group.split(",")}, rule["alert"]
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.name)
+def test_a_dashboard_is_whole(path: Path) -> None:
+    board = json.loads(path.read_text())
+    variables = {one["name"] for one in board["templating"]["list"]}
+    panels = board["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert all(panel["targets"] and panel["title"] for panel in panels)
+    assert set(re.findall(r"\$\{?(\w+)", path.read_text())) - {"__rate_interval"} == variables
+    covered = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
+    assert len(set(covered)) == len(covered)
+
+
+def test_dashboards_are_told_apart_and_delivered() -> None:
+    uids = [board["uid"] for _, board in boards()]
+    assert len(set(uids)) == len(uids) == 4
+    delivered = named(render("prod"), "ConfigMap", "dashboards")
+    assert set(delivered["data"]) == {path.name for path in DASHBOARDS}
+    assert delivered["metadata"]["labels"]["grafana_dashboard"] == "1"
+
+
+def test_every_service_is_scraped_on_a_port_that_it_has() -> None:
+    objects = render("prod")
+    monitors = of_kind(objects, "PodMonitor")
+    for one in services(objects):
+        template = one["spec"]["template"]
+        selectors = [monitor["spec"]["selector"]["matchLabels"] for monitor in monitors]
+        (mine,) = [
+            monitor["spec"]["podMetricsEndpoints"]
+            for monitor, selector in zip(monitors, selectors, strict=True)
+            if selector.items() <= template["metadata"]["labels"].items()
+        ]
+        ports = {port["name"] for port in template["spec"]["containers"][0]["ports"]}
+        assert ports & {endpoint["port"] for endpoint in mine}, one["metadata"]["name"]
+    components = {template["metadata"]["labels"][COMPONENT] for _, template in templates(objects)}
+    assert {monitor["metadata"]["name"] for monitor in monitors} - {"services", "postgres"} <= components
+
+
+def test_the_names_in_an_expression_are_found() -> None:
+    assert names('max by (copy) (a_metric{namespace="x",copy=~"b|c"}) and on() (b_metric offset 3m) > 1') == {
+        "a_metric",
+        "b_metric",
+    }
+    assert dict(labels('sum(rate(a_metric{namespace="x",status!="200"}[5m]))')) == {"a_metric": {"namespace", "status"}}

@@ -1,0 +1,116 @@
+"""What the manifests tell a service is what `playmolt up` tells it, and every variable is one that something reads."""
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from playmolt_cli.embedded import binaries
+from playmolt_cli.embedded.nats import USERS, users
+from playmolt_cli.services import _MODULES, service_settings
+from playmolt_core.settings import Settings, from_environment, variables
+from playmolt_core.tracing import ENDPOINTS, SHARE_VARIABLE
+
+from deploy.k8s import credentials, nats_users
+from tests.deploy.cluster import run
+from tests.deploy.manifests import K8S, OVERLAYS, Json, environment, named, of_kind, render, services
+
+SECRETS = credentials.values() | {
+    "trial-engine-chain": {"rpc-url": "http://127.0.0.1:8545", "deployer-key": "0x" + 64 * "1", "jury-secret": "s"}
+}
+READ_BY_OTHERS = {"DATABASE_PASSWORD", SHARE_VARIABLE, *ENDPOINTS}
+"""What a URL is put together of, and what a library reads."""
+
+
+def told(objects: list[Json], one: Json) -> dict[str, str]:
+    (container,) = one["spec"]["template"]["spec"]["containers"]
+    return environment(objects, container, SECRETS)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_variable_is_a_setting_and_makes_sense(overlay: str) -> None:
+    known = {variable for variable, _, _ in variables().values()}
+    objects = render(overlay)
+    for one in services(objects):
+        found = told(objects, one)
+        assert found.keys() - known <= READ_BY_OTHERS, one["metadata"]["name"]
+        assert from_environment(found).host == "0.0.0.0"  # noqa: S104 -- compared, not bound
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_service_is_started_and_told_as_up_does(overlay: str) -> None:
+    objects = render(overlay)
+    found = services(objects)
+    assert {one["metadata"]["name"] for one in found} == set(_MODULES)
+    passwords = {user: SECRETS[f"{user}-credentials"]["nats-password"] for user in USERS}
+    secret = Settings(
+        database_url="x", operator_key=SECRETS["gateway-credentials"]["operator-key"],
+        evm_deployer_key="0x" + 64 * "1", jury_secret="s",
+    )  # fmt: skip
+    for one in found:
+        name = one["metadata"]["name"]
+        mine = from_environment(told(objects, one))
+        expected = service_settings(name, secret, passwords)
+        for field in ("nats_user", "nats_password", "database_role", "operator_key", "evm_deployer_key", "jury_secret"):
+            assert getattr(mine, field) == getattr(expected, field), (name, field)
+        assert bool(mine.database_url) is bool(expected.database_url), name
+        (container,) = one["spec"]["template"]["spec"]["containers"]
+        assert container["command"] == ["python", "-m", _MODULES[name]]
+
+
+def test_ports_are_those_that_the_service_listens_on() -> None:
+    objects = render("prod")
+    for one in services(objects):
+        name, mine = one["metadata"]["name"], from_environment(told(objects, one))
+        (container,) = one["spec"]["template"]["spec"]["containers"]
+        listens = {"gateway": mine.port, "spectator": mine.spectator_port}.get(name, mine.health_port)
+        assert [port["containerPort"] for port in container["ports"]] == [listens], name
+
+
+def test_nats_users_have_the_permissions_that_up_gives_them() -> None:
+    assert nats_users.PAGE.read_text() == nats_users.page(), "run deploy/k8s/nats_users.py"
+    text = re.sub(r"\$(\w+_PASSWORD)", r'"\1"', nats_users.PAGE.read_text().split("users:", 1)[1])
+    assert json.loads(text) == users(nats_users.variable)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_nats_servers_know_the_password_of_every_user(overlay: str) -> None:
+    container = named(render(overlay), "StatefulSet", "nats")["spec"]["template"]["spec"]["containers"][0]
+    references = {entry["name"]: entry["valueFrom"] for entry in container["env"] if "valueFrom" in entry}
+    for user in USERS:
+        expected = {"name": f"{user}-credentials", "key": "nats-password"}
+        assert references[nats_users.variable(user)] == {"secretKeyRef": expected}
+
+
+def test_the_servers_are_those_that_the_tests_ran_on() -> None:
+    objects = render("dev")
+    nats = named(objects, "StatefulSet", "nats")["spec"]["template"]["spec"]["containers"][0]["image"]
+    assert f":{run([str(binaries.nats_server()), '--version'], {}).rpartition('v')[2].strip()}-" in nats
+    postgres = named(objects, "StatefulSet", "postgres")["spec"]["template"]["spec"]["containers"][0]["image"]
+    major = named(render("prod"), "Cluster", "postgres")["spec"]["imageCatalogRef"]["major"]
+    assert postgres.startswith(f"postgres:{major}.")
+    assert binaries.postgres_version(binaries.postgres_bin()) == major
+
+
+def test_as_many_nats_addresses_as_servers_are_told() -> None:
+    objects = render("prod")
+    servers = named(objects, "StatefulSet", "nats")
+    name, service = servers["metadata"]["name"], servers["spec"]["serviceName"]
+    expected = [f"nats://{name}-{number}.{service}:4222" for number in range(servers["spec"]["replicas"])]
+    (settings,) = [one["data"] for one in of_kind(objects, "ConfigMap") if "NATS_URL" in one.get("data", {})]
+    assert settings["NATS_URL"].split(",") == expected
+    assert len(expected) == 3
+
+
+def test_the_models_file_can_be_read() -> None:
+    from playmolt_core.llm.catalogue import load
+
+    assert load(str(K8S / "base" / "models.toml")).models == {}
+
+
+def test_a_variable_that_nothing_reads_is_recognised() -> None:
+    with pytest.raises(ValueError, match="PLAYMOLT_GATEWAY_PORT: no such setting"):
+        from_environment({"PLAYMOLT_GATEWAY_PORT": "tcp://10.0.0.1:80"})
+    assert msgspec.to_builtins(from_environment({})) == msgspec.to_builtins(Settings())
+    assert Path(K8S / "roll.sh").stat().st_mode & 0o111
