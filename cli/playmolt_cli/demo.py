@@ -20,6 +20,7 @@ from playmolt_schemas.api import GameType, Joined, Standing
 from playmolt_schemas.limits import PAGE_MAX
 from rich.console import Console
 
+from playmolt_cli.demo_jury import Judged, judge
 from playmolt_cli.failures import Failure
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.games import deciders
@@ -36,6 +37,7 @@ _FEED_SECONDS = 20.0
 _LEADERBOARD_PAGES = 100
 _STYLES = ("cyan", "magenta", "green", "yellow")
 _LEGAL_STYLES = ("bright_blue", "bright_green")
+_JURY_STYLE = "bright_magenta"
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -65,7 +67,8 @@ class Played(msgspec.Struct, frozen=True):
 def demo(once: bool, seed: str, data: Path | None) -> None:
     """Start everything on a fresh folder and play each game to the end, told in the terminal.
 
-    House bots play the arena games, as spectators see them; two legal sessions are argued to their reports.
+    House bots play the arena games, as spectators see them; two legal sessions are argued to their reports; a jury
+    hears a scripted overseer and votes on a chain.
 
     Without --once the platform then stays up until Ctrl-C. With --data the log is kept.
 
@@ -77,15 +80,17 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
         run = stack.run
         console.print(f"The platform is up after {time.monotonic() - began:.1f} s: {run.gateway}\n")
         try:
-            played, argued = asyncio.run(_play_all(console, run, seed, folder / "reports"))
+            played, argued, judged = asyncio.run(_play_all(console, run, seed, folder / "reports"))
             standing = asyncio.run(_leaderboard(run.gateway))
         except PlayMoltError as error:
             raise Failure(f"{error}; logs: {folder / 'logs'}") from error
         verification = with_log(folder, verified)
         faults = [*_faults(played, standing, verification)]
         faults += [fault for session in argued for fault in session.faults()]
+        faults += judged.faults()
         _summarise(console, played, standing, verification)
         _reports(console, argued)
+        _verdict(console, judged)
         _where_to_look(console, run, played[0].game_id, folder, stays_up=not once, kept=data is not None)
         console.print(f"\nTook {time.monotonic() - began:.1f} s.")
         for fault in faults:
@@ -132,7 +137,7 @@ def _await_interrupt() -> None:
         return
 
 
-async def _play_all(console: Console, run: Run, seed: str, reports: Path) -> tuple[list[Played], list[Argued]]:
+async def _play_all(console: Console, run: Run, seed: str, reports: Path) -> tuple[list[Played], list[Argued], Judged]:
     games = [
         _play(console, style, run.gateway, run.spectator, game, seed)
         for game, style in zip(get_args(GameType), _STYLES, strict=False)
@@ -140,9 +145,10 @@ async def _play_all(console: Console, run: Run, seed: str, reports: Path) -> tup
     cases = [
         _argue(console, style, run.gateway, case, reports) for case, style in zip(CASES, _LEGAL_STYLES, strict=True)
     ]
+    trial = judge(run, lambda line: console.print(f"{'jury':<6} {line}", style=_JURY_STYLE))
     try:
         async with asyncio.timeout(PLAY_SECONDS):
-            return await asyncio.gather(asyncio.gather(*games), asyncio.gather(*cases))
+            return await asyncio.gather(asyncio.gather(*games), asyncio.gather(*cases), trial)
     except TimeoutError:
         raise Failure(f"the games were not over after {PLAY_SECONDS:.0f} s: look at {run.gateway}/readyz") from None
 
@@ -232,6 +238,14 @@ def _reports(console: Console, argued: Sequence[Argued]) -> None:
         console.print(f"  {session.session.id}  {printable(session.session.title)}")
         for file in session.files:
             console.print(f"    {file}  {file.stat().st_size} bytes")
+
+
+def _verdict(console: Console, judged: Judged) -> None:
+    console.print("\nVerdict on the chain", style="bold")
+    console.print(f"  {judged.session}  {judged.ending}")
+    for transaction in judged.checked.transactions:
+        console.print(f"    {transaction}")
+    console.print(f"  {judged.checked.told()}")
 
 
 def _where_to_look(console: Console, run: Run, game_id: str, folder: Path, *, stays_up: bool, kept: bool) -> None:

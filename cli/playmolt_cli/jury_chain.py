@@ -38,7 +38,7 @@ def chain_url(rpc: str | None, data: Path | None) -> Iterator[str]:
     folder = Folder(data or settings.data)
     run = folder.run()
     if run is not None:
-        yield _running(run, settings)
+        yield node_of(run)
     elif folder.chain.exists():
         with _started(folder) as url:
             yield url
@@ -48,9 +48,9 @@ def chain_url(rpc: str | None, data: Path | None) -> Iterator[str]:
         raise Failure(f"there is no chain in {folder.path}: name its node with --rpc or EVM_RPC_URL")
 
 
-def _running(run: Run, settings: Settings) -> str:
-    health = run.health.get(CHAIN, "")
-    url = health.removesuffix("/healthz") or settings.evm_rpc_url
+def node_of(run: Run) -> str:
+    """Give the node that a running `up` votes on: its own, or EVM_RPC_URL. Failure when it is not known."""
+    url = run.health.get(CHAIN, "").removesuffix("/healthz") or read_settings().evm_rpc_url
     if not url:
         raise Failure(f"the `up` at {run.gateway} votes on a chain outside: name its node with --rpc or EVM_RPC_URL")
     return url

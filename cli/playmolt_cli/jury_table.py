@@ -31,13 +31,16 @@ _PAUSE_SECONDS: Final = 0.5
 class Table:
     """One session and the page it is told on. `session` is as last read.
 
-    Calls raise as the client does, and Failure when an answer takes longer than ten minutes.
+    Calls raise as the client does, and Failure when an answer takes longer than `patience`, in seconds.
     """
 
-    def __init__(self, client: Client, page: Page, session: JurySession) -> None:
+    def __init__(
+        self, client: Client, page: Page, session: JurySession, *, patience: float = SLOW_MOST_SECONDS
+    ) -> None:
         self.client = client
         self.page = page
         self.session = session
+        self._patience = patience
         page.know(session)
 
     @property
@@ -124,11 +127,11 @@ class Table:
 
     def _settled(self, request: Request[T | None]) -> T:
         """Send a slow call until it is answered. The same key asks for the same answer and does nothing twice."""
-        until = time.monotonic() + SLOW_MOST_SECONDS
+        until = time.monotonic() + self._patience
         while (answer := self.client.send(request)) is None:
             if time.monotonic() > until:
                 raise Failure(
-                    f"{request} is still at work after {SLOW_MOST_SECONDS:g} s; nothing is lost: "
+                    f"{request} is still at work after {self._patience:g} s; nothing is lost: "
                     f"playmolt jury play --session {self.id}"
                 )
             self.page.line(self.page.words.say("still"), style="dim")

@@ -33,6 +33,15 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     log_hash: str
     transactions: tuple[str, ...]
 
+    def told(self) -> str:
+        """Give the answer in a line."""
+        verdict = (self.verdict or "open").replace("_", " ")
+        return (
+            f"{'AGREE' if self.agrees else 'DISAGREE'}: {self.records} records of {printable(self.session)} and "
+            f"contract {self.contract} on chain {self.chain_id}: "
+            f"{verdict}, {self.guilty} to {self.not_guilty}, {len(self.transactions)} votes"
+        )
+
 
 @click.command("verify-verdict")
 @click.argument("session_id", metavar="SESSION")
@@ -104,12 +113,7 @@ def _name(chain: Verdict) -> str | None:
 def _tell(checked: Checked) -> None:
     for difference in checked.differences:
         click.echo(printable(f"DIFFERS  {difference}"))
-    told = (checked.verdict or "open").replace("_", " ")
-    click.echo(
-        f"{'AGREE' if checked.agrees else 'DISAGREE'}: {checked.records} records of {printable(checked.session)} and "
-        f"contract {checked.contract} on chain {checked.chain_id}: "
-        f"{told}, {checked.guilty} to {checked.not_guilty}, {len(checked.transactions)} votes"
-    )
+    click.echo(checked.told())
 
 
 def _records(session_id: str, url: str | None, key: str | None, copy: Path | None, data: Path | None) -> list[Record]:
