@@ -266,8 +266,11 @@ async def test_what_is_out_of_its_phase_or_malformed_is_refused_by_name(running:
         await overseer.refused(403, "locked", "jurors/radical/present/E9", {})
         await overseer.refused(404, "not_found", "jurors/radical/present/E16", {})
         await overseer.refused(404, "not_found", "chat/nobody", {"text": "x"})
-        for body in ({}, {"text": ""}, {"text": "  "}, {"text": 1}, {"text": "x" * 4001}, {"text": "x", "to": "y"}):
-            await overseer.refused(400, "invalid_request", "chat/radical", body)
+        said: tuple[dict[str, Any], ...] = (
+            {}, {"text": ""}, {"text": "  "}, {"text": 1}, {"text": "x" * 4001}, {"text": "x", "to": "y"},
+        )  # fmt: skip
+        for text in said:
+            await overseer.refused(400, "invalid_request", "chat/radical", text)
         await overseer.to("deliberation")
         await overseer.refused(409, "wrong_phase", "phase", {"to": "investigation"})
         await overseer.refused(409, "wrong_phase", "chat/radical", {"text": "x"})
