@@ -102,6 +102,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "Where NATS keeps them; what it loses is filled again from the log.",
         ),
     ] = "memory"
+    stream_replicas: Annotated[
+        Annotated[int, Meta(ge=0, le=5)],
+        _env(
+            "PLAYMOLT_STREAM_REPLICAS",
+            "Servers of a NATS cluster that keep each event; 0: three where three or more are known, else one.",
+        ),
+    ] = 0
     models: Annotated[str, _env("PLAYMOLT_MODELS", "TOML file of model endpoints; `scripted` is always there.")] = ""
     evm_rpc_url: Annotated[
         str,

@@ -20,6 +20,7 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, Tracer
 
 from playmolt_core import telemetry
+from playmolt_core.settings import InvalidSettings
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 SHARE_VARIABLE: Final = "OTEL_TRACES_SAMPLER_ARG"
@@ -57,9 +58,11 @@ class _Exporting:
 _exporting: _Exporting | None = None
 
 
-def configure(service: str, environment: Mapping[str, str] = os.environ) -> None:
+def configure(service: str, environment: Mapping[str, str] = os.environ, *, everybody: bool = True) -> None:
     """Export this process's spans if the environment names a collector; else do nothing.
 
+    `everybody`: code that asks OpenTelemetry for a tracer (spans of models) is heard, too. Not in the gateway: FastAPI
+    makes three spans of each request, sampled or not.
     OTEL_SDK_DISABLED, OTEL_RESOURCE_ATTRIBUTES and the OTEL_EXPORTER_OTLP_* and OTEL_BSP_* variables mean what
     OpenTelemetry says.
     """
@@ -69,8 +72,20 @@ def configure(service: str, environment: Mapping[str, str] = os.environ) -> None
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    share = environment.get(SHARE_VARIABLE, "")
-    install(service, BatchSpanProcessor(OTLPSpanExporter(timeout=_EXPORT_SECONDS)), float(share) if share else 1.0)
+    share = _share(environment.get(SHARE_VARIABLE, "") or "1")
+    install(service, BatchSpanProcessor(OTLPSpanExporter(timeout=_EXPORT_SECONDS)), share)
+    if everybody and _exporting is not None:
+        trace.set_tracer_provider(_exporting.provider)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InvalidSettings(f"{SHARE_VARIABLE}={text!r}: must be a share of the requests from 0 to 1, as in 0.1")
+    return share
 
 
 def install(service: str, processor: SpanProcessor, share: float = 1.0) -> None:
@@ -80,7 +95,6 @@ def install(service: str, processor: SpanProcessor, share: float = 1.0) -> None:
         resource=Resource.create({"service.name": service, "service.namespace": "playmolt"}), shutdown_on_exit=False
     )
     provider.add_span_processor(processor)
-    trace.set_tracer_provider(provider)
     _exporting = _Exporting(provider, share)
 
 

@@ -77,9 +77,12 @@ def _unavailable(what: str) -> Iterator[None]:
 class JetStream:
     """A connection to NATS. Every method raises BusUnavailable when NATS or the stream does not answer in 5 s."""
 
-    def __init__(self, connection: Client, changed: list[Callable[[], None]], *, in_memory: bool) -> None:
+    def __init__(
+        self, connection: Client, changed: list[Callable[[], None]], *, in_memory: bool, replicas: int
+    ) -> None:
         self._connection = connection
         self._in_memory = in_memory
+        self._replicas = replicas
         self._changed = changed
         self._calls = connection.jetstream(timeout=_SECONDS)
         self._answering: set[asyncio.Task[None]] = set()
@@ -105,15 +108,17 @@ class JetStream:
     async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None:
         """Make a stream that starts at sequence `first`, or bring the one there is to keep the newest `limit` messages.
 
-        It lies in memory or on disk as the settings say, on up to three servers, and takes neither deletes nor purges.
+        It lies in memory or on disk, on as many servers as the settings say, and takes neither deletes nor purges.
         """
-        wanted = {"max_msgs": limit, "allow_atomic": True, "allow_direct": True}
+        wanted: dict[str, Any] = {"max_msgs": limit, "allow_atomic": True, "allow_direct": True}
+        if self._replicas:
+            wanted["num_replicas"] = self._replicas
         config = StreamConfig(
             name=stream,
             subjects=list(subjects),
             first_seq=first,
             storage=StorageType.MEMORY if self._in_memory else StorageType.FILE,
-            num_replicas=3 if len(self._connection.servers) >= 3 else 1,
+            num_replicas=self._replicas or (3 if len(self._connection.servers) >= 3 else 1),
             discard=DiscardPolicy.OLD,
             deny_delete=True,
             deny_purge=True,
@@ -251,4 +256,6 @@ async def open_jetstream(settings: Settings, name: str) -> JetStream:
             callback()
 
     connection = await open_connection(settings, name, tell)
-    return JetStream(connection, changed, in_memory=settings.stream_storage == "memory")
+    return JetStream(
+        connection, changed, in_memory=settings.stream_storage == "memory", replicas=settings.stream_replicas
+    )

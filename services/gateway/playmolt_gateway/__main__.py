@@ -49,7 +49,7 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     configure("gateway", settings.log_level)
-    tracing.configure("gateway")
+    tracing.configure("gateway", everybody=False)
     allow_many_connections()
     try:
         uvloop.run(run(settings, arguments.fd))

@@ -1,0 +1,147 @@
+"""One action followed from HTTP to the watchers, and the figures that every service shows."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import pytest
+from playmolt_cli.stack import Stack
+from playmolt_core.metrics import METRICS
+from websockets.sync.client import connect
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from otlp_collector import Collector, Seen, collecting
+
+StackFactory = Callable[..., Stack]
+TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+ACT = {"type": "first_choice", "choice": "O", "comment": "a word that no span may hold"}
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as one:
+        yield one
+
+
+class Game:
+    """An O/X game whose five seats are taken."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.run = stack.run
+        self.http = httpx.Client(base_url=stack.run.gateway, timeout=20)
+        self.keys = [self._post("/api/agents", {"name": f"seat {n}"}).json()["api_key"] for n in range(5)]
+        joined = [self._post("/api/games/join", {"gameType": "ox"}, key) for key in self.keys]
+        self.id = joined[0].json()["game_id"]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def _post(self, path: str, body: Any, key: str = "", **headers: str) -> httpx.Response:
+        sent = headers | ({"Authorization": f"Bearer {key}"} if key else {})
+        answer = self.http.post(path, json=body, headers=sent)
+        assert answer.is_success, answer.text
+        return answer
+
+    def act(self, seat: int, **headers: str) -> int:
+        answer = self._post(f"/api/games/{self.id}/actions", ACT, self.keys[seat], **headers)
+        return int(answer.json()["version"])
+
+    def act_and_watch(self, seat: int, **headers: str) -> None:
+        """Act while somebody watches, until the watcher has seen it."""
+        with connect(f"{self.run.spectator.replace('http', 'ws')}/ws/games/{self.id}") as feed:
+            feed.recv(20)
+            version = self.act(seat, **headers)
+            while json.loads(feed.recv(20))["version"] < version:
+                continue
+
+
+def test_an_action_is_followed_from_http_to_the_watchers(stack: StackFactory, collector: Collector) -> None:
+    running = stack(OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_BSP_SCHEDULE_DELAY="200")
+    with Game(running) as game:
+        game.act_and_watch(0, traceparent=f"00-{TRACE}-{CALLER}-01")
+    wanted = {
+        ("gateway", "act"), ("ox-engine", "decide ox"), ("ox-engine", "commit"), ("relay", "publish"),
+        ("spectator", "fan out"),
+    }  # fmt: skip
+    collector.until(lambda: {(span.service, span.name) for span in collector.of(TRACE)} == wanted)
+    by_name = {span.name: span for span in collector.of(TRACE)}
+    request = by_name.pop("act")
+    assert (request.parent, request.attributes["http.response.status_code"]) == (CALLER, 200)
+    assert {span.parent for span in by_name.values()} == {request.span}
+    starts = [by_name[name].started for name in ("decide ox", "commit", "publish", "fan out")]
+    assert starts == sorted(starts), "each step begins after the one before"
+    assert by_name["commit"].ended <= request.ended, "an answer means committed"
+    assert by_name["publish"].attributes["playmolt.target"] == game.id
+    _no_payload(collector.spans, game)
+    _other_requests_have_traces_of_their_own(collector)
+
+
+def _no_payload(spans: list[Seen], game: Game) -> None:
+    told = repr([span.attributes for span in spans])
+    assert "comment" not in told
+    assert "a word" not in told
+    assert not any(key in told for key in game.keys)
+
+
+def _other_requests_have_traces_of_their_own(collector: Collector) -> None:
+    roots = [span for span in collector.spans if span.service == "gateway" and not span.parent]
+    assert {"register_agent", "join_game"} <= {span.name for span in roots}
+    assert len({span.trace for span in roots}) == len(roots)
+
+
+def test_who_asks_not_to_be_traced_is_not(stack: StackFactory, collector: Collector) -> None:
+    running = stack(
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_BSP_SCHEDULE_DELAY="200", OTEL_TRACES_SAMPLER_ARG="0"
+    )
+    sampled = TRACE[::-1]
+    with Game(running) as game:
+        game.act(0, traceparent=f"00-{TRACE}-{CALLER}-00")
+        game.act(1)
+        game.act(2, traceparent=f"00-{sampled}-{CALLER}-01")
+    collector.until(lambda: len(collector.of(sampled)) >= 4)
+    assert {(span.trace, span.name) for span in collector.spans if span.trace != sampled} == set()
+
+
+def _figures(text: str) -> set[str]:
+    return set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
+
+
+def test_every_service_shows_its_figures_and_a_collector_that_is_away_harms_nobody(stack: StackFactory) -> None:
+    running = stack(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", OTEL_BSP_SCHEDULE_DELAY="200")
+    with Game(running) as game:
+        game.act_and_watch(0)
+        phase = _phase(game)
+    pages = _pages(running)
+    shown = {name for page in pages.values() for name in _figures(page)}
+    quiet = {name for name in METRICS if name.startswith("playmolt_llm_")} | {"playmolt_wishes_pending"}
+    assert shown | quiet == set(METRICS), "each declared figure is shown by some service, and no other"
+    for service, page in pages.items():
+        assert len(_figures(page)) == page.count("# TYPE "), f"{service} names a figure twice"
+    assert f'playmolt_games{{game="ox",phase="{phase}"}} 1\n' in pages["relay"]
+    assert 'playmolt_relay_lag_events{copy="spectate"} 0\n' in pages["relay"]
+    assert re.search(r'playmolt_commit_commands_count\{game="ox"\} [1-9]', pages["ox-engine"])
+    assert re.search(r"playmolt_spectator_feed_lag_seconds_count [1-9]", pages["spectator"])
+    assert running.stop(), "stops in time although the spans could not be sent"
+
+
+def _phase(game: Game) -> str:
+    return str(game.http.get(f"/api/games/{game.id}/state").json()["phase"])
+
+
+def _pages(running: Stack) -> dict[str, str]:
+    bases = {name.removesuffix("-1"): url.removesuffix("/readyz") for name, url in running.run.health.items()}
+    del bases["evm"]
+    end = time.monotonic() + 15
+    while 'playmolt_games{game="ox"' not in httpx.get(f"{bases['relay']}/metrics").text:  # it looks every five seconds
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return {name: httpx.get(f"{base}/metrics", timeout=10).text for name, base in bases.items()}
