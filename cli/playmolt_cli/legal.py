@@ -422,7 +422,7 @@ def _print(session: Session, as_json: bool, *, outlook: bool = False) -> None:
         return
     page = Page(console(), Words(session.language))
     if outlook:
-        page.line(f"{session.id} · {session.phase}")
+        page.whole(f"{session.id} · {session.phase}")
         page.outlook(session)
     else:
         page.session(session)

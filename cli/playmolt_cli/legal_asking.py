@@ -28,6 +28,7 @@ class Asker:
         except click.Abort:
             if sys.stdin.isatty():
                 raise
+            click.echo(err=True)  # the failure is a line of its own, not the prompt's
             raise Failure(f"standard input ended before all was asked: {self._instead}") from None
 
     def _label(self, label: str, *notes: str) -> None:

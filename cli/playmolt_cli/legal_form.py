@@ -20,10 +20,9 @@ def ask_form(asker: Asker, session: Session, gate: Gate, before: Form, again: Co
     for name, rule in gate.schema["properties"].items():
         if name == "gate" or not _wanted(gate.schema, name, rule, form):
             continue
-        if again and name not in again and name in before:
-            form[name] = before[name]
-            continue
-        value = _ask(asker, session, name, rule, needed=_needed(gate.schema, name, form))
+        needed = _needed(gate.schema, name, form)
+        kept = again and name not in again and (name in before or not needed)
+        value = before.get(name, "") if kept else _ask(asker, session, name, rule, needed=needed)
         if value not in ("", [], {}):
             form[name] = value
     return form

@@ -45,6 +45,10 @@ class Page:
             part.rstrip()
             self._out.print(Text(hang if place else head) + part, style=style, soft_wrap=True)
 
+    def whole(self, text: str) -> None:
+        """Write a line that is copied and pasted, such as a command or an id: it is never wrapped."""
+        self._out.print(Text(printable(text)), soft_wrap=True)
+
     def head(self, text: str, indent: int = 0) -> None:
         """Write a heading, an empty line before it."""
         if not indent:
@@ -57,11 +61,11 @@ class Page:
         self.line(session.title, style="bold")
         case = (words.texts.case_types[session.case_type], session.jurisdiction, session.model)
         self.line(" · ".join(case))
-        self.line(f"{words.say('session')}: {session.id}")
+        self.whole(f"{words.say('session')}: {session.id}")
         self.line(f"{words.say('phase')}: {session.phase} ({session.version})")
         for key, linked in (("previous", session.previous_session), ("next", session.next_session)):
             if linked:
-                self.line(f"{words.say(key)}: {linked}")
+                self.whole(f"{words.say(key)}: {linked}")
         if session.exclusions:
             self.line(f"{words.say('exclusions')}: {'; '.join(session.exclusions)}")
         if session.facts != Facts():
@@ -82,7 +86,7 @@ class Page:
         if failed := session.failed:
             values = {"phase": failed.phase, "code": failed.code, "attempts": failed.attempts, "detail": failed.detail}
             self.line(self.words.say("failed", **values), style="bold red")
-        self.line(self.words.next_step(session))
+        self.whole(self.words.next_step(session))
 
     def facts(self, facts: Facts) -> None:
         """Write the facts by what is known of them."""
@@ -192,10 +196,10 @@ class Page:
                 self.line(words.say("hit", phase=phase, check=check), style="yellow")
             case "turn_failed":
                 self.line(words.say("failed_now", phase=phase), style="bold red")
-                self.line(words.say("do_retry", id=session.id))
+                self.whole(words.say("do_retry", id=session.id))
             case "gate_opened":
                 self.line(words.say("opened", gate=message["gate"]), style="bold")
-                self.line(words.say("do_gate", id=session.id))
+                self.whole(words.say("do_gate", id=session.id))
             case "session_done":
                 self.line(words.say("over"), style="bold")
 

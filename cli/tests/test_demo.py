@@ -9,6 +9,10 @@ import pytest
 from playmolt_cli.embedded.binaries import ROOT_STORE
 
 
+def lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
 @pytest.mark.timeout(180)
 def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(tmp_path: Path) -> None:
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "TMPDIR": str(tmp_path)}
@@ -18,6 +22,9 @@ def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(tmp_path
     assert played.returncode == 0, played.stdout[-4000:] + played.stderr[-4000:]
     assert "trial  verdict: " in played.stdout
     assert "ox     the winner is " in played.stdout
+    assert "legal  — The gate facts is open —" in played.stdout
+    assert "legal  가드레일 CLAIMANT_R1: 단정적 자문" in played.stdout
+    assert {"criminal-ko.docx", "civil-en.pdf"} <= {Path(line.split()[0]).name for line in lines(played.stdout)}
     assert "0 unverified, 0 diverged, 0 breaks" in played.stdout
     assert "Leaderboard" in played.stdout
     assert list(tmp_path.iterdir()) == []
