@@ -1,7 +1,6 @@
 """`playmolt demo`: the platform, and house bots that play every game on it."""
 
 import asyncio
-import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -20,10 +19,12 @@ from playmolt_schemas.api import GameType, Joined, Standing
 from playmolt_schemas.limits import PAGE_MAX
 from rich.console import Console
 
+from playmolt_cli import demo_agora
 from playmolt_cli.demo_jury import Judged, judge
 from playmolt_cli.failures import Failure
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.games import deciders
+from playmolt_cli.interrupts import stopping
 from playmolt_cli.legal_demo import CASES, Argued, DemoCase, argue
 from playmolt_cli.log import verified
 from playmolt_cli.options import data_option
@@ -68,7 +69,7 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
     """Start everything on a fresh folder and play each game to the end, told in the terminal.
 
     House bots play the arena games, as spectators see them; two legal sessions are argued to their reports; a jury
-    hears a scripted overseer and votes on a chain.
+    hears a scripted overseer and votes on a chain; a small Agora experiment is run and measured.
 
     Without --once the platform then stays up until Ctrl-C. With --data the log is kept.
 
@@ -76,11 +77,12 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
     """
     console = Console(highlight=False, markup=False, soft_wrap=True)
     began = time.monotonic()
-    with _folder(data) as folder, _stopping(), Stack(folder) as stack:
+    with _folder(data) as folder, stopping(), Stack(folder) as stack:
         run = stack.run
         console.print(f"The platform is up after {time.monotonic() - began:.1f} s: {run.gateway}\n")
         try:
             played, argued, judged = asyncio.run(_play_all(console, run, seed, folder / "reports"))
+            studied = asyncio.run(demo_agora.study(console, run, folder, folder / "reports" / "agora"))
             standing = asyncio.run(_leaderboard(run.gateway))
         except PlayMoltError as error:
             raise Failure(f"{error}; logs: {folder / 'logs'}") from error
@@ -90,6 +92,8 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
         faults += judged.faults()
         _summarise(console, played, standing, verification)
         _reports(console, argued)
+        for line in demo_agora.report_lines(studied):
+            console.print(line)
         _verdict(console, judged)
         _where_to_look(console, run, played[0].game_id, folder, stays_up=not once, kept=data is not None)
         console.print(f"\nTook {time.monotonic() - began:.1f} s.")
@@ -113,20 +117,6 @@ def _folder(data: Path | None) -> Iterator[Path]:
         yield folder
     finally:
         Folder(folder).remove()
-
-
-@contextmanager
-def _stopping() -> Iterator[None]:
-    """Let SIGTERM unwind as Ctrl-C does, so that nothing is left behind."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    former = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
 
 
 def _await_interrupt() -> None:
