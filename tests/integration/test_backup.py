@@ -1,0 +1,138 @@
+"""A base backup taken while games are played, restored elsewhere: the log verifies and the platform goes on on it.
+
+The log's export is what an archive of old games is made of: it is checked from the file alone.
+"""
+
+import asyncio
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import rfc8785
+from playmolt_cli.embedded import binaries
+from playmolt_cli.stack import Stack
+from playmolt_schemas.records import ZERO_HASH, record_hash
+
+from tests.integration.test_play import Table, check, watch
+
+StackFactory = Callable[..., Stack]
+SECONDS = 60
+
+
+def base_backup(running: Stack, target: Path) -> None:
+    """What docs/telemetry.md tells an operator to do, with the tools of the embedded Postgres."""
+    owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    programs = binaries.postgres_bin(owner.pw_uid if owner else None)
+    at = urlsplit(running.run.database_url)
+    as_postgres: dict[str, Any] = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if owner else {}
+    target.mkdir(parents=True)
+    if owner:
+        os.chown(target, owner.pw_uid, owner.pw_gid)
+    environment = {"PGPASSWORD": at.password or "", "PATH": os.environ["PATH"]}
+    connection = ["-h", str(at.hostname), "-p", str(at.port), "-U", str(at.username)]
+    for command in (
+        [programs / "pg_basebackup", *connection, "-D", target / "data", "--wal-method=stream", "--checkpoint=fast"],
+        [programs / "pg_verifybackup", target / "data"],
+    ):
+        done = subprocess.run(
+            command, env=environment, cwd="/", capture_output=True, text=True, timeout=SECONDS, check=False,
+            **as_postgres,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+
+def playmolt(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "playmolt_cli", *arguments]
+    return subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+
+
+def verified(folder: Path) -> dict[str, Any]:
+    done = playmolt("log", "verify", "--json", "--data", str(folder), DATABASE_URL="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def verify_file(path: Path) -> dict[str, int]:
+    """Check an export as anybody could who has nothing but the file: positions, versions, hash chains."""
+    heads: dict[str, tuple[int, str]] = {}
+    last = 0
+    for line in path.read_bytes().splitlines():
+        record = json.loads(line)
+        version, previous = heads.get(record["stream"], (0, ZERO_HASH))
+        assert record["position"] > last
+        assert (record["version"], record["prev_hash"]) == (version + 1, previous), record["stream"]
+        last = record.pop("position")
+        told = record.pop("hash")
+        body = {**record, "data": _canonical(record["data"]), "metadata": _canonical(record["metadata"])}
+        assert told == record_hash(**body), f"{record['stream']} {record['version']}"
+        heads[record["stream"]] = (record["version"], told)
+    return {stream: version for stream, (version, _) in heads.items()}
+
+
+def _canonical(value: Any) -> bytes:
+    return rfc8785.dumps(value)
+
+
+@pytest.mark.timeout(200)
+async def test_a_backup_is_restored_verifies_and_goes_on(stack: StackFactory, folder: Path) -> None:
+    first = stack(data=folder / "first")
+    port = first.run.gateway.rpartition(":")[2]
+    finished, running = Table(first, "ox"), Table(first, "trial")
+    await finished.sit()
+    await running.sit()
+    await finished.play()
+    await asyncio.to_thread(base_backup, first, folder / "backup")
+    games = {*finished.ids, *running.ids}
+    before = {game_id: await _events(first, game_id) for game_id in games}
+    first.kill_tree()
+    restored = await asyncio.to_thread(_restore, folder)
+    counts = await asyncio.to_thread(verified, restored)
+    assert (counts["diverged"], counts["exact"] > 0) == (0, True)
+
+    second = stack("--port", port, data=restored)
+    assert {game_id: await _events(second, game_id) for game_id in games} == before, "NATS was filled from the log"
+    async with asyncio.timeout(60):
+        await running.play()
+        feeds = {game_id: await watch(second, game_id) for game_id in games}
+    for table in (finished, running):
+        await check(second, table, feeds)
+        await table.close()
+    await asyncio.to_thread(_export_and_check, restored, folder / "archive.jsonl", games)
+
+
+def _restore(folder: Path) -> Path:
+    """The machine is gone with all it held but the password; the backup is brought up elsewhere."""
+    shutil.copy2(folder / "first" / "postgres" / "password", folder / "backup" / "password")
+    shutil.rmtree(folder / "first")
+    restored = folder / "restored"
+    restored.mkdir(mode=0o711)
+    shutil.move(folder / "backup", restored / "postgres")
+    return restored
+
+
+def _export_and_check(data: Path, file: Path, games: set[str]) -> None:
+    done = playmolt("log", "export", "--out", str(file), "--data", str(data))
+    assert done.returncode == 0, done.stderr
+    exported = verify_file(file)
+    assert set(exported) == games
+    assert f"{sum(exported.values())} records" in done.stderr
+    lines = file.read_bytes().splitlines()
+    file.write_bytes(b"\n".join([lines[0].replace(b'"version":1', b'"version":2'), *lines[1:]]))
+    with pytest.raises(AssertionError):
+        verify_file(file)
+
+
+async def _events(running: Stack, game_id: str) -> list[Any]:
+    async with httpx.AsyncClient(base_url=running.run.gateway) as client:
+        return list((await client.get(f"/api/games/{game_id}/events?limit=1000")).json()["events"])
