@@ -7,7 +7,6 @@ import asyncio
 import json
 import os
 import signal
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from playmolt_cli.main import cli
 from playmolt_cli.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer, huge, raw, reply, status, truncated
+from tests.integration.fake_model import fake_model, platform_with
 from tests.integration.jury_person import (
     DOUBT,
     JURORS,
@@ -42,16 +42,8 @@ HEX = {"tx_hash": 66, "address": 42}
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[FakeServer]:
-    """A server on a loop of its own, so that one platform can serve all tests."""
-    loop, server = asyncio.new_event_loop(), FakeServer()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
-    yield server
-    asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
+    with fake_model() as server:
+        yield server
 
 
 @pytest.fixture
@@ -65,10 +57,7 @@ def bench(model: FakeServer) -> Bench:
 
 @pytest.fixture(scope="module")
 def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
-    catalogue = session_folder / "jury-models.toml"
-    catalogue.write_text(model.toml())
-    own = {"DATABASE_URL": "", "NATS_URL": "", "EVM_RPC_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
-    with Stack(session_folder / "jury", (), own) as running:
+    with platform_with(model, session_folder / "jury") as running:
         yield running
 
 
@@ -76,11 +65,11 @@ def turns(model: FakeServer) -> list[tuple[str, str]]:
     return [(turn_of(asked), kind_of(asked)) for asked in model.asked]
 
 
-async def playmolt(running: Stack, *arguments: str) -> Result:
+async def playmolt(running: Stack, *arguments: str, typed: str = "") -> Result:
     """Run the command in a thread: it has a loop of its own."""
     own = {"DATABASE_URL": "", "EVM_RPC_URL": ""}
     command = [*arguments, "--data", str(running.folder.path)]
-    return await asyncio.to_thread(CliRunner().invoke, cli, command, env=own)
+    return await asyncio.to_thread(CliRunner().invoke, cli, command, input=typed, env=own)
 
 
 async def broken_student(overseer: Overseer) -> dict[str, Any]:
@@ -234,6 +223,46 @@ async def test_a_game_in_chinese_is_lost_by_silence(running: Stack) -> None:
         ending = await overseer.has("ending")
         assert ending["id"] == "guilty_nothing"
         assert any("\u4e00" <= char <= "\u9fff" for char in ending["text"])
+
+
+async def test_a_person_plays_a_whole_game_by_numbers(running: Stack) -> None:
+    typed = [
+        "",  # after the prologue
+        "99", "1",  # no such entry; the dossier
+        "2", "E9", "3", "",  # evidence: a locked item, an open one, back
+        "3", "1", "", "99", "q",  # the student: a question; an empty line and no such entry; leave
+    ]  # fmt: skip
+    left = await playmolt(running, "jury", "play", typed="\n".join(typed) + "\n")
+    assert left.exit_code == 0, left.output
+    assert "E3 · Certificate of death" in left.output
+    assert left.output.count("That is not offered.") == 4
+    session = left.output.split("--session ")[-1].split("`")[0]
+    typed = [
+        "6",  # to the jurors
+        "4", "1", "The log shows a lethal dose.",  # talk to the second
+        "4", "2", "1",  # show it the first item
+        "4", "3",  # and back
+        "9",  # let them deliberate
+        "2", "2", "Protect the public.",  # a note to it
+        "1", "1", "1", "1", "1",  # four rounds and the vote
+    ]  # fmt: skip
+    played = await playmolt(running, "jury", "play", "--session", session, typed="\n".join(typed) + "\n")
+    assert played.exit_code == 0, played.output
+    for told in (
+        "Radical · ",
+        "rounds left: 8",
+        "Left: 2",
+        "Round 4: ",
+        "Verdict: guilty",
+        "0x",
+        "verify-verdict jury-",
+    ):
+        assert told in played.output
+    again = await playmolt(running, "jury", "play", "--session", session, "--json")
+    assert json.loads(again.stdout)["session"]["phase"] == "ended"
+    assert json.loads(again.stdout)["verdict"]["votes"][1]["tx_hash"] in played.output
+    ended = await playmolt(running, "jury", "play")
+    assert (ended.exit_code, ended.stderr.count("--auto")) == (2, 1), "a script without answers is told what to do"
 
 
 async def test_what_is_out_of_its_phase_or_malformed_is_refused_by_name(running: Stack) -> None:

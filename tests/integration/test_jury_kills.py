@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,23 +15,16 @@ from playmolt_cli.stack import Stack
 from playmolt_schemas.codes import Code
 
 from core.tests.llm.fake_server import Asked, Canned, FakeServer
+from tests.integration.fake_model import fake_model
 from tests.integration.jury_person import JURORS, Bench, Overseer, cast, kind_of, turn_of
 
 StackFactory = Callable[..., Stack]
-VOTED = "Voted(address,bool)"
 
 
 @pytest.fixture
 def model() -> Iterator[FakeServer]:
-    loop, server = asyncio.new_event_loop(), FakeServer()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
-    yield server
-    asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
+    with fake_model() as server:
+        yield server
 
 
 class Ballot(Bench):
@@ -115,8 +107,7 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
     late = asyncio.create_task(second.post("vote", patient=True))
     await until_cast(second, 4)
     running.kill("evm-1")
-    said = await chat
-    assert (said.status_code, said.json()["rounds_left"]) in ((200, 9), (202, 9)) or said.status_code == 202
+    assert (await chat).status_code in (200, 202)
     assert (await vote).status_code in (200, 202)
     assert (await late).status_code in (200, 202)
     await talking.until(lambda session: session["jurors"][1]["rounds_left"] == 9)

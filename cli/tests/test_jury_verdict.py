@@ -1,0 +1,87 @@
+"""`verify-verdict` and `content check`: one clear line whatever is missing."""
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from playmolt_cli.embedded import free_port
+from playmolt_cli.jury_chain import chain_url
+from playmolt_cli.main import cli
+from playmolt_core.log.memory import MemoryLog
+from playmolt_jury import check
+
+Store = Callable[..., Awaitable[None]]
+
+SESSION = "ox-00000000-0000-0000-0000-000000000001"
+NODE = f"http://127.0.0.1:{free_port()}"
+
+
+def run(folder: Path, *arguments: str) -> Result:
+    own = {"DATABASE_URL": "", "EVM_RPC_URL": "", "PLAYMOLT_DATA": str(folder / "data")}
+    return CliRunner().invoke(cli, arguments, env=own)
+
+
+def refused(result: Result, said: str) -> None:
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1
+    assert said in result.stderr
+
+
+@pytest.fixture
+async def copy(tmp_path: Path, log: MemoryLog, store: Store) -> Path:
+    """A log that holds no jury session's verdict."""
+    await store(SESSION, ended=True)
+    stored = await log.load(SESSION)
+    assert stored is not None
+    path = tmp_path / "copy.jsonl"
+    path.write_bytes(b"\n".join(map(msgspec.json.encode, stored.records)))
+    return path
+
+
+def test_without_a_log_it_says_where_one_would_be(tmp_path: Path) -> None:
+    refused(run(tmp_path, "verify-verdict", "jury-1"), "playmolt up --data")
+
+
+def test_a_copy_without_the_session_or_without_a_verdict_is_nothing_to_compare(tmp_path: Path, copy: Path) -> None:
+    refused(run(tmp_path, "verify-verdict", "jury-1", "--log", str(copy), "--rpc", NODE), "no record of 'jury-1'")
+    refused(run(tmp_path, "verify-verdict", SESSION, "--log", str(copy), "--rpc", NODE), "no verdict_read")
+
+
+def test_a_copy_that_is_no_log_is_told(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("{")
+    refused(run(tmp_path, "verify-verdict", "jury-1", "--log", str(broken), "--rpc", NODE), "JSON lines")
+
+
+def test_without_a_chain_it_says_how_to_name_one(tmp_path: Path, copy: Path) -> None:
+    refused(run(tmp_path, "verify-verdict", SESSION, "--log", str(copy)), "--rpc or EVM_RPC_URL")
+
+
+def test_a_chain_kept_in_the_folder_is_started_for_the_time(tmp_path: Path) -> None:
+    (tmp_path / "data" / "chain").mkdir(parents=True)
+    with chain_url(None, tmp_path / "data") as url:
+        assert url.startswith("http://127.0.0.1:")
+
+
+def test_what_is_given_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVM_RPC_URL", "http://of-the-environment")
+    with chain_url("http://given", tmp_path) as url:
+        assert url == "http://given"
+    with chain_url(None, None) as url:
+        assert url == "http://of-the-environment"
+
+
+def test_the_content_that_comes_with_the_platform_has_no_fault(tmp_path: Path) -> None:
+    told = run(tmp_path, "content", "check")
+    assert told.exit_code == 0, told.output
+    assert "15 items (7 locked), 3 witnesses" in told.output
+    assert json.loads(run(tmp_path, "content", "check", "--json").stdout)["faults"] == []
+
+
+def test_a_fault_of_the_content_is_told_and_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "report", lambda: (["evidence E9 can never be opened"], "jury v1"))
+    told = run(tmp_path, "content", "check")
+    assert (told.exit_code, told.output) == (1, "FAULT  evidence E9 can never be opened\njury v1\n")
