@@ -180,7 +180,7 @@ export class Rows extends Boxed {
       return [key, input, field(word("field", key), input)];
     });
     const row = { controls };
-    row.node = el("div", { class: "even" }, controls.map(([, , node]) => node),
+    row.node = el("div", { class: "entry" }, controls.map(([, , node]) => node),
       el("button", { type: "button", class: "bare", onclick: () => {
         this.rows = this.rows.filter((one) => one !== row);
         row.node.remove();

@@ -28,7 +28,8 @@ async function draw(main, change) {
       await change(session.language);
       return undefined;
     }
-    return new Game(main, session).begin();
+    const { witnesses } = await get(`/api/jury/sessions/${session.id}/witnesses`);
+    return new Game(main, session, new Map(witnesses.map((one) => [one.id, one.name]))).begin();
   } catch (error) {
     fill(main, el("h1", {}, t("game.title")), trouble(error), el("p", {}, el("a", { href: "/game" }, t("game.again"))));
     return undefined;
@@ -70,8 +71,9 @@ async function mine() {
 
 /** A session as it is played: its state, what its stream told, and the panels of its phase. */
 class Game {
-  constructor(main, session) {
+  constructor(main, session, witnesses) {
     this.session = session;
+    this.witnesses = witnesses;
     this.path = `/api/jury/sessions/${session.id}`;
     this.messages = [];
     this.listeners = new Set();

@@ -115,7 +115,7 @@ class Talk {
         el("li", {}, el("button", { type: "button", class: "line", "data-choice": choice.id,
           onclick: () => this.step({ choice: choice.id }, choice.text) }, choice.text))))
         : el("p", { class: "quiet" }, t("game.nothing_to_say")),
-      items.length ? el("div", { class: "row" }, field(t("game.show_item"), shown),
+      items.length ? el("div", { class: "row bottom" }, field(t("game.show_item"), shown),
         actionButton(t("game.show"), () => this.step({ evidence_id: shown.value }, shown.selectedOptions[0].textContent))) : null,
       el("div", { class: "trouble" }));
     if (said) focusOn(head);

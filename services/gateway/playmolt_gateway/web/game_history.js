@@ -15,7 +15,7 @@ function line(game, message) {
   switch (message.type) {
     case "jury_opened": return t("event.opened");
     case "phase_changed": return t("event.phase", { phase: word("phase", message.to) });
-    case "witness_talked": return t("event.talked", { witness: message.witness_id });
+    case "witness_talked": return t("event.talked", { witness: game.witnesses.get(message.witness_id) ?? message.witness_id });
     case "evidence_unlocked": return t("event.unlocked", { id: message.evidence_id });
     case "evidence_read": return t("event.read", { id: message.evidence_id });
     case "overseer_said": return `${t("you")} → ${juror}: ${message.text}`;
@@ -24,8 +24,13 @@ function line(game, message) {
     case "note_sent": return t("event.note", { juror });
     case "round_started": return t("game.round", { n: message.round });
     case "speech": return `${juror}: ${message.text}`;
-    case "stance_changed": return whyMoved(game, message);
-    case "tool_called": return t("event.tool", { juror, what: (message.input?.evidence_ids ?? []).join(", ") || message.tool });
+    case "stance_changed":
+      // A round has twelve of these, and most move nobody: only those that do are worth a line.
+      return message.cause === "speech" && message.band === message.band_before ? "" : whyMoved(game, message);
+    case "tool_called": {
+      const looked = message.input?.evidence_ids ?? [];
+      return looked.length ? t("event.tool", { juror, what: looked.join(", ") }) : "";
+    }
     case "turn_failed": return t("game.turn_failed");
     case "verdict_read": return t("event.verdict", { verdict: word("verdict", message.verdict) });
     case "ended": return t("over");

@@ -22,7 +22,7 @@ export function bandView(band, stance) {
 export function whyMoved(game, message, topics = []) {
   const values = { juror: game.juror(message.juror_id), by: game.juror(message.by), before: word("band", message.band_before), band: word("band", message.band) };
   const moved = t(message.band_before === message.band ? "why.same" : "why.moved", values);
-  const about = topics.length ? ` (${topics.map((one) => `${one.topic}: ${word("impact", one.impact)}`).join(", ")})` : "";
+  const about = topics.length ? ` (${topics.map((one) => `${one.topic.replaceAll("_", " ")}: ${word("impact", one.impact)}`).join(", ")})` : "";
   return `${moved} ${t(`why.${message.cause}`, values)}${about}`;
 }
 
@@ -65,7 +65,7 @@ class JurorTalk {
     fill(this.stage, el("h2", {}, name), this.said,
       field(t("game.say_to", { name }), this.text),
       el("div", { class: "row end" }, actionButton(t("send"), () => this.say(), { place: this.place, first: true })),
-      el("div", { class: "row" }, field(t("game.present_item"), this.items),
+      el("div", { class: "row bottom" }, field(t("game.present_item"), this.items),
         actionButton(t("game.present"), () => this.present(), { place: this.place })),
       this.place);
     for (const message of this.game.messages) this.hear(message);

@@ -29,8 +29,7 @@ async function draw(main) {
 }
 
 async function start(main) {
-  main.append(el("div", { class: "tight" }, el("h1", {}, t("legal.title")), el("p", { class: "lead" }, t("legal.lead")),
-    el("p", { class: "notice small" }, t("legal.disclaimer"))),
+  main.append(el("div", { class: "tight" }, el("h1", {}, t("legal.title")), el("p", { class: "lead" }, t("legal.lead"), " ", t("legal.disclaimer"))),
     el("div", { class: "two" }, opening(), await mine()));
 }
 

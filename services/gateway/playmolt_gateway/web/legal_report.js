@@ -20,6 +20,8 @@ export async function reportView(path, session) {
     el("p", { class: "notice" }, report.disclaimer),
     report.no_go ? el("div", { class: "notice" }, el("h3", {}, t("report.no_go")), texts(report.no_go.reasons), el("h3", {}, t("report.alternatives")), texts(report.no_go.alternatives)) : null,
     part("report.facts", [facts(t("facts.confirmed"), report.facts.confirmed), facts(t("facts.disputed"), report.facts.disputed), facts(t("facts.questions"), report.facts.unknown)]),
+    listed("facts.evidence", session.facts.evidence, (item) => `${item.title}: ${item.description}`),
+    listed("facts.timeline", session.facts.timeline, (item) => `${item.when}: ${item.what}`),
     part("report.issues", texts(report.issues)),
     report.order.map((section) => part(`report.${section}`, statements(report[section]))),
     part("report.findings", statements(report.findings)),
@@ -35,11 +37,16 @@ export async function reportView(path, session) {
     part("report.gates", el("ul", { class: "tight" }, report.gate_history.map((entry) => el("li", {}, word("gate", entry.gate))))));
 }
 
+function listed(key, items, text) {
+  return items.length ? part(key, facts("", items.map((item) => ({ id: item.id, text: text(item) })))) : null;
+}
+
 function part(key, content, name) {
   return el("section", { class: "tight" }, el("h3", {}, name ? `${t(key)}: ${name}` : t(key)), content);
 }
 
 const texts = (items) => (items.length ? el("ul", { class: "tight" }, items.map((item) => el("li", {}, `· ${item}`))) : el("p", { class: "quiet" }, t("none")));
-const statements = (items) => (items.length ? el("ul", { class: "tight" }, items.map((one) => el("li", {}, statement(one)))) : el("p", { class: "quiet" }, t("none")));
-const facts = (heading, items) => el("div", { class: "tight" }, el("h4", {}, heading), items.length
-  ? el("ul", { class: "tight" }, items.map((item) => el("li", {}, el("span", { class: "tag plain" }, item.id), " ", item.text))) : el("p", { class: "quiet" }, t("none")));
+const statements = (items) => (items.length ? el("ul", { class: "tight" }, items.map((one) => el("li", {}, statement(one, linked)))) : el("p", { class: "quiet" }, t("none")));
+const linked = (id) => el("a", { class: "tag", href: `#report-${id}` }, id);
+const facts = (heading, items) => el("div", { class: "tight" }, heading ? el("h4", {}, heading) : null, items.length
+  ? el("ul", { class: "tight" }, items.map((item) => el("li", { id: `report-${item.id}` }, el("span", { class: "tag plain" }, item.id), " ", item.text))) : el("p", { class: "quiet" }, t("none")));

@@ -22,11 +22,11 @@ function said(value, turn) {
   return el("span", {}, String(value), unverified ? [" ", el("span", { class: "tag" }, t("legal.unverified"))] : null);
 }
 
-/** A statement with the ids it rests on, or a piece of evidence with its purpose. */
-export function statement(one) {
-  if ("purpose" in one) return el("span", {}, el("span", { class: "tag plain" }, one.evidence), " ", one.purpose);
+/** A statement with the ids it rests on, or a piece of evidence with its purpose. `mark` makes the node of an id. */
+export function statement(one, mark = (id) => el("span", { class: "tag plain" }, id)) {
+  if ("purpose" in one) return el("span", {}, mark(one.evidence), " ", one.purpose);
   const basis = Array.isArray(one.basis) ? one.basis : [one.basis].filter(Boolean);
-  return el("span", {}, one.text, basis.map((id) => [" ", el("span", { class: "tag plain" }, id === "Unknown" ? t("unknown") : id)]));
+  return el("span", {}, one.text, basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
 }
 
 function found(heading, hits) {

@@ -1,0 +1,79 @@
+"""A whole platform, a browser, and a reader of its pages. What a page complains of fails the test that opened it."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playmolt_cli.stack import Stack
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, sync_playwright
+
+from tests.browser.chromium import chromium
+
+OPERATOR_KEY = "the-operator-of-the-pages"
+DESK = {"width": 1280, "height": 900}
+PHONE = {"width": 360, "height": 740}
+WAIT_MS = 30_000
+
+Reader = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def platform() -> Iterator[str]:
+    """The URL of a gateway with everything behind it."""
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-browser-"))
+    folder.chmod(0o755)  # Postgres runs as a user of its own
+    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY}
+    with Stack(folder / "data", (), own) as stack:
+        yield stack.run.gateway
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    program = chromium()
+    started = playwright.chromium.launch(
+        executable_path=str(program.path),
+        args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+        env={**os.environ, **program.environment},
+    )
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def reader(browser: Browser, platform: str) -> Iterator[Reader]:
+    """Opens a page as a person of a language on a screen: `reader("/", language="ko", screen=PHONE)`."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        # A refusal that a test provokes is told by the browser, too; everything else is a fault of the page.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            complaints.append(message.text)
+
+    def opened(path: str, *, language: str = "en", screen: dict[str, int] | None = None, scheme: str = "light") -> Page:
+        context = browser.new_context(
+            base_url=platform, viewport=screen or DESK, locale=language, color_scheme=scheme, accept_downloads=True
+        )
+        contexts.append(context)
+        context.set_default_timeout(WAIT_MS)
+        page = context.new_page()
+        page.on("console", heard)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path)
+        page.wait_for_selector("h1")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []

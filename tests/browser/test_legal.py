@@ -1,0 +1,101 @@
+"""A legal session through its gates, in the forms that the server describes."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Reader
+
+
+def opened(page: Page, title: str, kind: str = "civil") -> None:
+    form = page.locator("section[aria-labelledby=open]")
+    form.locator("input").first.fill(title)
+    form.locator("select").first.select_option(kind)
+    form.locator("button.first").click()
+    page.wait_for_url("**/legal?session=legal-*")
+
+
+def tell_facts(page: Page) -> None:
+    form = page.locator("section[aria-labelledby=tell]")
+    for area, text in enumerate(
+        ("보증금 반환 분쟁", "임차인이 퇴거했으나 보증금이 반환되지 않았다", "집이 훼손되었다")
+    ):
+        form.locator("textarea").nth(area).fill(text)
+    for field, text in {
+        "timeline.when": "봄", "timeline.what": "계약이 체결되었다", "evidence.title": "임대차계약서",
+        "evidence.description": "서명된 계약서",
+    }.items():  # fmt: skip
+        form.locator(f"[data-field='{field}']").fill(text)
+    form.locator("[data-field='timeline.agreed']").check()
+    form.locator("button.first").click()
+
+
+def gate(page: Page, name: str) -> None:
+    expect(page.locator("section[data-gate]")).to_have_attribute("data-gate", name)
+
+
+def send(page: Page) -> None:
+    for answer in page.locator("[name^='missing_evidence_answers.']").all():
+        answer.fill("none")
+    page.locator("section[data-gate] button.first").click()
+
+
+def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) -> None:
+    page = reader("/legal", language="ko")
+    opened(page, "보증금 반환")
+    tell_facts(page)
+
+    gate(page, "round1")
+    send(page)
+    expect(page.locator("section[data-gate] fieldset.faulty")).to_have_count(3)
+    expect(page.locator("section[data-gate] [role=alert]").first).to_be_visible()
+    page.locator("[data-field=focus_issues][type=checkbox]").first.check()
+    page.locator("[data-field=goal][value=early_settlement]").check()
+    page.locator("[data-field=stance][value=flexible]").check()
+    send(page)
+
+    gate(page, "round2")
+    assert page.locator("li[data-turn=JUDGE_R1]").count() == 1
+    concession = page.locator("[name=concession_range]")
+    expect(concession).to_be_hidden()
+    page.locator("[data-field=settlement_interest][value=true]").check()
+    expect(concession).to_be_visible()
+    page.locator("[name=proof_priority]").fill("인도 당시의 상태")
+    page.locator("[data-field=evidence_level][value=moderate]").check()
+    page.locator("[data-field=obtainable_evidence]").first.fill("인도 확인서")
+    page.locator("[data-field=constraints][value=budget_cap]").check()
+    send(page)
+    expect(page.locator("section[data-gate] .fault", has_text="입력")).to_have_count(1)
+    concession.fill("절반")
+    send(page)
+
+    gate(page, "end")
+    page.locator("[data-field=resolution][value=final_report]").check()
+    page.locator("[data-field=report_style][value=settlement]").check()
+    send(page)
+
+    report = page.locator("article[aria-labelledby=report]")
+    expect(report).to_contain_text("법률 자문")
+    headings = report.locator("h3").all_inner_texts()
+    assert headings.index("합의") < headings.index("리스크")
+    target = report.locator("a.tag").first.get_attribute("href")
+    expect(report.locator(str(target))).to_have_count(1)
+    magic = {"PDF": b"%PDF", "DOCX": b"PK", "HTML": b"<", "MD": b"#", "JSON": b"{"}
+    for name, start in magic.items():
+        with page.expect_download() as saved:
+            report.get_by_role("group").get_by_text(name, exact=True).click()
+        assert saved.value.path().read_bytes().lstrip().startswith(start), name
+
+    page.locator("#tab-history").click()
+    page.locator("#panel-history .log button").first.click()
+    expect(page.locator("#panel-history .timeline output")).to_contain_text("중")
+    page.goto("/legal")
+    expect(page.locator("section[aria-labelledby=mine]")).to_contain_text("보증금 반환")
+
+
+def test_a_bad_field_of_a_new_session_is_told_at_the_field(reader: Reader) -> None:
+    page = reader("/legal")
+    form = page.locator("section[aria-labelledby=open]")
+    form.locator("input").first.fill("A case")
+    form.get_by_label("Model").fill("no such model")
+    form.locator("button.first").click()
+    expect(form.get_by_label("Model")).to_have_attribute("aria-invalid", "true")
+    expect(form.locator(".fault", has_text="scripted")).to_be_visible()

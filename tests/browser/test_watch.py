@@ -1,0 +1,137 @@
+"""Watching: live to the end, and back through the whole time on one line."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OPERATOR_KEY, Reader
+from tests.browser.players import Seat, bots, finished
+
+TRIAL_SEATS = 6
+SECRET = "I keep this to myself until the reveal"
+
+
+@pytest.fixture
+def ada(platform: str) -> Iterator[Seat]:
+    seat = Seat(platform)
+    yield seat
+    seat.close()
+
+
+@pytest.fixture(scope="module")
+def trial(platform: str) -> str:
+    return finished(platform, "trial", TRIAL_SEATS)
+
+
+def moment(page: Page) -> int:
+    return int(page.locator(".timeline input").input_value())
+
+
+def head(page: Page) -> int:
+    return int(page.locator(".timeline input").get_attribute("max") or 0)
+
+
+def stands_at(page: Page, version: int) -> None:
+    """Wait until the scene shows a moment: the line of that event is marked when it is drawn."""
+    page.wait_for_selector(f".log [data-v='{version}'][aria-current]")
+
+
+def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader, platform: str, ada: Seat) -> None:
+    lobby = reader("/")
+    expect(lobby.locator("section[aria-labelledby=now] .live")).to_be_visible()
+    game = ada.join("ox")
+    lobby.locator(f"section[aria-labelledby=now] a[href='/watch/{game}']").click()
+    lobby.wait_for_url(f"**/watch/{game}")
+    page = lobby
+    expect(page.locator("main .tag.live").first).to_be_visible()
+
+    with bots(platform, "ox", 4):
+        ada.act(type="first_choice", choice="O", comment=SECRET)
+        page.wait_for_selector(".side-o, .side-x")
+        expect(page.locator("#scene")).to_contain_text(SECRET)
+        ada.act(type="switch", use_switch=True, comment="on second thoughts")
+        for _ in range(4):
+            ada.play_round("X", "as before")
+        expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+        assert moment(page) == head(page)
+        expect(page.locator("#scene")).to_contain_text("Results")
+
+    page.select_option("#seat", ada.id)
+    chose = page.locator("section[aria-labelledby=known] li button").first
+    page.locator("section[aria-labelledby=known] summary").click()
+    chose.click()
+    expect(page.locator("section[aria-labelledby=known] .only")).to_contain_text(SECRET)
+    known_from = moment(page)
+    page.goto(f"/watch/{game}#v={known_from}")
+    page.wait_for_selector("#scene .card")
+    expect(page.locator("#scene")).not_to_contain_text(SECRET)
+
+
+def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, trial: str) -> None:
+    page = reader(f"/watch/{trial}")
+    stands_at(page, head(page))
+    slider = page.locator(".timeline input")
+    box = slider.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 8, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=12)
+    page.mouse.up()
+    middle = moment(page)
+    assert abs(middle - head(page) / 2) < 3
+    stands_at(page, middle)
+    assert page.url.endswith(f"#v={middle}")
+
+    slider.press("ArrowLeft")
+    stands_at(page, middle - 1)
+    page.get_by_role("button", name="One event on").click()
+    stands_at(page, middle)
+
+    linked = reader(f"/watch/{trial}#v={middle}")
+    stands_at(linked, middle)
+    assert linked.locator("#scene").inner_text() == page.locator("#scene").inner_text()
+    linked.get_by_role("button", name="To the end").click()
+    stands_at(linked, head(linked))
+
+
+def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, trial: str) -> None:
+    page = reader(f"/watch/{trial}")
+    tally = page.locator(".log button", has_text="The jury:")
+    voted = int(tally.get_attribute("data-v") or 0) - 1
+    linked = reader(f"/watch/{trial}#v={voted}")
+    stands_at(linked, voted)
+    assert "The vote:" not in linked.locator("#scene").inner_text()
+    jurors = linked.locator("#seat option", has_text="Juror")
+    expect(jurors).to_have_count(3)
+    linked.select_option("#seat", jurors.first.get_attribute("value"))
+    expect(linked.locator("section[aria-labelledby=known] .only")).to_contain_text("voted")
+
+
+def test_what_is_no_game_says_so(reader: Reader) -> None:
+    page = reader("/watch/ox-00000000-0000-7000-8000-000000000000")
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader) -> None:
+    page = reader("/agora")
+    page.get_by_label("Operator's key").fill("not the key")
+    page.get_by_role("button", name="Enter").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_role("button", name="Enter").click()
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("table", name="Matrix")).to_contain_text("scripted-social")
+    page.get_by_role("button", name="Lock and run").click()
+    page.wait_for_url("**/agora?experiment=*")
+    expect(page.locator("dl.facts").first).to_contain_text("Finished")
+    with page.expect_download() as report:
+        page.get_by_role("button", name="Report (HTML)").click()
+    assert "<html" in report.value.path().read_text()[:500].lower()
+
+    page.get_by_role("link", name="Watch").first.click()
+    page.wait_for_url("**/watch/agora-*")
+    stands_at(page, head(page))
+    expect(page.locator("#scene")).to_contain_text("Plaza")
+    page.locator(".log button", has_text="Turn 2").click()
+    expect(page.locator("#scene")).to_contain_text("2 / 3")
