@@ -1,0 +1,183 @@
+"""How `agora run` begins and goes on, against a platform that is played by canned states."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from playmolt_agora import plan as plans
+from playmolt_cli import agora_follow, agora_office
+from playmolt_cli.agora_follow import INTERRUPTED, follow
+from playmolt_cli.agora_office import Declined, Office
+from playmolt_cli.agora_opening import opened, taken_up
+from playmolt_cli.agora_plan import Chosen, chosen
+from playmolt_cli.agora_table import total
+from playmolt_cli.failures import Failure
+from playmolt_schemas.agora_plan import Budget, ExperimentState, Progress, RunLine, Spent
+from rich.console import Console
+
+PLAN = "name: mine\nmodels: [scripted]\nlanguages: [ko]\nphases:\n  phase1: {runs: 1, turns: 2}\n"
+ID = "experiment-00000000-0000-5000-8000-000000000000"
+RUN = "agora-00000000-0000-5000-8000-000000000000"
+
+
+def _state(status: str = "running", **changes: Any) -> ExperimentState:
+    plain: dict[str, Any] = {
+        "experiment": ID, "id": ID, "name": "mine", "status": status, "reason": "", "version": 3, "plan": PLAN,
+        "created_at": "2026-01-01T00:00:00.000000Z", "plan_hash": "0" * 64, "seed": "0", "exploratory": False,
+        "scripted": True, "models": ("scripted",), "tests": (), "stimuli": "", "stage1": "", "measures": "",
+        "progress": Progress(runs=1, open=1, finished=0, turns_planned=24), "spent": Spent(turns=3, calls=4, tokens=5),
+        "tokens": 5, "cost": "0", "budget": Budget(), "deviations": (), "looks": (),
+    }  # fmt: skip
+    return ExperimentState(**(plain | changes))
+
+
+def _line(**changes: Any) -> RunLine:
+    plain: dict[str, Any] = {
+        "run": RUN, "cell": "phase1/scripted/ko", "number": 1, "status": "open", "turns_planned": 24, "spent": Spent(),
+        "exploratory": False, "added": False, "parent": None, "outcome": None, "version": None, "hash": None,
+    }  # fmt: skip
+    return RunLine(**(plain | changes))
+
+
+class Platform:
+    """Gives its states one after another, the last one for ever, and keeps what was posted."""
+
+    def __init__(self, *states: ExperimentState) -> None:
+        self.states = list(states)
+        self.posted: list[tuple[str, Any]] = []
+        self.refusals: dict[str, httpx.Response] = {}
+        self.before: Callable[[], None] = lambda: None
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/api/agora/experiments")
+        if request.method == "POST":
+            self.posted.append((path, msgspec.json.decode(request.content)))
+            if path in self.refusals:
+                return self.refusals[path]
+            return self._json(self.states[0])
+        self.before()
+        if path == "":
+            listed = {
+                name: getattr(self.states[0], name)
+                for name in (
+                    "experiment",
+                    "name",
+                    "status",
+                    "created_at",
+                    "progress",
+                    "spent",
+                    "scripted",
+                    "exploratory",
+                )
+            }
+            return self._json({"experiments": [listed]})
+        if path.endswith("/runs"):
+            return self._json({"runs": [_line()]})
+        return self._json(self.states.pop(0) if len(self.states) > 1 else self.states[0])
+
+    def _json(self, value: Any) -> httpx.Response:
+        return httpx.Response(200, content=msgspec.json.encode(value))
+
+
+def _problem(status: int, code: str) -> httpx.Response:
+    return httpx.Response(
+        status, json={"code": code, "detail": "no", "errors": [{"field": "models", "message": "bad"}]}
+    )
+
+
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
+    played = Platform(_state())
+    client = httpx.Client
+    monkeypatch.setattr(
+        agora_office.httpx, "Client", lambda **options: client(transport=httpx.MockTransport(played), **options)
+    )
+    monkeypatch.setattr(agora_follow, "_LOOK_SECONDS", 0.0)
+    return played
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Chosen:
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    return chosen(str(tmp_path / "plan.yaml"), None)
+
+
+def _office() -> Office:
+    return Office("http://127.0.0.1:1", "key")
+
+
+def test_an_experiment_is_followed_to_its_end(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
+    platform.states = [_state(), _state(), _state("finished", spent=Spent(turns=24, calls=24, tokens=9))]
+    with _office() as office:
+        assert follow(office, ID, Console()).status == "finished"
+    told = capsys.readouterr().out
+    assert "running: runs 0/1, turns 3/24, 4 calls, 5 tokens, cost 0" in told
+    assert "finished: runs 0/1, turns 24/24" in told
+
+
+def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platform: Platform) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    platform.before = interrupt
+    with _office() as office, pytest.raises(KeyboardInterrupt):
+        follow(office, ID, Console(quiet=True))
+    assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
+
+
+def test_what_ctrl_c_stopped_goes_on_and_what_others_stopped_does_not(platform: Platform, mine: Chosen) -> None:
+    with _office() as office:
+        taken_up(office, mine, _state("stopped", reason=INTERRUPTED), resume=False)
+        assert platform.posted == [(f"/{ID}/resume", {})]
+        stopped = _state("stopped", reason="the lab is closed")
+        assert taken_up(office, mine, stopped, resume=False) is stopped
+        assert len(platform.posted) == 1
+        taken_up(office, mine, stopped, resume=True)
+        assert len(platform.posted) == 2
+
+
+def test_a_finished_experiment_is_left_alone(platform: Platform, mine: Chosen) -> None:
+    with _office() as office:
+        for status in ("finished", "aborted"):
+            done = _state(status, budget=Budget(calls=1))
+            assert taken_up(office, mine, done, resume=True) is done
+    assert platform.posted == []
+
+
+def test_another_budget_in_the_plan_raises_that_of_the_experiment(platform: Platform, mine: Chosen) -> None:
+    with _office() as office:
+        taken_up(office, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
+        [(path, body)] = platform.posted
+        assert (path, body["reason"].startswith("raised in ")) == (f"/{ID}/resume", True)
+        platform.refusals[path] = _problem(400, "invalid_request")
+        with pytest.raises(Failure, match="no"):
+            taken_up(office, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
+
+
+def test_a_plan_that_was_locked_in_other_words_is_found_by_what_it_does(platform: Platform, mine: Chosen) -> None:
+    platform.refusals[""] = _problem(422, "idempotency_mismatch")
+    platform.states = [_state(plan=PLAN + "budget: {calls: 9}\n")]
+    assert plans.imports(PLAN) == ()
+    with _office() as office:
+        assert opened(office, mine).experiment == ID
+        platform.states = [_state(plan=PLAN + 'seed: "8"\n')]
+        with pytest.raises(Failure, match="another name"):
+            opened(office, mine)
+
+
+def test_a_refused_plan_names_its_faults(platform: Platform, mine: Chosen) -> None:
+    platform.refusals[""] = _problem(400, "invalid_request")
+    with _office() as office, pytest.raises(Failure, match="models: bad"):
+        opened(office, mine)
+    platform.refusals[""] = _problem(401, "unauthorized")
+    with _office() as office, pytest.raises(Declined):
+        opened(office, mine)
+
+
+def test_an_unknown_cost_is_never_summed_as_nothing() -> None:
+    known, unknown = _line(spent=Spent(cost="1.5")), _line(spent=Spent(cost=None))
+    assert total([known, known]).cost == "3.0"
+    assert total([known, unknown]).cost is None

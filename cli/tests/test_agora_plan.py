@@ -1,0 +1,132 @@
+"""`agora plan` and `agora check`: what is said of a plan before anything runs."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from playmolt_agora import symmetry
+from playmolt_cli.agora_plan import chosen
+from playmolt_cli.failures import Failure
+from playmolt_cli.main import cli
+
+PLAN = """\
+name: mine
+models: [scripted-steady]
+languages: [ko]
+phases:
+  phase1: {runs: 1, turns: 2}
+"""
+COUNTS = "run,model,language,action,count\n" + "".join(
+    f"r{number},scripted-steady,ko,{action},10\n" for number in range(5) for action in ("speak", "trade")
+)
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(
+        cli, ["agora", *arguments], env={"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.yaml"
+    path.write_text(PLAN)
+    return path
+
+
+def test_the_white_room_is_section_6_exactly() -> None:
+    for arguments in (("--preset", "white-room"), ("white-room",)):
+        result = _run("plan", *arguments, "--json")
+        told = json.loads(result.stdout)
+        assert (result.exit_code, told["runs"], told["agents"], told["turns"]) == (0, 30, 288, 18_000)
+        assert {"calls", "cost", "squares", "tests"} <= set(told)
+
+
+def test_the_example_is_a_plan_with_comments(tmp_path: Path) -> None:
+    text = _run("plan", "--example").stdout
+    assert text.startswith("# ")
+    (tmp_path / "example.yaml").write_text(text)
+    assert _run("plan", str(tmp_path / "example.yaml")).exit_code == 0
+    assert "white-room" in _run("plan", "--example", "--preset", "white-room").stdout
+
+
+def test_a_plan_is_told_as_a_table(file: Path) -> None:
+    result = _run("plan", str(file))
+    assert result.exit_code == 0
+    assert "1 runs, 12 agents, 24 turns" in result.stdout
+    assert "phase1/scripted-steady/ko" in result.stdout
+
+
+def test_a_plan_that_would_be_refused_says_why_and_exits_1(file: Path) -> None:
+    file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"))
+    result = _run("plan", str(file))
+    assert (result.exit_code, "refused: models: gpt-nobody is no model here" in result.stdout) == (1, True)
+
+
+def test_a_plan_that_does_not_read_names_every_fault_under_its_field(file: Path) -> None:
+    file.write_text(PLAN.replace("[ko]", "[ko, xx]") + "reask: 9\nsurprise: 1\n")
+    result = _run("plan", str(file))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert all(field in result.stderr for field in ("languages", "reask", "surprise", "--example"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [((), "--preset NAME"), (("nowhere.yaml",), "no file nowhere.yaml"), (("--preset", "nope"), "white-room-stage1")],
+)
+def test_a_missing_plan_says_what_could_be_given(arguments: tuple[str, ...], said: str) -> None:
+    result = _run("plan", *arguments)
+    assert (result.exit_code, said in result.stderr) == (2, True)
+
+
+def test_a_file_keeps_its_text_for_the_lock(file: Path) -> None:
+    assert chosen(str(file), None).body == PLAN
+
+
+def test_comments_and_budget_leave_a_plan_the_same_and_its_seed_does_not(file: Path) -> None:
+    first = chosen(str(file), None)
+    file.write_text("# a comment\n" + PLAN + "budget: {calls: 100}\n")
+    assert chosen(str(file), None).key == first.key
+    file.write_text(PLAN + 'seed: "8"\n')
+    assert chosen(str(file), None).key != first.key
+
+
+def test_imported_counts_are_read_beside_the_plan_and_sent_along(file: Path) -> None:
+    file.write_text(PLAN + "stage1_import: counts.csv\n")
+    with pytest.raises(Failure, match=r"counts\.csv; it is looked for beside the plan"):
+        chosen(str(file), None)
+    (file.parent / "counts.csv").write_text(COUNTS)
+    body = chosen(str(file), None).body
+    assert body["stage1_import"]["file"] == "counts.csv"
+    assert len(body["stage1_import"]["runs"]) == 5
+    assert msgspec.json.encode(body)
+
+
+def test_the_certificate_is_printed_and_holds() -> None:
+    result = _run("check")
+    assert (result.exit_code, result.stdout.rstrip().endswith("symmetric")) == (0, True)
+    assert "L17" in result.stdout
+
+
+def test_an_undeclared_difference_stops_check_and_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = symmetry.Certificate(version="x", prompts=1, pairs=1, exceptions=(), faults=("ko says more",))
+    monkeypatch.setattr(symmetry, "check", lambda: broken)
+    checked, run = _run("check"), _run("run", str(file))
+    assert (checked.exit_code, run.exit_code) == (1, 1)
+    assert "ko says more" in checked.stdout
+    assert "ko says more" in run.stderr
+
+
+def test_a_platform_elsewhere_wants_the_operators_key(file: Path) -> None:
+    result = _run("run", str(file), "--url", "http://127.0.0.1:9")
+    assert (result.exit_code, "--key" in result.stderr) == (2, True)
+    assert "no server's URL" in _run("run", str(file), "--url", "nowhere", "--key", "k").stderr
+
+
+def test_a_plan_with_an_unknown_model_is_refused_before_anything_starts(file: Path, tmp_path: Path) -> None:
+    file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"))
+    result = _run("run", str(file), "--data", str(tmp_path / "data"))
+    assert (result.exit_code, "gpt-nobody is no model here" in result.stderr) == (2, True)
+    assert not (tmp_path / "data").exists()
