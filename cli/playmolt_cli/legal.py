@@ -165,8 +165,7 @@ def facts(
         if source is not None:
             body = _read_json(source.read(), "--file") | given
         elif given:
-            empty = {} if session.previous_session else {"overview": "", **told, **given}
-            body = {**empty, **given}
+            body = given if session.previous_session else told | {"overview": overview or ""}
         else:
             body = _asked_facts(session)
         _print(client.send(sessions.tell_facts(session.id, body)), as_json, outlook=True)

