@@ -35,7 +35,7 @@ for name in ("playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_
     for module in pkgutil.walk_packages(importlib.import_module(name).__path__, name + "."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-print(f"{sum(name.startswith("playmolt") for name in sys.modules)} modules of ours import".replace("\"", ""))
+print(sum(name.startswith("playmolt") for name in sys.modules), "modules of ours import")
 ' || fail "a module does not import"
 inside python -c '
 from playmolt_core.db.migrate import migrations

@@ -17,7 +17,7 @@ from playmolt_cli import probe
 from playmolt_cli.embedded import child
 from playmolt_schemas.identifiers import ENGINES
 
-from tests.deploy.cluster import Cluster, command, until
+from tests.deploy.cluster import Cluster, command, run, until
 from tests.deploy.manifests import Json, named, services
 
 SERVICES = {"gateway", "spectator", "relay", *ENGINES}
@@ -85,6 +85,20 @@ def test_traces_reach_the_collector(cluster: Cluster) -> None:
 def test_the_log_verifies_with_the_readers_login(cluster: Cluster) -> None:
     told = json.loads(cluster.job("log-verify"))
     assert told["diverged"] == 0
+
+
+def test_the_doctor_finds_nothing_wrong(cluster: Cluster) -> None:
+    until(lambda: probe.ready(f"{cluster.url('gateway')}/readyz").ready, "the whole platform")
+    password = cluster.secrets["migrations-credentials"]["password"]
+    told = {
+        "DATABASE_URL": f"postgresql://migrations:{password}@postgres-rw:5432/playmolt",
+        "NATS_URL": cluster.nats.url,
+        "PLAYMOLT_NATS_USER": "admin",
+        "PLAYMOLT_NATS_PASSWORD": cluster.secrets["admin-credentials"]["nats-password"],
+        "PLAYMOLT_PORT": str(cluster.ports["gateway"]),
+    }
+    findings = json.loads(run(command({"command": ["playmolt", "doctor", "--json"]}), cluster.here(told)))["findings"]
+    assert {one["name"] for one in findings} >= {"migrations", "roles", "log", "stream EVENTS", "gateway"}
 
 
 async def login(cluster: Cluster, user: str) -> asyncpg.Connection:

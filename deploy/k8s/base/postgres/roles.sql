@@ -7,3 +7,5 @@ CREATE ROLE playmolt_gateway NOLOGIN;
 CREATE ROLE playmolt_reader NOLOGIN;
 ALTER ROLE migrations CREATEROLE;
 GRANT playmolt_owner TO migrations;
+-- It owns what these may use; as a member it can be told by `playmolt doctor` that they are there.
+GRANT playmolt_engine, playmolt_relay, playmolt_gateway, playmolt_reader TO migrations;
