@@ -53,7 +53,8 @@ class SubjectWatch:
             async with asyncio.timeout(timeout):
                 return await self._queue.get()
         except TimeoutError:
-            return None
+            # What came in that very moment is there now: "nothing" must never be said of a queue that holds the end.
+            return None if self._queue.empty() else self._queue.get_nowait()
 
     async def close(self) -> None:
         """Stop watching."""
