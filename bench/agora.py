@@ -1,5 +1,6 @@
 """The white-room plan of 18,000 turns with scripted models: locked, run into the log, measured."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,20 +8,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import httpx
 import msgspec
-import uvloop
 from playmolt_agora import plan as plans
 from playmolt_cli.folder import Run
 from playmolt_cli.stack import Stack
-from playmolt_core.db.pool import open_pool
-from playmolt_core.log.postgres import PostgresLog
 
 from bench.servers import ROOT, folder
 
@@ -28,7 +23,6 @@ RUN_SECONDS = 300
 MEMORY_MB = 1024
 ANALYSIS_SECONDS = 60
 _EXPERIMENTS = "/api/agora/experiments"
-_EARLY, _LATE = range(8, 13), range(94, 99)
 
 
 class Memory:
@@ -80,35 +74,39 @@ def _proportional_mb(pid: int) -> float:
     return int(found.group(1)) / 1024 if found else 0.0
 
 
-def _run_plan(run: Run, text: str) -> tuple[str, float]:
-    """Lock a plan and wait for its end; gives the experiment and the seconds it took."""
+def _run_plan(run: Run, text: str) -> tuple[str, float, list[tuple[int, float]]]:
+    """Lock a plan and wait for its end; gives the experiment, its seconds, and (turns, CPU seconds) on the way."""
     headers = {"Authorization": f"Bearer {run.operator_key}", "Content-Type": "application/json"}
     with httpx.Client(base_url=run.gateway, headers=headers, timeout=60) as client:
         began = time.monotonic()
         opened = client.post(_EXPERIMENTS, content=msgspec.json.encode(text)).raise_for_status()
-        experiment = str(opened.json()["experiment"])
-        while client.get(f"{_EXPERIMENTS}/{experiment}").raise_for_status().json()["status"] != "finished":
+        experiment, samples = str(opened.json()["experiment"]), list[tuple[int, float]]()
+        while True:
+            state = client.get(f"{_EXPERIMENTS}/{experiment}").raise_for_status().json()
+            samples.append((state["spent"]["turns"], _cpu_seconds(run)))
+            if state["status"] == "finished":
+                return experiment, time.monotonic() - began, samples
             time.sleep(0.5)
-        return experiment, time.monotonic() - began
 
 
-async def _turn_seconds(url: str, experiment: str) -> tuple[float, float]:
-    """Give the median seconds of a turn around turn 10 and around turn 96 of the Phase 2 runs, from the log's times."""
-    pool = await open_pool(url)
-    log = PostgresLog(pool)
-    early, late = [], []
-    stored = await log.load(experiment)
-    assert stored is not None
-    opened = [msgspec.json.decode(record.data) for record in stored.records if record.type == "run_opened"]
-    for run in (data["run"] for data in opened if data["cell"].startswith("phase2")):
-        records = await log.load(run)
-        assert records is not None
-        begun = [datetime.fromisoformat(record.at) for record in records.records if record.type == "epoch_started"]
-        lengths = [(after - before).total_seconds() for before, after in pairwise(begun)]
-        early += [lengths[turn - 1] for turn in _EARLY if turn <= len(lengths)]
-        late += [lengths[turn - 1] for turn in _LATE if turn <= len(lengths)]
-    await pool.close()
-    return median(early), median(late)
+def _cpu_seconds(run: Run) -> float:
+    """Give what the processes of an `up` have used so far."""
+    ticks = 0
+    for pid in _with_children({run.pid, *run.processes.values()}):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _turn_cpu(samples: list[tuple[int, float]], first: float, last: float) -> float:
+    """Give the CPU seconds of a turn while the matrix went from one share of its turns to another."""
+    total = samples[-1][0]
+    inside = [sample for sample in samples if first * total <= sample[0] <= last * total]
+    (turns, began), (more, ended) = inside[0], inside[-1]
+    return (ended - began) / (more - turns)
 
 
 def _analysis_seconds(data: Path, experiment: str) -> float:
@@ -124,8 +122,8 @@ def measure(text: str) -> dict[str, Any]:
         run = stack.run
         memory = Memory(run)
         with memory.watched():
-            experiment, seconds = _run_plan(run, text)
-        early, late = uvloop.run(_turn_seconds(run.database_url, experiment))
+            experiment, seconds, samples = _run_plan(run, text)
+        early, late = _turn_cpu(samples, 0.05, 0.3), _turn_cpu(samples, 0.7, 0.95)
         analysis = _analysis_seconds(data, experiment)
     return {"seconds": seconds, "mb": memory.most_mb, "early": early, "late": late, "analysis": analysis}
 
@@ -147,9 +145,9 @@ def rows() -> list[tuple[str, str, str, str]]:
             f"{found['mb'] / MEMORY_MB:.2f} (wanted < 1)",
         ),
         (
-            "a turn of six agents at turn 96 beside turn 10",
-            f"{found['late'] * 1000:.0f} ms",
-            f"{found['early'] * 1000:.0f} ms",
+            "CPU of an agent's turn late in the runs, beside early",
+            f"{found['late'] * 1000:.1f} ms",
+            f"{found['early'] * 1000:.1f} ms",
             f"{found['late'] / found['early']:.2f} (wanted 1)",
         ),
         (
