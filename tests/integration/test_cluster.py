@@ -1,0 +1,143 @@
+"""Three NATS servers as a cluster: the one that leads the streams is killed while games go on."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import nats
+import pytest
+from nats.js.api import StreamInfo
+from nats.js.client import JetStreamContext
+from nats.js.errors import Error as JetStreamError
+from playmolt_cli.embedded import Nats, free_port
+from playmolt_cli.stack import Stack
+from playmolt_schemas import subjects
+
+from tests.integration.test_play import Table, check, watch
+
+StackFactory = Callable[..., Stack]
+STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
+SECONDS = 60
+
+
+class Member(Nats):
+    """A server that knows the routes to all of its cluster."""
+
+    def __init__(self, folder: Path, route: int, routes: list[int]) -> None:
+        super().__init__(folder)
+        self._route = route
+        self._routes = routes
+
+    @property
+    def name_in_cluster(self) -> str:
+        return self._server_name
+
+    def configuration(self) -> str:
+        listen = json.dumps(f"127.0.0.1:{self._route}")
+        routes = json.dumps([f"nats://127.0.0.1:{port}" for port in self._routes])
+        return f"{super().configuration()}\ncluster {{ name: playmolt, listen: {listen}, routes: {routes} }}\n"
+
+
+@pytest.fixture
+def cluster(folder: Path) -> Iterator[list[Member]]:
+    routes = [free_port() for _ in range(3)]
+    members = [Member(folder / f"nats-{number}", route, routes) for number, route in enumerate(routes, 1)]
+    try:
+        for member in members:
+            member.launch()
+        for member in members:
+            member.start()
+            _await_answer(member)
+        yield members
+    finally:
+        for member in members:
+            member.stop()
+
+
+def _await_answer(member: Member) -> None:
+    end = time.monotonic() + SECONDS
+    while not member.answers():
+        assert time.monotonic() < end, member.trouble("does not answer")
+        time.sleep(0.05)
+
+
+def _urls(cluster: list[Member]) -> str:
+    return ",".join(member.url for member in cluster)
+
+
+@asynccontextmanager
+async def jetstream(cluster: list[Member]) -> AsyncIterator[JetStreamContext]:
+    connection = await nats.connect(_urls(cluster).split(","))
+    try:
+        yield connection.jetstream(timeout=5)
+    finally:
+        await connection.close()
+
+
+async def _info(calls: JetStreamContext, stream: str) -> StreamInfo | None:
+    try:
+        return await calls.stream_info(stream)
+    except (JetStreamError, nats.errors.Error, TimeoutError):
+        return None  # between two leaders
+
+
+async def _until_led(calls: JetStreamContext, stream: str, *, whole: bool = False) -> StreamInfo:
+    """Wait until a stream has a leader; `whole`: and two followers that hold what it holds."""
+    async with asyncio.timeout(SECONDS):
+        while True:
+            info = await _info(calls, stream)
+            followers = (info.cluster.replicas or []) if info and info.cluster and info.cluster.leader else []
+            if info and len(followers) == 2 and (not whole or all(one.current for one in followers)):
+                return info
+            await asyncio.sleep(0.1)
+
+
+async def _kill_leader(cluster: list[Member], stream: str) -> Member:
+    async with jetstream(cluster) as calls:
+        info = await _until_led(calls, stream)
+    assert info.cluster
+    assert info.config.num_replicas == 3
+    leader = next(member for member in cluster if member.name_in_cluster == info.cluster.leader)
+    await asyncio.to_thread(leader.kill)
+    return leader
+
+
+@pytest.mark.timeout(200)
+async def test_the_leader_of_the_streams_is_killed_under_load_and_nothing_is_lost(
+    stack: StackFactory, cluster: list[Member]
+) -> None:
+    running = stack("--engines", "2", NATS_URL=_urls(cluster), PLAYMOLT_STREAM_REPLICAS="3")
+    tables = [Table(running, "ox", 2), Table(running, "trial")]
+    async with asyncio.timeout(150):
+        for table in tables:
+            await table.sit()
+        games = {game_id for table in tables for game_id in table.ids}
+        watching = {game_id: asyncio.create_task(watch(running, game_id)) for game_id in games}
+        playing = [asyncio.create_task(table.play()) for table in tables]
+        await asyncio.sleep(0.3)
+        killed = await _kill_leader(cluster, subjects.SPECTATE_STREAM)
+        assert not all(task.done() for task in playing), "the fault falls into the games"
+        await asyncio.gather(*playing)
+        await asyncio.to_thread(killed.start)
+        feeds = {game_id: await task for game_id, task in watching.items()}
+        for table in tables:
+            await check(running, table, feeds)
+            await table.close()
+        await _holds_everything(running, cluster)
+
+
+async def _holds_everything(running: Stack, cluster: list[Member]) -> None:
+    """Both streams hold each position of the log once, on all three servers, the one that was away included."""
+    key = {"Authorization": f"Bearer {running.run.operator_key}"}
+    async with httpx.AsyncClient(base_url=running.run.gateway) as gateway:
+        assert (await gateway.get("/readyz")).status_code == 200, "every service found a server again"
+        position = (await gateway.get("/api/admin/lag", headers=key)).json()["log"]
+    async with jetstream(cluster) as calls:
+        for stream in STREAMS:
+            info = await _until_led(calls, stream, whole=True)
+            held = info.state
+            assert (held.first_seq, held.last_seq, held.messages) == (1, position, position), stream

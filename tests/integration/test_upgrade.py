@@ -1,0 +1,231 @@
+"""Every process of the platform replaced one by one while games, a legal session and an experiment go on."""
+
+import asyncio
+import os
+import shutil
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playmolt.calls import Request
+from playmolt.errors import Unavailable
+from playmolt.retries import Retry
+from playmolt_cli.stack import Stack
+from playmolt_core.db import migrate as migrating
+from playmolt_core.db.migrate import migrate, migrations, pending
+from playmolt_schemas.api import GameType
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from tests.integration.agora_operator import Operator, square_plan, turns_of
+from tests.integration.legal_person import Person
+from tests.integration.test_play import Table, Witness, check
+
+StackFactory = Callable[..., Stack]
+SECONDS = 240
+READY_SECONDS = 40
+THINKING = 0.5
+
+
+class Regular(Witness):
+    """A bot's client as the SDK ships it: its own retries and no more. What these do not bridge is a fault."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._retry = Retry()
+        self.faults: list[str] = []
+
+    async def send(self, request: Request[Any]) -> Any:
+        try:
+            return await super().send(request)
+        except Unavailable as error:
+            self.faults.append(str(error))
+            raise
+
+
+class Told:
+    """What a client was told of one game."""
+
+    def __init__(self, receipts: list[str]) -> None:
+        self.receipts = receipts
+
+
+class Round(Table):
+    """The game that the regulars of a type play together now."""
+
+    def __init__(self, stack: Stack, game: GameType, clients: list[Regular]) -> None:
+        super().__init__(stack, game)
+        self.clients = list(clients)
+
+    async def play(self) -> None:
+        """Play, and keep the receipts of this game apart from those of the next."""
+        players: list[Regular] = self.clients
+        for client in players:
+            client.receipts = []
+        await super().play()
+        self.clients = [Told(client.receipts) for client in players]
+
+    async def sit(self) -> None:
+        joined = await asyncio.gather(*(client.join(self.game) for client in self.clients))
+        self.ids = [one.game_id for one in joined]
+
+    @staticmethod
+    def _paced(bot: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        async def act(turn: Any) -> Any:
+            await asyncio.sleep(THINKING)
+            return bot(turn)
+
+        return act
+
+
+async def follow(feeds: list[str], game_id: str) -> list[bytes]:
+    """What somebody sees who, after each break, goes on at the next spectator, until the feed closes."""
+    seen: list[bytes] = []
+    turn = 0
+    while True:
+        turn += 1
+        with suppress(OSError, InvalidHandshake, ConnectionClosed):
+            base = feeds[turn % len(feeds)].replace("http", "ws")
+            async with connect(f"{base}/ws/games/{game_id}?after={len(seen)}") as socket:
+                async for message in socket:
+                    if not str(message).startswith('{"type":"heartbeat"'):
+                        seen.append(str(message).encode())  # noqa: PERF401 -- what came before a break counts
+            if socket.close_code == 1000:
+                return seen
+        await asyncio.sleep(0.1)
+
+
+class Load:
+    """Games in a row of both types, each watched, until `enough` is set."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self._feeds = [
+            url.removesuffix("/readyz") for name, url in stack.run.health.items() if name.startswith("spectator")
+        ]
+        self.enough = asyncio.Event()
+        self.rounds: list[Round] = []
+        self.watching: dict[str, asyncio.Task[list[bytes]]] = {}
+        self.clients: list[Regular] = []
+
+    async def regulars(self, game: GameType, count: int) -> list[Regular]:
+        clients = [Regular(self._stack.run.gateway) for _ in range(count)]
+        for number, client in enumerate(clients):
+            await client.register(f"{game} {number}")
+        self.clients += clients
+        return clients
+
+    async def play(self, game: GameType, clients: list[Regular]) -> None:
+        while not self.enough.is_set():
+            table = Round(self._stack, game, clients)
+            await table.sit()
+            (game_id,) = set(table.ids)
+            self.watching[game_id] = asyncio.create_task(follow(self._feeds, game_id))
+            self.rounds.append(table)
+            await table.play()
+
+
+@asynccontextmanager
+async def under_load(stack: Stack) -> AsyncIterator[Load]:
+    """Let games, a legal session and an experiment go on inside; then see them to their ends and check everything."""
+    load = Load(stack)
+    seats: tuple[tuple[GameType, int], ...] = (("ox", 5), ("trial", 6))
+    seated = {game: await load.regulars(game, count) for game, count in seats}
+    async with Person(stack.run.gateway) as person, Operator(stack) as operator:
+        await person.open()
+        experiment = await operator.open(square_plan(turns=3))
+        games = [asyncio.create_task(load.play(game, clients)) for game, clients in seated.items()]
+        session = asyncio.create_task(_argue(person))
+        yield load
+        load.enough.set()
+        await asyncio.gather(session, *games)
+        await operator.until(experiment, "finished")
+        for run in await operator.runs(experiment):
+            assert len(turns_of(await operator.events(run["run"]))) == run["turns_planned"]
+    feeds = {game_id: await task for game_id, task in load.watching.items()}
+    assert [fault for client in load.clients for fault in client.faults] == []
+    for table in load.rounds:
+        await check(stack, table, feeds)
+    for client in load.clients:
+        await client.aclose()
+
+
+async def _argue(person: Person) -> None:
+    await person.tell()
+    focus = (await person.gate("round1"))["gate"]["issues"][0]
+    await person.argue(focus=focus)
+    await person.finish()
+
+
+async def roll(stack: Stack, name: str) -> None:
+    """Replace one process as a rollout does: SIGTERM, drain, start, wait until it is ready."""
+    before = stack.run.processes[name]
+    log = stack.folder.log(name)
+    written = log.stat().st_size
+    os.kill(before, signal.SIGTERM)
+    until = time.monotonic() + READY_SECONDS
+    while not await _is_ready(stack, name, before):
+        assert time.monotonic() < until, f"{name} is not back: {log.read_text()[written:][-2000:]}"
+        await asyncio.sleep(0.1)
+    told = log.read_text()[written:]
+    assert "Traceback" not in told, told[-2000:]
+
+
+async def _is_ready(stack: Stack, name: str, before: int) -> bool:
+    run = stack.run
+    if run.processes.get(name, before) == before:
+        return False
+    started = stack.folder.log(name).read_text()
+    ups = sum(started.count(f'"event": "{event}"') for event in ("serving", "ready", "relay_up"))
+    async with httpx.AsyncClient(timeout=5) as client:
+        with suppress(httpx.TransportError):
+            return ups > 1 and (await client.get(run.health[name] + "?self")).status_code == 200
+    return False
+
+
+def rolling(stack: Stack) -> list[str]:
+    """The order of a rollout: those that serve others first, those that callers reach last."""
+    servers = ("postgres", "nats", "evm")
+    names = [name for name in stack.run.processes if not name.startswith(servers)]
+    ranks = {"relay": 0, "gateway": 2, "spectator": 3}
+    return sorted(names, key=lambda name: (ranks.get(name.rpartition("-")[0], 1), name))
+
+
+def _new_version(folder: Path) -> Path:
+    """The migrations there are, and those of a version that adds to the log's schema."""
+    files = Path(str(migrating.__file__)).parent / "sql" / "migrations"
+    shutil.copytree(files, folder)
+    (folder / "0901_pre_note.sql").write_text(
+        "SET ROLE playmolt_owner; ALTER TABLE log.stream ADD COLUMN note text;"
+        "CREATE INDEX stream_note ON log.stream (note) WHERE note IS NOT NULL"
+    )
+    (folder / "0902_post_note.sql").write_text(
+        "SET ROLE playmolt_owner; ALTER TABLE log.stream ALTER COLUMN note SET DEFAULT '';"
+        "UPDATE log.stream SET note = '' WHERE note IS NULL; ALTER TABLE log.stream ALTER COLUMN note SET NOT NULL"
+    )
+    return folder
+
+
+@pytest.mark.timeout(300)
+async def test_a_rollout_with_its_migrations_loses_no_action_and_drops_no_game(
+    stack: StackFactory, folder: Path
+) -> None:
+    running = stack("--engines", "2", "--gateways", "2", "--spectators", "2")
+    url, files = running.run.database_url, _new_version(folder / "migrations")
+    old = running.run.processes
+    assert await pending(url, folder=files) == ["0901_pre_note.sql", "0902_post_note.sql"]
+    assert len(migrations()) == len(migrations(files)) - 2
+    async with asyncio.timeout(SECONDS), under_load(running) as load:
+        assert await migrate(url, "pre", folder=files) == ["0901_pre_note.sql"]
+        for name in rolling(running):
+            await roll(running, name)
+        assert await migrate(url, "post", folder=files) == ["0902_post_note.sql"]
+        await asyncio.sleep(1)  # and some more is played on the new schema
+    new = running.run.processes
+    assert {name for name in new if old[name] != new[name]} == set(rolling(running)), "each was replaced, no server was"
+    assert len(load.rounds) > len({table.game for table in load.rounds}), "games began and ended on the way"
