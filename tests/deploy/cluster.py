@@ -23,7 +23,7 @@ from deploy.k8s import credentials
 from tests.deploy.manifests import K8S, Json, containers, environment, named, of_kind, render, services
 
 NATS_SERVERS = 3
-START_SECONDS = 60.0
+START_SECONDS = 90.0
 HOME = Path(__file__).parents[2]
 _KEPT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH")
 

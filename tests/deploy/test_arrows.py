@@ -66,7 +66,8 @@ def pods(objects: list[Json]) -> dict[str, dict[str, str]]:
 
 def holds(selector: Json | None, labels: dict[str, str]) -> bool:
     assert selector is None or set(selector) <= {"matchLabels"}
-    return (selector or {}).get("matchLabels", {}).items() <= labels.items()
+    wanted: dict[str, str] = (selector or {}).get("matchLabels", {})
+    return wanted.items() <= labels.items()
 
 
 class Network:

@@ -62,7 +62,7 @@ def test_an_action_goes_its_whole_way(cluster: Cluster) -> None:
 
     def copied() -> bool:
         lag = call(cluster, "/api/admin/lag", key=operator)
-        return 0 < lag["log"] == lag["events"] == lag["spectate"]
+        return bool(0 < lag["log"] == lag["events"] == lag["spectate"])
 
     until(copied, "the relay's copies", 15)
     assert probe.get(f"{cluster.url('spectator')}/healthz")[0] == 200

@@ -9,6 +9,7 @@ import pytest
 from playmolt_cli.embedded.nats import USERS
 from playmolt_core.db.pool import open_pool
 from playmolt_gateway.__main__ import POOL_SIZE
+from playmolt_schemas.routes import ROUTES
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import (
@@ -249,3 +250,23 @@ def test_components_are_the_folders_of_the_base(overlay: str) -> None:
         for one in of_kind(render(overlay), "NetworkPolicy")
     }
     assert found <= policies
+
+
+def test_the_edge_leads_every_feed_to_the_spectator_and_ends_none() -> None:
+    route = named(render("prod"), "HTTPRoute", "playmolt")["spec"]
+    targets = {
+        (match["path"]["type"], match["path"]["value"]): (rule.get("backendRefs", [{}])[0].get("name"), rule)
+        for rule in route["rules"]
+        for match in rule["matches"]
+    }
+    assert {path: name for (_, path), (name, _) in targets.items()} == {
+        "/metrics": None, "/ws": "spectator", "/sse": "spectator", "/": "gateway",
+    }  # fmt: skip
+    for name, rule in targets.values():
+        if name:
+            (backend,) = rule["backendRefs"]
+            (port,) = named(render("prod"), "Service", name)["spec"]["ports"]
+            assert backend["port"] == port["port"]
+            # "0s" is no limit; left out, a controller may take its own of 15 s.
+            assert rule["timeouts"] == {"request": "0s", "backendRequest": "0s"}
+    assert not [one.path for one in ROUTES if one.path.startswith(("/ws", "/sse"))], "a route that the edge would hide"

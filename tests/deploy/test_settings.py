@@ -68,6 +68,13 @@ def test_ports_are_those_that_the_service_listens_on() -> None:
         assert [port["containerPort"] for port in container["ports"]] == [listens], name
 
 
+def test_pages_find_the_spectator_where_the_edge_leads() -> None:
+    expected = {"dev": Settings().spectator_port, "prod": 0}  # 0: the page's own origin
+    for overlay, port in expected.items():
+        objects = render(overlay)
+        assert from_environment(told(objects, named(objects, "Deployment", "gateway"))).spectator_port == port
+
+
 def test_nats_users_have_the_permissions_that_up_gives_them() -> None:
     assert nats_users.PAGE.read_text() == nats_users.page(), "run deploy/k8s/nats_users.py"
     text = re.sub(r"\$(\w+_PASSWORD)", r'"\1"', nats_users.PAGE.read_text().split("users:", 1)[1])
