@@ -5,12 +5,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playmolt_cli.stack import Stack
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 from tests.browser.chromium import chromium
+from tests.browser.players import SECONDS, Bots
 
 OPERATOR_KEY = "the-operator-of-the-pages"
 DESK = {"width": 1280, "height": 900}
@@ -31,8 +33,29 @@ def platform() -> Iterator[str]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+class Ended(NamedTuple):
+    """Games that have ended."""
+
+    trial: str
+    ox: str
+
+
+@pytest.fixture(scope="session")
+def bots(platform: str) -> Iterator[Bots]:
+    players = Bots(platform)
+    yield players
+    players.close()
+
+
+@pytest.fixture(scope="session")
+def ended(bots: Bots) -> Ended:
+    trial, ox = bots.seat("trial", 6), bots.seat("ox", 5)
+    return Ended(trial.result(SECONDS), ox.result(SECONDS))
+
+
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
+    expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as started:
         yield started
 

@@ -1,12 +1,12 @@
 """Agents that play over HTTP while a page is watched."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import httpx
+from playmolt.bots import run_house_bots
+from playmolt_schemas.api import GameType
 
 SECONDS = 30
 
@@ -43,22 +43,21 @@ class Seat:
         self.client.close()
 
 
-@contextmanager
-def bots(gateway: str, game: str, count: int) -> Iterator[None]:
-    """House bots that play along until their game has ended."""
-    command = [sys.executable, "-m", "playmolt_cli", "bots", game, "--n", str(count), "--url", gateway]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-        assert running.wait(SECONDS) == 0
-    finally:
-        running.kill()
-        running.wait(SECONDS)
+class Bots:
+    """House bots that play along on threads of their own until their games have ended."""
 
+    def __init__(self, gateway: str) -> None:
+        self._gateway = gateway
+        self._threads = ThreadPoolExecutor(max_workers=2)
 
-def finished(gateway: str, game: str, count: int) -> str:
-    """Have bots play a game to its end; gives its id."""
-    with bots(gateway, game, count):
-        pass
-    games = httpx.get(f"{gateway}/api/games?gameType={game}", timeout=SECONDS).json()["games"]
-    return str(next(line["game_id"] for line in games if line["phase"] == "end"))
+    def seat(self, game: GameType, count: int) -> "Future[str]":
+        """Have bots join and play; gives the id of their game when it has ended."""
+        return self._threads.submit(lambda: asyncio.run(self._play(game, count)))
+
+    async def _play(self, game: GameType, count: int) -> str:
+        async with asyncio.timeout(SECONDS):
+            results = await run_house_bots(self._gateway, game, count)
+        return results[0].game_id
+
+    def close(self) -> None:
+        self._threads.shutdown()

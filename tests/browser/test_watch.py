@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OPERATOR_KEY, Reader
-from tests.browser.players import Seat, bots, finished
+from tests.browser.conftest import OPERATOR_KEY, Ended, Reader
+from tests.browser.players import SECONDS, Bots, Seat
 
-TRIAL_SEATS = 6
 SECRET = "I keep this to myself until the reveal"
 
 
@@ -17,11 +16,6 @@ def ada(platform: str) -> Iterator[Seat]:
     seat = Seat(platform)
     yield seat
     seat.close()
-
-
-@pytest.fixture(scope="module")
-def trial(platform: str) -> str:
-    return finished(platform, "trial", TRIAL_SEATS)
 
 
 def moment(page: Page) -> int:
@@ -37,25 +31,25 @@ def stands_at(page: Page, version: int) -> None:
     page.wait_for_selector(f".log [data-v='{version}'][aria-current]")
 
 
-def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader, platform: str, ada: Seat) -> None:
-    lobby = reader("/")
-    expect(lobby.locator("section[aria-labelledby=now] .live")).to_be_visible()
+def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader, bots: Bots, ada: Seat) -> None:
+    page = reader("/")
+    expect(page.locator("section[aria-labelledby=now] .live")).to_be_visible()
     game = ada.join("ox")
-    lobby.locator(f"section[aria-labelledby=now] a[href='/watch/{game}']").click()
-    lobby.wait_for_url(f"**/watch/{game}")
-    page = lobby
+    page.locator(f"section[aria-labelledby=now] a[href='/watch/{game}']").click()
+    page.wait_for_url(f"**/watch/{game}")
     expect(page.locator("main .tag.live").first).to_be_visible()
 
-    with bots(platform, "ox", 4):
-        ada.act(type="first_choice", choice="O", comment=SECRET)
-        page.wait_for_selector(".side-o, .side-x")
-        expect(page.locator("#scene")).to_contain_text(SECRET)
-        ada.act(type="switch", use_switch=True, comment="on second thoughts")
-        for _ in range(4):
-            ada.play_round("X", "as before")
-        expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
-        assert moment(page) == head(page)
-        expect(page.locator("#scene")).to_contain_text("Results")
+    playing = bots.seat("ox", 4)
+    ada.act(type="first_choice", choice="O", comment=SECRET)
+    page.wait_for_selector(".side-o, .side-x")
+    expect(page.locator("#scene")).to_contain_text(SECRET)
+    ada.act(type="switch", use_switch=True, comment="on second thoughts")
+    for _ in range(4):
+        ada.play_round("X", "as before")
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+    assert moment(page) == head(page)
+    expect(page.locator("#scene")).to_contain_text("Results")
+    assert playing.result(SECONDS) == game
 
     page.select_option("#seat", ada.id)
     chose = page.locator("section[aria-labelledby=known] li button").first
@@ -68,8 +62,8 @@ def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader
     expect(page.locator("#scene")).not_to_contain_text(SECRET)
 
 
-def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, trial: str) -> None:
-    page = reader(f"/watch/{trial}")
+def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}")
     stands_at(page, head(page))
     slider = page.locator(".timeline input")
     box = slider.bounding_box()
@@ -88,18 +82,18 @@ def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, trial: str) 
     page.get_by_role("button", name="One event on").click()
     stands_at(page, middle)
 
-    linked = reader(f"/watch/{trial}#v={middle}")
+    linked = reader(f"/watch/{ended.trial}#v={middle}")
     stands_at(linked, middle)
     assert linked.locator("#scene").inner_text() == page.locator("#scene").inner_text()
     linked.get_by_role("button", name="To the end").click()
     stands_at(linked, head(linked))
 
 
-def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, trial: str) -> None:
-    page = reader(f"/watch/{trial}")
+def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}")
     tally = page.locator(".log button", has_text="The jury:")
     voted = int(tally.get_attribute("data-v") or 0) - 1
-    linked = reader(f"/watch/{trial}#v={voted}")
+    linked = reader(f"/watch/{ended.trial}#v={voted}")
     stands_at(linked, voted)
     assert "The vote:" not in linked.locator("#scene").inner_text()
     jurors = linked.locator("#seat option", has_text="Juror")

@@ -50,7 +50,9 @@ class Watch {
     this.tag = el("span", { class: "tag plain" });
     this.scene = el("div", { class: "stack", id: "scene" });
     this.list = el("ol", { class: "log", tabindex: "0", "aria-label": t("watch.events") });
-    this.known = el("section", { class: "card", hidden: true, "aria-labelledby": "known" });
+    this.knownHead = el("h2", { id: "known" });
+    this.knownBody = el("div", { class: "stack" });
+    this.known = el("section", { class: "card", hidden: true, "aria-labelledby": "known" }, this.knownHead, this.knownBody);
     this.seats = el("div", { class: "row", hidden: true });
     this.moment = () => {
       const version = linkedMoment();
@@ -194,7 +196,8 @@ class Watch {
       el("button", { type: "button", onclick: () => this.timeline.choose(secret.from) },
         el("span", { class: "number" }, secret.from),
         el("span", {}, `${secret.text} — ${t("watch.until", { to: secret.to })}`)));
-    fill(this.known, el("h2", { id: "known" }, t("watch.only", { name })),
+    fill(this.knownHead, t("watch.only", { name }));
+    fill(this.knownBody,
       el("p", { class: "only" }, now.length ? now.map((secret) => secret.text).join(" · ") : t("watch.nothing")),
       secrets.length ? el("details", {}, el("summary", {}, t("watch.all_secrets", { n: secrets.length })),
         el("ol", { class: "log" }, secrets.map(item))) : null);

@@ -1,0 +1,180 @@
+"""The pages: what is sent, under which policy, in which languages, and what they never do."""
+
+import json
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any, get_args
+
+import httpx
+import pytest
+from playmolt_schemas import agora, agora_feed, agora_plan, jury, legal, ox, trial
+from playmolt_schemas.page_routes import PAGES_WEB
+
+WEB = files("playmolt_gateway").joinpath("web")
+PATHS = {
+    "/": "lobby.js",
+    "/watch/ox-0190c3f8-1111-7222-8333-444455556666": "watch.js",
+    "/watch/agora-0190c3f8-1111-7222-8333-444455556666": "watch.js",
+    "/game": "game.js",
+    "/game?session=jury-0190c3f8-1111-7222-8333-444455556666&lang=zh": "game.js",
+    "/legal": "legal.js",
+    "/agora": "agora.js",
+}
+LANGUAGES = ("en", "ko", "zh")
+TEXTS: dict[str, dict[str, str]] = {
+    code: json.loads(WEB.joinpath(f"texts.{code}.json").read_text()) for code in LANGUAGES
+}
+MODULES = {path.name: path.read_text() for path in WEB.iterdir() if path.name.endswith(".js")}
+CODES: dict[str, tuple[str, ...]] = {
+    "phase": (
+        *get_args(trial.Phase), *get_args(ox.Phase), *get_args(jury.PhaseName), "running", "paused", "ended",
+        "FACTS_INTAKE", "FACTS_STIPULATE", "USER_GATE", "END_GATE", "FINALIZE_DONE",
+    ),
+    "role": get_args(trial.Role),
+    "verdict": (*get_args(trial.Verdict), *get_args(jury.VerdictName)),
+    "band": get_args(jury.Band),
+    "why": get_args(jury.Cause),
+    "impact": get_args(jury.Impact),
+    "gate": get_args(legal.GateName),
+    "check": get_args(legal.Check),
+    "case": get_args(legal.CaseType),
+    "role_legal": get_args(legal.Role),
+    "seat": ("JUDGE", "CLAIMANT", "OPPOSING", "VERIFIER"),
+    "code.goal": get_args(legal.Goal),
+    "code.stance": get_args(legal.Stance),
+    "code.evidence_level": get_args(legal.EvidenceLevel),
+    "code.constraints": get_args(legal.Constraint),
+    "code.report_style": get_args(legal.ReportStyle),
+    "field": legal.Steering.__struct_fields__,
+    "act": (*get_args(agora.Action), *get_args(agora.Skill)),
+    "persona": get_args(agora.Persona),
+    "world": get_args(agora.PhaseName),
+    "pause": get_args(agora_feed.PauseCode),
+    "outcome": get_args(agora_feed.Outcome),
+    "status": (*get_args(agora_plan.ExperimentStatus), *get_args(agora_plan.RunStatus)),
+}  # fmt: skip
+"""Codes that a page shows by their words."""
+
+
+def policy(response: httpx.Response) -> dict[str, list[str]]:
+    parts = [part.split() for part in response.headers["content-security-policy"].split(";")]
+    return {name: values for name, *values in parts}
+
+
+@pytest.mark.parametrize(("path", "module"), PATHS.items())
+async def test_a_page_is_a_shell_that_loads_its_module(house: Any, path: str, module: str) -> None:
+    answer = await house.send("GET", path)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert f'<script type="module" src="/assets/{module}">' in answer.text
+    assert module in MODULES
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_page_runs_only_what_this_server_sends(house: Any, path: str) -> None:
+    answer = await house.send("GET", path)
+    rules = policy(answer)
+    assert rules["default-src"] == ["'none'"]
+    assert rules["script-src"] == ["'self'"]
+    assert rules["style-src"] == ["'self'"]
+    assert rules["frame-ancestors"] == rules["base-uri"] == rules["object-src"] == ["'none'"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", answer.text)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "reached"),
+    [
+        ("127.0.0.1", 8081, ["http://127.0.0.1:8081", "http://localhost:8081"]),
+        ("10.0.0.7", 9000, ["http://10.0.0.7:9000"]),
+        ("0.0.0.0", 8081, ["http://*:8081"]),  # noqa: S104 -- a setting, nothing is bound
+        ("127.0.0.1", 0, []),
+    ],
+)
+async def test_a_page_connects_to_its_server_and_the_spectator_alone(
+    make_house: Callable[..., Any], host: str, port: int, reached: list[str]
+) -> None:
+    house = make_house(host=host, spectator_port=port)
+    answer = await house.send("GET", "/")
+    assert policy(answer)["connect-src"] == ["'self'", *reached]
+    assert f'<meta name="spectator-port" content="{port}">' in answer.text
+    await house.client.aclose()
+
+
+async def test_a_page_needs_no_engine_no_key_and_no_database(house: Any) -> None:
+    house.store.away = True
+    house.bus.is_connected = False
+    for path in PATHS:
+        assert (await house.send("GET", path)).status_code == 200
+    assert house.bus.calls == []
+
+
+async def test_what_cannot_be_a_game_is_told_on_a_page_and_not_found(house: Any) -> None:
+    for wrong in ("nothing", "legal-0190c3f8-1111-7222-8333-444455556666", "ox-1"):
+        answer = await house.send("GET", f"/watch/{wrong}")
+        assert answer.status_code == 404
+        assert "watch.js" in answer.text
+
+
+async def test_every_file_is_sent_as_what_it_is(house: Any) -> None:
+    kinds = {"js": "text/javascript", "css": "text/css", "json": "application/json", "svg": "image/svg+xml"}
+    for path in WEB.iterdir():
+        if path.name == "shell.html":
+            continue
+        answer = await house.send("GET", f"/assets/{path.name}")
+        assert answer.status_code == 200
+        assert answer.content == path.read_bytes()
+        assert answer.headers["content-type"].startswith(kinds[path.name.rpartition(".")[2]])
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "name", ["shell.html", "nothing.js", "..%2fpages.py", "%2e%2e%2fapp.py", "web", "style.css%00"]
+)
+async def test_no_other_file_is_sent(house: Any, problem: Any, name: str) -> None:
+    assert problem(await house.send("GET", f"/assets/{name}")) == (404, "not_found")
+
+
+def test_a_module_sets_texts_and_never_html() -> None:
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|setHTML|\.style\b"
+    assert {name: re.findall(forbidden, text) for name, text in MODULES.items() if re.search(forbidden, text)} == {}
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    for path in WEB.iterdir():
+        text = path.read_text().replace("http://www.w3.org/2000/svg", "").replace("`http://${", "")
+        assert not re.search(r"https?://|url\(|@import", text), path.name
+    for name, text in MODULES.items():
+        for imported in re.findall(r'from "([^"]+)"', text):
+            assert imported.startswith("./"), name
+            assert imported.removeprefix("./") in MODULES, name
+
+
+def test_every_language_says_the_same_things() -> None:
+    def holes(text: str) -> set[str]:
+        return set(re.findall(r"\{\w+\}", text))
+
+    english = TEXTS["en"]
+    for code in LANGUAGES:
+        assert TEXTS[code].keys() == english.keys()
+        assert all(text.strip() for text in TEXTS[code].values())
+        assert [key for key, text in TEXTS[code].items() if holes(text) != holes(english[key])] == []
+
+
+def test_every_text_that_a_module_asks_for_is_there() -> None:
+    asked = {key for text in MODULES.values() for key in re.findall(r'\bt\(\s*"([^"]+)"', text)}
+    asked |= {key for text in MODULES.values() for key in re.findall(r'[?:] "([a-z_]+\.[a-z_.]+)"', text)}
+    assert len(asked) > 200
+    assert sorted(asked - TEXTS["en"].keys()) == []
+
+
+@pytest.mark.parametrize("group", CODES)
+def test_every_code_has_its_word(group: str) -> None:
+    assert [code for code in CODES[group] if f"{group}.{code}" not in TEXTS["en"]] == []
+
+
+def test_every_page_is_declared_once() -> None:
+    paths = [route.path for route in PAGES_WEB]
+    assert paths == ["/", "/watch/{id}", "/game", "/legal", "/agora", "/assets/{file}"]
