@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from playmolt_cli import probe
+from playmolt_core.llm.port import Outcome
 from playmolt_core.metrics import METRICS
 
 from tests.deploy.cluster import Cluster
@@ -25,7 +27,7 @@ OF_OTHERS = {
 }
 """Of kube-state-metrics, the kubelet, the database operator and its backup plugin."""
 KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "absent", "time", "offset", "le"}
-KEYWORDS |= {"histogram_quantile", "label_values", "namespace"}
+KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "vector"}
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 DASHBOARDS = sorted((ROOT / "deploy" / "k8s" / "monitoring" / "dashboards").glob("*.json"))
@@ -197,3 +199,15 @@ def test_the_names_in_an_expression_are_found() -> None:
         "b_metric",
     }
     assert dict(labels('sum(rate(a_metric{namespace="x",status!="200"}[5m]))')) == {"a_metric": {"namespace", "status"}}
+
+
+def test_a_figure_that_may_be_missing_counts_as_none_where_it_scales() -> None:
+    for one in of_kind(render("prod"), "ScaledObject"):
+        for trigger in one["spec"]["triggers"]:
+            query = trigger["metadata"]["query"]
+            assert ("playmolt_wishes_pending" in query) is query.endswith(" or vector(0)"), one["metadata"]["name"]
+
+
+def test_outcomes_that_the_runbook_names_exist() -> None:
+    section = PAGE.split("### ModelsFail\n", 1)[1].split("\n### ", 1)[0]
+    assert set(re.findall(r"`([a-z_]+)`", section)) - {"concurrent", "requests_per_minute"} <= set(get_args(Outcome))
