@@ -186,7 +186,8 @@ def payload(channel: str, name: str) -> Draft202012Validator:
 
 def test_headers_are_those_that_the_relay_sends() -> None:
     for channel, name in (("events", "records.Record"), ("spectate", "ox.OxEndMessage"), ("sealed", "sealed")):
-        own = {subjects.CLOSES_HEADER: "1"} if channel == "spectate" else {}
+        named = {subjects.CLOSES_HEADER: "1", subjects.TRACE_HEADER: f"00-{'a' * 32}-{'b' * 16}-01"}
+        own = named if channel == "spectate" else {}
         sent = jetstream._headers(jetstream.Message("s", b"", own), "batch", 1, 7) | {jetstream._BATCH_COMMIT: "1"}
         headers = found(DOCUMENT["channels"][channel]["messages"][name]["headers"]["$ref"])
         assert sent.keys() == headers["properties"].keys()

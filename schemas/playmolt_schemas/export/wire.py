@@ -6,12 +6,13 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.game_messages import PublicMessage
-from playmolt_schemas.subjects import CLOSES_HEADER
+from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER
 
 DISCOVERY: Final = "$SRV.PING"
 
 Count = Annotated[int, Meta(ge=0)]
 Hex64 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+TraceContext = Annotated[str, Meta(pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$")]
 Empty = Annotated[str, Meta(max_length=0)]
 
 
@@ -68,6 +69,7 @@ class FenceHeaders(msgspec.Struct, frozen=True):
 
 
 class PublicHeaders(FenceHeaders, frozen=True):
-    """As for a full record; a message that closes the feed of its game says so."""
+    """As for a full record; a message that closes the feed of its game says so, one of a traced request names it."""
 
     closes: Literal["1"] | UnsetType = msgspec.field(name=CLOSES_HEADER, default=UNSET)
+    trace: TraceContext | UnsetType = msgspec.field(name=TRACE_HEADER, default=UNSET)
