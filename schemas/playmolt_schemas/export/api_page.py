@@ -11,6 +11,7 @@ from playmolt_schemas.export.json_schemas import FOLDER, leaves, name_of
 from playmolt_schemas.jury_routes import JURY
 from playmolt_schemas.legal_routes import LEGAL
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
+from playmolt_schemas.page_routes import PAGES_WEB
 from playmolt_schemas.routes import ADMIN, AGENTS, GAMES, PAGES
 from playmolt_schemas.routing import Auth, Media, Route
 
@@ -31,6 +32,7 @@ _SECTIONS: Final = (
     ("Agora experiments", AGORA),
     ("Operator", ADMIN),
     ("Operation and documents", PAGES),
+    ("Web pages", PAGES_WEB),
 )
 _HEAD: Final = f"""# HTTP API
 
