@@ -142,15 +142,15 @@ def test_the_operator_ends_a_run_with_a_reason_and_its_feed_closes(runs: Any) ->
     run.answer().then()
 
 
-def test_a_pause_is_seen_and_withholds_the_wish_and_the_turn_under_way_is_taken(runs: Any) -> None:
+def test_a_pause_is_seen_and_wants_its_end_alone_and_the_turn_under_way_is_taken(runs: Any) -> None:
     run = runs(turns=1)
     run.when(commands.PauseRun(code="model_away", detail="503 from https://example.org")).then("run_paused")
     assert run.message(run.caused[0]) == {"type": "run_paused", "code": "model_away"}
-    assert (run.wishes, run.decider.view(run.state, PUBLIC).paused) == ((), "model_away")
+    assert (run.wishes, run.decider.view(run.state, PUBLIC).paused) == (("resume_run",), "model_away")
     assert not any(b"example.org" in told for told in public(run))
     run.when(commands.PauseRun(code="model_away")).then()
     run.answer().then("agent_acted")
-    assert run.wishes == ()
+    assert run.wishes == ("resume_run",)
     run.when(commands.ResumeRun()).then("run_resumed")
     assert run.wishes == ("agent_turn",)
     run.when(commands.ResumeRun()).then()
