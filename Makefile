@@ -9,7 +9,7 @@ MEMBERS := schemas core services/gateway services/spectator services/trial-engin
 STAMP := $(VENV)/.installed
 export UV_PYTHON := $(BIN)/python
 
-.PHONY: help setup demo test check bench lock docs
+.PHONY: help setup demo test check bench lock docs image
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,10 @@ bench: $(STAMP) ## the product beside its floor and beside what a user would wri
 lock: $(STAMP) ## renew requirements.lock from the pyproject files
 	$(UV) lock --upgrade
 	$(UV) export --quiet --all-packages --all-extras --group dev --no-emit-workspace --no-header --format requirements-txt -o requirements.lock
+	UV=$(UV) deploy/locks.sh
+
+image: $(STAMP) ## build the image of all services with buildah and try it
+	deploy/image.sh
 
 docs: $(STAMP) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md
