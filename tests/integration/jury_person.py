@@ -91,7 +91,7 @@ class Overseer:
         async def call() -> httpx.Response:
             return await self.client.post(self.path(rest), json={} if body is None else body, headers=headers)
 
-        return await (_until_answered(call) if patient else self._kept(call))
+        return await self._kept(lambda: _until_answered(call)) if patient else await self._kept(call)
 
     async def get(self, rest: str = "", *, patient: bool = False) -> httpx.Response:
         async def call() -> httpx.Response:

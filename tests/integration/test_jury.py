@@ -6,9 +6,13 @@ Nothing is killed here; what is, is in test_jury_kills.py.
 import asyncio
 import json
 import os
+import re
+import shutil
 import signal
+import uuid
 from collections import Counter
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +41,8 @@ LOCKED_ITEMS = [f"E{number}" for number in range(9, 16)]
 TALK = ({"evidence_id": "E8"}, {"choice": "was_it_you"}, {"choice": "dinner"}, {"choice": "and_then"},
         {"evidence_id": "E2"})  # fmt: skip
 """What breaks the student."""
+AFTER = ("verdict_read", "phase_changed", "ended", "progress", "vote_decided", "vote_cast", "tool_called")
+"""Messages of and after the verdict, and those whose order is the models'."""
 HEX = {"tx_hash": 66, "address": 42}
 
 
@@ -497,6 +503,74 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
         assert (await owner.client.get(owner.path())).status_code == 401
 
 
+@pytest.mark.timeout(240)
+async def test_twins_that_differ_in_secrets_look_the_same_until_the_verdict(
+    running: Stack, bench: Bench, model: FakeServer, session_folder: Path
+) -> None:
+    with other_secrets(model, session_folder / "jury-twin") as twin:
+        seen, stances = [], []
+        for place in (running, twin):
+            bench.first["classify"] = [reply(json.dumps(DOUBT))]
+            async with Overseer(place.run.gateway) as overseer:
+                seen.append(await everything_before_the_verdict(overseer))
+                stances.append([vote["stance"] for vote in (await overseer.has("verdict"))["votes"]])
+    assert stances[0] != stances[1], "the secrets did differ"
+    assert [[text for text in seen[a] if text not in seen[1 - a]] for a in (0, 1)] == [[], []]
+
+
+def other_secrets(model: FakeServer, folder: Path) -> Stack:
+    """A platform whose radical juror has another stance within its band, another power, weights, weakness and role.
+
+    They are near enough that nothing which may be seen follows from them: who leads, who answers, a band.
+    """
+    package = Path(str(files("playmolt_jury")))
+    copied = folder / "package" / "playmolt_jury"
+    shutil.copytree(package, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    changes = {
+        "structure.toml": (("initial_stance = 78", "initial_stance = 76"), ('speaker_power = "0.7"',
+                           'speaker_power = "0.3"'), ("procedural_justice = -3\nai_autonomy = 4",
+                           "procedural_justice = -4\nai_autonomy = 9")),
+        "en/jurors.toml": (('"scapegoat"', '"lullaby"'), ("role_prompt = '''", "role_prompt = '''\nBe brief.")),
+    }  # fmt: skip
+    for name, edits in changes.items():
+        file = copied / "content" / name
+        text = file.read_text()
+        for old, new in edits:
+            assert old in text
+            text = text.replace(old, new)
+        file.write_text(text)
+    stack = platform_with(model, folder)
+    catalogue = str(folder / "models.toml")
+    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": catalogue, "PYTHONPATH": str(copied.parent)}
+    return Stack(stack.folder.path, (), own)
+
+
+async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
+    """Use every call; give all bytes that came, without ids, times and hashes."""
+    await overseer.open(model="fake")
+    await overseer.to("investigation")
+    for rest in ("dossier", "evidence", "evidence/E1", "evidence/E9", "witnesses"):
+        await overseer.get(rest)
+    await broken_student(overseer)
+    await overseer.get("evidence")
+    await overseer.to("persuasion")
+    for juror in ("radical", *JURORS):
+        # An engine on a busy machine may be late for the gateway; the call's key makes its repeat the same call.
+        await overseer.chat(juror, "Listen. There is a doubt.", key=uuid.uuid4().hex, patient=True)
+    await overseer.post("jurors/radical/present/E4", key=uuid.uuid4().hex, patient=True)
+    await overseer.to("deliberation")
+    note = {"juror_id": "radical", "text": "Think of it."}
+    await overseer.post("notes", note, key=uuid.uuid4().hex, patient=True)
+    await overseer.to("vote")
+    for rest in ("verdict", "ending", "log", ""):
+        await overseer.get(rest)
+    told = list(overseer.told)
+    await overseer.did("vote")
+    told += [json.dumps(message) for message in await overseer.stream() if message["type"] not in AFTER]
+    return sorted(re.sub(r'0x[0-9a-f]{40,64}|jury-[0-9a-f-]{36}|"at": ?"[^"]+"', "", text) for text in told)
+
+
+@pytest.mark.timeout(240)
 async def test_while_models_or_the_chain_are_slow_calls_answer_202_and_finish_by_themselves(
     running: Stack, bench: Bench
 ) -> None:
