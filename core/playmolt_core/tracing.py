@@ -25,7 +25,7 @@ from playmolt_core.settings import InvalidSettings
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 SHARE_VARIABLE: Final = "OTEL_TRACES_SAMPLER_ARG"
 """Share of the requests without a context of their own that start a trace, 0 to 1; all of them unless set."""
-TRACES_A_SECOND: Final = 100
+TRACES_A_SECOND: Final = 20
 """Requests a process traces in one second at most, whoever asks for it: a caller cannot make the house work for him."""
 _EXPORT_SECONDS: Final = 3.0
 _LENGTH: Final = len("00-") + 32 + 1 + 16 + len("-01")

@@ -40,6 +40,7 @@ from playmolt_gateway.waiting import Closing
 
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
 AWAY: Final = (ConnectionError, TimeoutError, OSError)
 """What a dependency raises when it does not answer."""
 
@@ -126,7 +127,7 @@ def read_head(headers: Headers) -> Head:
 
 def traced(head: Head, route: str) -> Span | None:
     """Open the span of a request, if it is traced; from here on the head carries the context of that span."""
-    if not tracing.on():
+    if not tracing.on() or route in _PROBES:
         return None
     span, carried = tracing.serve(head.trace, route)
     head.traceparent = carried.encode()
@@ -167,10 +168,13 @@ async def _checked_body(house: House, route: Route, caller: Caller, head: Head, 
     body = await house.bodies.read(request.receive, head.content_length)
     if isinstance(body, Refusal):
         return body
-    value = parse(b"{}" if not body and route.request is NoFields else body)
+    if not body and (route.service or route.request is NoFields):
+        body = b"{}"
+    value = parse(body)
     if isinstance(value, Refusal):
         return value
-    typed = msgspec.Raw(body) if route.service and body else convert(value, route.request)
+    rules_read_it = route.service and route.request is not NoFields
+    typed = msgspec.Raw(body) if rules_read_it else convert(value, route.request)
     if isinstance(typed, Refusal):
         return typed
     key = head.idempotency_key if route.idempotent else None
