@@ -17,7 +17,7 @@ from tests.browser.players import SECONDS, Bots
 OPERATOR_KEY = "the-operator-of-the-pages"
 DESK = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
-WAIT_MS = 30_000
+WAIT_MS = 45_000
 
 Reader = Callable[..., Page]
 

@@ -8,7 +8,7 @@ import httpx
 from playmolt.bots import run_house_bots
 from playmolt_schemas.api import GameType
 
-SECONDS = 30
+SECONDS = 60
 
 
 class Seat:

@@ -1,8 +1,12 @@
 """A legal session through its gates, in the forms that the server describes."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader
+
+RENDER_MS = 120_000
+"""A cold PDF takes seconds of a processor that other tests may use, too."""
 
 
 def opened(page: Page, title: str, kind: str = "civil") -> None:
@@ -38,6 +42,7 @@ def send(page: Page) -> None:
     page.locator("section[data-gate] button.first").click()
 
 
+@pytest.mark.timeout(300)
 def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) -> None:
     page = reader("/legal", language="ko")
     opened(page, "보증금 반환")
@@ -80,7 +85,7 @@ def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) 
     expect(report.locator(str(target))).to_have_count(1)
     magic = {"PDF": b"%PDF", "DOCX": b"PK", "HTML": b"<", "MD": b"#", "JSON": b"{"}
     for name, start in magic.items():
-        with page.expect_download() as saved:
+        with page.expect_download(timeout=RENDER_MS) as saved:
             report.get_by_role("group").get_by_text(name, exact=True).click()
         assert saved.value.path().read_bytes().lstrip().startswith(start), name
 
