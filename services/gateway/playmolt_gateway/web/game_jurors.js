@@ -1,7 +1,7 @@
 /** The jurors: talking to them, showing them evidence, their debate, secret notes. */
 
 import { post } from "./api.js";
-import { announce, el, field, fill, select } from "./dom.js";
+import { announce, el, field, fill, focusOn, select } from "./dom.js";
 import { actionButton, trouble } from "./frame.js";
 import { openItems } from "./game_case.js";
 import { t, word } from "./language.js";
@@ -22,7 +22,7 @@ export function bandView(band, stance) {
 export function whyMoved(game, message, topics = []) {
   const values = { juror: game.juror(message.juror_id), by: game.juror(message.by), before: word("band", message.band_before), band: word("band", message.band) };
   const moved = t(message.band_before === message.band ? "why.same" : "why.moved", values);
-  const about = topics.length ? ` (${topics.map((one) => `${one.topic.replaceAll("_", " ")}: ${word("impact", one.impact)}`).join(", ")})` : "";
+  const about = topics.length ? ` (${topics.map((one) => `${word("topic", one.topic)}: ${word("impact", one.impact)}`).join(", ")})` : "";
   return `${moved} ${t(`why.${message.cause}`, values)}${about}`;
 }
 
@@ -38,8 +38,14 @@ export function jurorsPanel(game) {
       bandView(juror.band, juror.stance),
       el("div", { class: "row apart" }, el("span", { class: "quiet small" }, t("game.rounds_left", { n: juror.rounds_left })),
         el("button", { type: "button", "aria-pressed": String(juror.id === chosen), "data-focus": juror.id, "data-juror": juror.id,
-          onclick: () => { chosen = juror.id; draw(); talk.open(chosen); } }, t("game.talk")))))));
+          onclick: () => choose(juror.id) }, t("game.talk")))))));
   const talk = new JurorTalk(game, stage);
+  const choose = (id) => {
+    chosen = id;
+    draw();
+    talk.open(id);
+    focusOn(stage.querySelector("h2"));
+  };
   draw();
   talk.open(chosen);
   game.listen((message) => {
