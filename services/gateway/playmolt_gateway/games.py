@@ -62,7 +62,7 @@ async def _used_elsewhere(house: House, ask: Ask) -> Response | None:
     """
     if not ask.command.fingerprint:
         return None
-    others = house.bus.present() - {ask.body.gameType}
+    others = house.bus.present().intersection(GAME_TYPES) - {ask.body.gameType}
     command, agent = ask.command, ask.caller.id
     asked = [
         house.bus.submit(
