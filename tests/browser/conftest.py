@@ -53,14 +53,15 @@ def ended(bots: Bots) -> Ended:
     return Ended(trial.result(SECONDS), ox.result(SECONDS))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
+    """One for a module: while it lives its event loop counts as running, and no asynchronous test could run."""
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     program = chromium()
     started = playwright.chromium.launch(
