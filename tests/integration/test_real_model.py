@@ -58,8 +58,8 @@ async def test_every_turn_of_a_small_model_is_recorded_as_it_was_said_or_fails_v
         assert over or session["failed"], "it ends with a report or stands at a turn that failed"
         assert (report.status_code, report.json().get("code")) == ((200, None) if over else (409, "not_finished"))
     said = await events(running, person.session)
-    assert {attempt["decoding"] for attempt in attempts(said)} == {"json_schema"}
-    assert "ok" in {attempt["outcome"] for attempt in attempts(said)}
+    # A prompt that outgrew the model's context is rejected in every form; what was answered was held to the schema.
+    assert {attempt["decoding"] for attempt in attempts(said) if attempt["outcome"] == "ok"} == {"json_schema"}
     assert nothing_is_made_up(said) == len(session["turns"])
 
 
