@@ -54,7 +54,8 @@ LEGAL: Final = (
     ),
     Route(
         method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.AGENT, service="legal",
-        summary="The report, as JSON or in another format.", query=ReportQuery, answers={200: legal.Report},
+        summary="The report, as JSON or in another format.", query=ReportQuery, patient=True,
+        answers={200: legal.Report},
         errors=(Code.NOT_FINISHED,),
     ),
     Route(

@@ -97,6 +97,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     alone: bool = False
     """Whether it answers without an engine, NATS and Postgres."""
+    patient: bool = False
+    """Whether its answer may take long to make, so that the gateway waits longer for it."""
     writes: bool = False
     """Whether a GET changes something: the log notes what was read."""
     service: str = ""

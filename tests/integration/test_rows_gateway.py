@@ -229,7 +229,8 @@ def test_a_wrong_method_is_told_the_right_one(platform: Platform, method: str, p
 @pytest.mark.parametrize(
     "game",
     [
-        "nope", "ox", "ox-1", unknown_game().replace("ox", "chess"), unknown_game().upper().replace("OX", "ox"), unknown_game(),
+        "nope", "ox", "ox-1", unknown_game().replace("ox", "chess"), unknown_game().upper().replace("OX", "ox"),
+        unknown_game(),
         unknown_game("trial"), "ox.*", "%3E", "ox-%00", "ox-" + "0" * 36, f"{unknown_game()}%0A",
     ],
 )  # fmt: skip

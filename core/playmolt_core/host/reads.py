@@ -96,7 +96,7 @@ class Reads:
         self._fetches = fetches or {}
         self._desk = desk
         self._private = decider.game in SESSION_TYPES
-        self._parts: OrderedDict[tuple[Any, ...], DeskReply | Refused] = OrderedDict()
+        self._parts: OrderedDict[tuple[Any, ...], asyncio.Task[DeskReply | Refused]] = OrderedDict()
         self._decider = decider
         self._log = event_log
         self._fresh = fresh
@@ -336,17 +336,27 @@ class Reads:
         # Kept for the calls that fetch the other parts of a long answer, and for a reader who asks again.
         key = (ask.stream, snapshot.version, ask.route, ask.agent_id, ask.operator, repr(ask.query), repr(ask.params))
         if key not in self._parts:
-            made = await asyncio.to_thread(desk.answer, snapshot.state, ask)
-            self._parts[key] = made if isinstance(made, Refused) else msgspec.structs.replace(made, body=body_of(made))
+            self._parts[key] = asyncio.create_task(asyncio.to_thread(_made, desk, snapshot.state, ask))
             while len(self._parts) > _PARTS:
                 self._parts.popitem(last=False)
-        return self._parts[key]
+        making = self._parts[key]
+        try:
+            # Shielded: a caller who gives up and asks again finds it done, or at least under way.
+            return await asyncio.shield(making)
+        except Exception:
+            self._parts.pop(key, None)
+            raise
 
     async def _sessions_of(self, ask: Ask) -> list[Any]:
         owner = None if ask.operator else ask.agent_id
         found = await self._log.games(self._decider.game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
         snapshots = [await self._fresh.snapshot(game.stream) for game in found]
         return [snapshot.state for snapshot in snapshots if snapshot is not None]
+
+
+def _made(desk: Desk[Any], state: Any, ask: Ask) -> DeskReply | Refused:
+    made = desk.answer(state, ask)
+    return made if isinstance(made, Refused) else msgspec.structs.replace(made, body=body_of(made))
 
 
 def _newest(desk: Desk[Any], states: list[Any], ask: Ask) -> DeskReply | Refused:

@@ -50,6 +50,7 @@ def _submit(house: House, ask: Ask, op: Op, offset: int = 0) -> "asyncio.Future[
     return house.bus.submit(
         ask.game, op, _target(ask), body, agent=agent.id if agent else "", name=agent.name if agent else "",
         operator=ask.caller.operator, command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
+        deadline=SLOW_SECONDS if ask.route.patient else None,
     )  # fmt: skip
 
 
