@@ -1,18 +1,26 @@
 """The rules of every game that the log may hold."""
 
+from importlib import import_module
 from typing import Any
 
-from playmolt_agora.experiment import Experiment
-from playmolt_agora.rules import Agora
 from playmolt_core.decider import Decider
 from playmolt_core.lobby import LobbyRules
-from playmolt_jury import game as jury
-from playmolt_legal.rules import Legal
-from playmolt_ox.rules import Ox
-from playmolt_trial.rules import Trial
+
+_RULES = {
+    "trial": "playmolt_trial.rules:Trial",
+    "ox": "playmolt_ox.rules:Ox",
+    "legal": "playmolt_legal.rules:Legal",
+    "jury": "playmolt_jury.game:jury",
+    "agora": "playmolt_agora.rules:Agora",
+    "experiment": "playmolt_agora.experiment:Experiment",
+}
+"""Loaded when somebody asks: a command that reads no log, `up` before all, need not wait for them."""
 
 
 def deciders() -> dict[str, Decider[Any]]:
     """Give id prefix → rules, lobbies included."""
-    rules: tuple[Decider[Any], ...] = (Trial(), Ox(), Legal(), jury.jury(), Agora(), Experiment(), LobbyRules())
-    return {decider.game: decider for decider in rules}
+    rules: dict[str, Decider[Any]] = {"lobby": LobbyRules()}
+    for game, place in _RULES.items():
+        module, _, name = place.partition(":")
+        rules[game] = getattr(import_module(module), name)()
+    return rules

@@ -22,7 +22,7 @@ from playmolt_schemas.records import Record
 
 from playmolt_agora import experiment_events
 from playmolt_agora.bundle.seal import Contents, packed, seal
-from playmolt_agora.measures import study as measured
+from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.report import assembly, page
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.study import Links, Study

@@ -8,10 +8,8 @@ from playmolt_core.decider import Refused
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.legal import Report
 
-from playmolt_legal.report_docx import render_docx
 from playmolt_legal.report_html import render_html
 from playmolt_legal.report_markdown import render_md
-from playmolt_legal.report_pdf import render_pdf
 
 
 class Rendered(msgspec.Struct, frozen=True):
@@ -21,13 +19,25 @@ class Rendered(msgspec.Struct, frozen=True):
     body: bytes
 
 
+def _docx(report: Report) -> bytes:
+    from playmolt_legal.report_docx import render_docx  # noqa: PLC0415 -- its library loads only once it is asked for
+
+    return render_docx(report)
+
+
+def _pdf(report: Report) -> bytes:
+    from playmolt_legal.report_pdf import render_pdf  # noqa: PLC0415 -- as above
+
+    return render_pdf(report)
+
+
 _DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _RENDER: Final[Mapping[str, tuple[str, Callable[[Report], bytes]]]] = {
     "json": ("application/json", msgspec.json.encode),
     "md": ("text/markdown; charset=utf-8", lambda report: render_md(report).encode()),
     "html": ("text/html; charset=utf-8", lambda report: render_html(report).encode()),
-    "docx": (_DOCX, render_docx),
-    "pdf": ("application/pdf", render_pdf),
+    "docx": (_DOCX, _docx),
+    "pdf": ("application/pdf", _pdf),
 }
 
 

@@ -15,7 +15,6 @@ from playmolt_agora import adaptive
 from playmolt_agora import experiment_commands as experiments
 from playmolt_agora.events import AgentActed, TurnFailed
 from playmolt_agora.experiment_state import State
-from playmolt_agora.measures.sampling import intervals
 from playmolt_agora.runner.tally import events_of
 
 Interval = tuple[str, str] | None
@@ -45,6 +44,8 @@ class Looks:
 
 
 def _found(plan: Plan, records: Sequence[TurnRecord], seed: str) -> Mapping[str, Interval]:
+    from playmolt_agora.measures.sampling import intervals  # noqa: PLC0415 -- numpy: a second that starting need not wait
+
     measure: Any = plan.adaptive.measure if plan.adaptive else "pcs"
     known = intervals(records, measure, seed)
     return {cell.name: _texts(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(plan)}

@@ -2,8 +2,10 @@ import json
 import random
 
 import pytest
-from playmolt_agora.measures import PROVENANCE, TABLES, analyse, hashes, study, version
+from playmolt_agora.measures.analysis import analyse, study
+from playmolt_agora.measures.definitions import hashes, version
 from playmolt_agora.measures.gini import Holdings
+from playmolt_agora.measures.tables import PROVENANCE, TABLES
 
 
 @pytest.fixture(scope="module")
