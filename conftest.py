@@ -1,6 +1,7 @@
 """What holds for every test of the repository."""
 
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(ROOT).as_posix().startswith(tuple(f"{folder}/" for folder in _PLATFORM)):
             item.add_marker(pytest.mark.xdist_group("platform"))
+
+
+RECURSION_LIMIT = sys.getrecursionlimit()
+
+
+@pytest.fixture(autouse=True)
+def _recursion_as_it_was() -> None:
+    """The libraries of the embedded chain raise the limit for their whole process, past what its stack holds.
+
+    In the services they live in a process of their own; here a reply nested too deeply would end the tests.
+    """
+    sys.setrecursionlimit(RECURSION_LIMIT)
 
 
 @pytest.fixture(autouse=True)

@@ -59,7 +59,14 @@ class App:
         return json.dumps({"jsonrpc": "2.0", "id": call_id, "result": result}).encode()
 
 
+_BRACKETS = 200
+"""More than any call has. The EVM raises Python's recursion limit past what the stack holds, so that a deeply nested body
+would end the process instead of raising an error."""
+
+
 def _call(body: bytes) -> dict[str, Any]:
+    if body.count(b"[") + body.count(b"{") > _BRACKETS:
+        raise RpcError(-32700, f"the body has more than {_BRACKETS} brackets: no call needs them")
     try:
         call = json.loads(body)
     except (ValueError, RecursionError):
