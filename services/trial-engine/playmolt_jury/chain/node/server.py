@@ -60,8 +60,8 @@ class App:
 
 
 _BRACKETS = 200
-"""More than any call has. The EVM raises Python's recursion limit past what the stack holds, so that a deeply nested body
-would end the process instead of raising an error."""
+"""More than any call has. The EVM raises Python's recursion limit past what the stack holds, so that a body nested
+deeply would end the process instead of raising an error."""
 
 
 def _call(body: bytes) -> dict[str, Any]:
