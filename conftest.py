@@ -14,6 +14,7 @@ _PLATFORM = ("tests", "cli/tests", "services/trial-engine/tests/chain")
 platforms at once on two cores would make each other's waits too long."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tell `--dist loadgroup` which tests belong together."""
     for item in items:
