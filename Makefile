@@ -27,7 +27,7 @@ demo: $(STAMP) ## play every game there is to the end, on real NATS and Postgres
 	$(BIN)/playmolt demo --once
 
 test: $(STAMP) ## run every test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 check: $(STAMP) ## format, lint, types, architecture
 	$(BIN)/ruff format --check .

@@ -3,23 +3,28 @@
 import logging
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
+from xdist.scheduler import LoadScopeScheduling
 
-ROOT = Path(__file__).parent
 _PLATFORM = ("tests", "cli/tests", "services/trial-engine/tests/chain")
 """Folders whose tests start processes. They run one after another in one worker, and everything else beside them: two
 platforms at once on two cores would make each other's waits too long."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell `--dist loadgroup` which tests belong together."""
-    for item in items:
-        if item.path.relative_to(ROOT).as_posix().startswith(tuple(f"{folder}/" for folder in _PLATFORM)):
-            item.add_marker(pytest.mark.xdist_group("platform"))
+class _Shares(LoadScopeScheduling):
+    """Shares tests out by file, those of platforms as one piece."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        platform = nodeid.startswith(tuple(f"{folder}/" for folder in _PLATFORM))
+        return "platform" if platform else nodeid.partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Shares:
+    """Give `-n` its way of sharing tests out."""
+    return _Shares(config, log)
 
 
 RECURSION_LIMIT = sys.getrecursionlimit()
