@@ -20,7 +20,10 @@ TABLES = {
     "account.api_key": "hash",
     "limits.bucket": "full_at",
     "limits.model_call": "tokens",
+    "limits.budget": "calls",
     "lease.wish": "attempt",
+    "blob.text": "body",
+    "blob.reply": "body",
     "projection.score": "points",
     "projection.progress": "position",
     "migration.applied": "checksum",
@@ -42,6 +45,8 @@ FUNCTIONS = {
     "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1)",
     "limits.hold": "SELECT limits.hold(gen_random_uuid(), 1)",
     "limits.give_back": "SELECT limits.give_back(gen_random_uuid(), 1)",
+    "limits.reserve": "SELECT limits.reserve(ARRAY['a'], ARRAY[1], ARRAY[1], ARRAY[1], 1, 1)",
+    "limits.settle": "SELECT limits.settle(ARRAY['a'], 0, 0, 0)",
     "lease.take": "SELECT lease.take('w', 'h', 1)",
     "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
     "lease.release": "SELECT lease.release('w', 'h', 1, true)",
@@ -49,10 +54,12 @@ FUNCTIONS = {
     "SCHEMA": "CREATE SCHEMA mine",
     "OWNER": "SET ROLE playmolt_owner",
 }
+_BLOBS = (("SELECT", "blob.text"), ("SELECT", "blob.reply"))
 ALLOWED = {
     "playmolt_engine": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
         "log.append", "limits.admit", "limits.hold", "limits.give_back", "lease.take", "lease.extend", "lease.release",
+        "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"),
@@ -66,7 +73,7 @@ ALLOWED = {
     },
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
-        ("SELECT", "projection.score"), ("SELECT", "projection.progress"),
+        ("SELECT", "projection.score"), ("SELECT", "projection.progress"), *_BLOBS,
     },
 }  # fmt: skip
 TABLE_TRIES = [
@@ -151,10 +158,10 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
     rows = await connection.fetch(
         "SELECT p.oid::regprocedure::text AS name, p.proconfig FROM pg_proc AS p JOIN pg_namespace AS n"
         " ON n.oid = p.pronamespace WHERE p.prosecdef"
-        " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection')"
+        " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob')"
     )
     await connection.close()
-    assert len(rows) == 9
+    assert len(rows) == 11
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 
