@@ -6,7 +6,6 @@ import random
 import shutil
 import signal
 import sys
-import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ import msgspec
 import nats
 import pytest
 from nats.aio.client import Client
+from playmolt_cli import probe
 from playmolt_cli.embedded import Nats
 from playmolt_core.bus.jetstream import Fenced, JetStream, Message, open_jetstream
 from playmolt_core.bus.port import BusUnavailable
@@ -459,13 +459,8 @@ async def test_the_service_relays_answers_and_stops_when_told(
 
     port = free_port()
 
-    def ready() -> bool:
-        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
-            return bool(answer.status == 200)
-        return False
-
     async def is_ready() -> bool:
-        return await asyncio.to_thread(ready)
+        return (await asyncio.to_thread(probe.ready, f"http://127.0.0.1:{port}/readyz")).ready
 
     connection = await nats.connect(nats_url)
     async with relay_process(database_url, nats_url, port) as process:
