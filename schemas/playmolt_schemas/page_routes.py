@@ -29,7 +29,7 @@ PAGES_WEB: Final = (
     Route(
         method="GET", path="/watch/{id}", name="page_watch", tag="pages", auth=Auth.NONE, alone=True,
         summary="A game or run, live and back through its whole time; #v=17 is a moment of it.",
-        answers=_PAGE, query=PageWords, errors=(Code.NOT_FOUND,),
+        answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
     ),
     Route(
         method="GET", path="/game", name="page_game", tag="pages", auth=Auth.NONE, alone=True,

@@ -125,6 +125,7 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
 
     page.get_by_role("link", name="Watch").first.click()
     page.wait_for_url("**/watch/agora-*")
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
     stands_at(page, head(page))
     expect(page.locator("#scene")).to_contain_text("Plaza")
     page.locator(".log button", has_text="Turn 2").click()

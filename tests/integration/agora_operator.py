@@ -14,6 +14,7 @@ from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 
 from core.tests.llm.fake_server import Asked, Canned, FakeServer, reply
+from tests.integration.contract import judged
 
 EXPERIMENTS = "/api/agora/experiments"
 RUNS = "/api/agora/runs"
@@ -64,7 +65,7 @@ class Operator:
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
-        self.client = httpx.AsyncClient(timeout=40)
+        self.client = httpx.AsyncClient(timeout=40, event_hooks=judged())
 
     async def __aenter__(self) -> Self:
         return self

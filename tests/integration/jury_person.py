@@ -8,6 +8,7 @@ from typing import Any, Self
 import httpx
 
 from core.tests.llm.fake_server import Asked, Canned, reply
+from tests.integration.contract import judged
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 SECRETS = (
@@ -64,7 +65,7 @@ class Overseer:
     """Somebody with a key and a session. Calls are made once; `patient` ones until a part that restarts is back."""
 
     def __init__(self, gateway: str) -> None:
-        self.client = httpx.AsyncClient(base_url=gateway, timeout=60)
+        self.client = httpx.AsyncClient(base_url=gateway, timeout=60, event_hooks=judged())
         self.headers: dict[str, str] = {}
         self.session = ""
         self.told: list[str] = []
@@ -80,7 +81,7 @@ class Overseer:
     async def moved(self, gateway: str) -> None:
         """Go on at another address."""
         await self.client.aclose()
-        self.client = httpx.AsyncClient(base_url=gateway, timeout=60)
+        self.client = httpx.AsyncClient(base_url=gateway, timeout=60, event_hooks=judged())
 
     def path(self, rest: str = "") -> str:
         return f"/api/jury/sessions/{self.session}" + (f"/{rest}" if rest else "")

@@ -8,6 +8,7 @@ from typing import Any, Self
 import httpx
 
 from core.tests.llm.fake_server import Asked, Canned, reply
+from tests.integration.contract import judged
 
 BASIS = {"basis": ["F1"], "issue": None}
 LEASE: dict[str, Any] = {
@@ -91,7 +92,7 @@ class Person:
     """Somebody with a key and a session."""
 
     def __init__(self, gateway: str) -> None:
-        self.client = httpx.AsyncClient(base_url=gateway, timeout=40)
+        self.client = httpx.AsyncClient(base_url=gateway, timeout=40, event_hooks=judged())
         self.headers: dict[str, str] = {}
         self.session = ""
 

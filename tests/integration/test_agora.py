@@ -28,6 +28,7 @@ from tests.integration.agora_operator import (
     turns_asked,
     turns_of,
 )
+from tests.integration.contract import judged
 
 UNKNOWN = "experiment-00000000-0000-0000-0000-000000000000"
 
@@ -125,7 +126,10 @@ async def test_a_thought_a_whispers_words_and_the_seed_are_in_no_public_byte(
 ) -> None:
     seed, thought, words = "seed-4711-secret", "a thought nobody hears", "words for one ear"
     server.otherwise = Counted(said("whisper", "merchant_02", words, thought))
-    async with Operator(running) as operator, httpx.AsyncClient(base_url=running.run.gateway, timeout=40) as anybody:
+    async with (
+        Operator(running) as operator,
+        httpx.AsyncClient(base_url=running.run.gateway, timeout=40, event_hooks=judged()) as anybody,
+    ):
         experiment = await operator.finished(plan(turns=1) | {"seed": seed})
         run = (await operator.runs(experiment))[0]["run"]
         events = await operator.events(run)
@@ -153,7 +157,10 @@ async def test_a_thought_a_whispers_words_and_the_seed_are_in_no_public_byte(
 
 
 async def test_only_the_operator_sees_experiments_and_logs(running: Stack) -> None:
-    async with Operator(running) as operator, httpx.AsyncClient(base_url=running.run.gateway, timeout=40) as anybody:
+    async with (
+        Operator(running) as operator,
+        httpx.AsyncClient(base_url=running.run.gateway, timeout=40, event_hooks=judged()) as anybody,
+    ):
         experiment = await operator.finished(plan("scripted"))
         run = (await operator.runs(experiment))[0]["run"]
         key = (await anybody.post("/api/agents", json={"name": "curious"})).json()["api_key"]
@@ -272,7 +279,10 @@ async def test_repeats_of_a_call_stay_within_the_budget(running: Stack, server: 
 
 async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(running: Stack, server: FakeServer) -> None:
     server.script(reply(said()), *[status(503, retry_after="0")] * 4)
-    async with Operator(running) as operator, httpx.AsyncClient(base_url=running.run.gateway) as anybody:
+    async with (
+        Operator(running) as operator,
+        httpx.AsyncClient(base_url=running.run.gateway, event_hooks=judged()) as anybody,
+    ):
         experiment = await operator.open(plan())
         run = ""
         async with asyncio.timeout(30):

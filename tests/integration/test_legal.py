@@ -21,6 +21,7 @@ from playmolt_core.log.verify import verify
 from playmolt_legal.report import report
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
+from tests.integration.contract import judged
 from tests.integration.legal_person import Person, Roles, in_role, round1, said
 
 StackFactory = Callable[..., Stack]
@@ -195,7 +196,7 @@ async def test_every_part_may_be_killed_while_a_session_goes_on(
         running.kill_tree()
         restarted = running.start()
         await person.client.aclose()
-        person.client = httpx.AsyncClient(base_url=restarted.run.gateway, timeout=40)
+        person.client = httpx.AsyncClient(base_url=restarted.run.gateway, timeout=40, event_hooks=judged())
         again = await person.get(f"/api/sessions/{person.session}/report")
         assert again.json() == told
         recorded = [r for r in await records(restarted, person.session) if r.type == "turn_recorded"]

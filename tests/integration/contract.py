@@ -1,0 +1,97 @@
+"""The OpenAPI document as a judge of answers."""
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from functools import cache
+from typing import Any
+
+import httpx
+from jsonschema import Draft202012Validator
+from playmolt_gateway.openapi import document
+from playmolt_schemas.routes import ROUTES
+
+Json = dict[str, Any]
+PROBLEM = "application/problem+json"
+
+
+class Contract:
+    """Says whether an answer is one that the document tells of."""
+
+    def __init__(self, document: Json) -> None:
+        self._document = document
+        self._validators: dict[tuple[str, str, str], Draft202012Validator] = {}
+        self._paths = [
+            (re.compile(re.sub(r"{\w+}", "[^/]+", path)), methods) for path, methods in document["paths"].items()
+        ]
+
+    def operations(self) -> Iterator[tuple[str, str, Json]]:
+        """Give method, path and operation of each call."""
+        for path, methods in self._document["paths"].items():
+            for method, operation in methods.items():
+                yield method.upper(), path, operation
+
+    def operation(self, method: str, path: str) -> Json:
+        """Find the operation of a request."""
+        found = [methods[method.lower()] for pattern, methods in self._paths if pattern.fullmatch(path)]
+        assert found, (method, path)
+        return dict(found[0])
+
+    def judge(self, operation: Json, answer: httpx.Response) -> None:
+        """Fail for an answer that the operation does not have."""
+        status = str(answer.status_code)
+        assert answer.status_code < 500, (answer.request.method, answer.request.url, answer.text)
+        assert status in operation["responses"], (answer.request.method, answer.request.url, answer.text)
+        content = operation["responses"][status].get("content", {})
+        if not content:
+            assert answer.content == b""
+            return
+        kind = answer.headers["content-type"].partition(";")[0]
+        if list(content) == ["*/*"]:
+            return
+        assert kind in content
+        if kind != "text/html":
+            assert (answer.status_code >= 400) == (kind == PROBLEM)
+        validator = self._validator(operation["operationId"], status, kind, content[kind])
+        for value in _values(kind, answer):
+            validator.validate(value)
+
+    def _validator(self, name: str, status: str, kind: str, media: Json) -> Draft202012Validator:
+        known = (name, status, kind)
+        if known not in self._validators:
+            schema = media.get("x-item", media["schema"])
+            whole = {**schema, "components": self._document["components"]}
+            self._validators[known] = Draft202012Validator(whole)
+        return self._validators[known]
+
+
+def _values(kind: str, answer: httpx.Response) -> list[Any]:
+    match kind:
+        case "application/x-ndjson":
+            return [json.loads(line) for line in answer.text.splitlines()]
+        case "text/event-stream":
+            lines = answer.text.splitlines()
+            return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        case "application/json" | "application/problem+json":
+            return [answer.json()]
+    return []
+
+
+@cache
+def own() -> Contract:
+    """Give the contract of the routes that this tree has."""
+    return Contract(document(ROUTES))
+
+
+def judged() -> dict[str, list[Callable[[httpx.Response], Awaitable[None]]]]:
+    """Give the hooks of an asynchronous client that hold every answer to the document, 503 and streams aside."""
+    contract = own()
+
+    async def judge(answer: httpx.Response) -> None:
+        if answer.headers.get("content-type", "").startswith("text/event-stream") or answer.status_code == 503:
+            return
+        await answer.aread()
+        request = answer.request
+        contract.judge(contract.operation(request.method, request.url.path), answer)
+
+    return {"response": [judge]}
