@@ -87,8 +87,8 @@ def away(error: BaseException) -> Refusal:
     del error
     return Refusal(
         Code.UNAVAILABLE,
-        "A part of the platform does not answer now. Repeat the request after Retry-After seconds, "
-        "with the same Idempotency-Key if it changes something.",
+        "A part of the platform does not answer now. Repeat the request after Retry-After seconds. If it changes "
+        "something it may be done all the same: repeat it with the same Idempotency-Key, or look first.",
     )
 
 

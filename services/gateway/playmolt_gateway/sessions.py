@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
 
-from playmolt_gateway.exchange import Ask, House, Reply, answer_response
+from playmolt_gateway.exchange import AWAY, Ask, House, Reply, answer_response
 from playmolt_gateway.games import too_many_waits
 from playmolt_gateway.waiting import Patience, news
 
@@ -33,7 +34,7 @@ async def pass_on(house: House, ask: Ask) -> Reply:
     if house.closing.full:
         return too_many_waits()
     answer = await _submit(house, ask, "tell")
-    return await _settled(house, ask) if answer.status == 202 else answer_response(answer)
+    return answer_response(await _settled(house, ask, answer) if answer.status == 202 else answer)
 
 
 def _target(ask: Ask) -> str:
@@ -77,18 +78,24 @@ async def _made(house: House, ask: Ask) -> Answer:
     return answer
 
 
-async def _settled(house: House, ask: Ask) -> Reply:
-    """Look again whenever the session moves on, until the call is answered or the time is up."""
+async def _settled(house: House, ask: Ask, answer: Answer) -> Answer:
+    """Look again whenever the session moves on, until the call is answered or the time is up.
+
+    What the engine has taken is stored: while nobody can say more of it the answer stays its 202.
+    """
     clock = asyncio.get_running_loop().time
     end = clock() + SLOW_SECONDS
-    watch = await house.bus.watch(ask.game, _target(ask))
-    try:
-        async with Patience(ask.receive, house.closing) as patience:
-            while True:
-                answer = await _submit(house, ask, "ask")
-                if answer.status != 202 or patience.over or clock() >= end:
-                    return answer_response(answer)
-                pause = min(_LOOK_SECONDS, end - clock())
-                await patience.first([news(watch, 0, pause)], pause)
-    finally:
-        await watch.close()
+    with suppress(*AWAY):
+        watch = await house.bus.watch(ask.game, _target(ask))
+        try:
+            async with Patience(ask.receive, house.closing) as patience:
+                while True:
+                    with suppress(*AWAY):
+                        answer = await _submit(house, ask, "ask")
+                    if answer.status != 202 or patience.over or clock() >= end:
+                        break
+                    pause = min(_LOOK_SECONDS, end - clock())
+                    await patience.first([news(watch, 0, pause)], pause)
+        finally:
+            await watch.close()
+    return answer

@@ -1,0 +1,64 @@
+"""Calls of a game's own routes that wait for a model or the chain."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playmolt_core.bus.port import BusUnavailable
+from playmolt_gateway import sessions
+from playmolt_schemas.envelopes import Call
+
+SESSION = "jury-0190c3f8-1111-7222-8333-444455556666"
+CHAT = f"/api/jury/sessions/{SESSION}/chat/radical"
+TAKEN = (202, {"id": SESSION})
+AWAY = BusUnavailable("no jury engine answered in time")
+
+
+def says(house: Any, *replies: Any) -> None:
+    """The engine takes the call; what it says of it later are these, the last one again and again."""
+    later: Iterator[Any] = iter(replies)
+    last = replies[-1]
+    house.bus.engine = lambda _game, call: TAKEN if call.op == "tell" else next(later, last)
+
+
+async def chat(house: Any) -> Any:
+    _, key = house.agent()
+    return await house.send("POST", CHAT, json={"text": "Listen."}, headers=key)
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "_LOOK_SECONDS", 0.01)
+
+
+async def test_an_engine_that_goes_away_meanwhile_is_asked_again(house: Any) -> None:
+    says(house, AWAY, TAKEN, AWAY, (200, {"reply": "At last."}))
+    answer = await chat(house)
+    assert (answer.status_code, answer.json()) == (200, {"reply": "At last."})
+    calls: list[Call] = [call for _, call in house.bus.calls]
+    assert [call.op for call in calls] == ["tell", "ask", "ask", "ask", "ask"]
+    assert len({call.command_id for call in calls}) == 1
+
+
+async def test_what_was_taken_is_never_said_to_be_unavailable(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "SLOW_SECONDS", 0.1)
+    says(house, AWAY)
+    answer = await chat(house)
+    assert (answer.status_code, answer.json()) == TAKEN
+    assert int(answer.headers["retry-after"]) >= 1
+
+
+async def test_a_lost_watch_takes_nothing_back(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def lost(_game: str, _identifier: str) -> None:
+        raise AWAY
+
+    monkeypatch.setattr(house.bus, "watch", lost)
+    says(house, (200, {}))
+    assert (await chat(house)).status_code == 202
+
+
+async def test_a_call_that_was_not_answered_may_be_done_and_says_so(house: Any, problem: Any) -> None:
+    house.bus.engine = lambda _game, _call: AWAY
+    answer = await chat(house)
+    assert problem(answer) == (503, "unavailable")
+    assert "Idempotency-Key" in answer.json()["detail"]
