@@ -38,6 +38,8 @@ class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topics: dict[str, tuple[str, str]]
     """What it says to an argument that affirms a topic, and to one that denies it."""
+    again: tuple[str, ...]
+    """What it says to an argument that it has answered already."""
     none: tuple[str, ...]
     struck: tuple[str, ...]
     guilty: tuple[str, ...]
@@ -79,7 +81,7 @@ def chat(scene: Scene) -> Said:
         return looking
     voice = _voice(scene)
     parts = [_one(scene, "struck", voice.struck)] if data["struck"] else []
-    return Said(_joined(scene, [*parts, *_looked_at(scene, voice), *_to_topics(voice, data, scene), _leaning(scene)]))
+    return Said(_joined(scene, [*parts, *_looked_at(scene, voice), *_to_topics(voice, data, scene), *_leaning(scene)]))
 
 
 def present(scene: Scene) -> Said:
@@ -89,7 +91,7 @@ def present(scene: Scene) -> Said:
         return looking
     voice = _voice(scene)
     shown = _named(scene, _one(scene, "shown", voice.shown), data["presented"]["title"])
-    return Said(_joined(scene, [shown, *_to_topics(voice, data, scene)[:1], _leaning(scene)]))
+    return Said(_joined(scene, [shown, *_to_topics(voice, data, scene)[:1], *_leaning(scene)]))
 
 
 def speech(scene: Scene) -> Said:
@@ -143,17 +145,33 @@ def _to_topics(voice: _Voice, data: Mapping[str, Any], scene: Scene) -> list[str
         voice.topics[each["topic"]][1 if each["impact"] == "negative" else 0]
         for each in data["about"]
         if each["topic"] in voice.topics
-    ]
-    return lines[:2] or [_one(scene, "none", voice.none)]
+    ][:2]
+    if not lines:
+        return [_one(scene, "none", voice.none)]
+    return _unsaid(scene, lines) or [_one(scene, "again", voice.again)]
 
 
-def _leaning(scene: Scene) -> str:
+def _leaning(scene: Scene) -> list[str]:
+    """Say where the juror stands, unless it has said so in these words."""
     side = _SIDES[_data(scene)["leaning"]]
-    return _one(scene, side, getattr(_voice(scene), side))
+    lines = _unsaid(scene, getattr(_voice(scene), side))
+    return [lines[scene.draw(side, len(lines))]] if lines else []
 
 
 def _one(scene: Scene, name: str, lines: Sequence[str]) -> str:
-    return lines[scene.draw(name, len(lines))]
+    """Choose a line: one not said yet, else the one that was said longest ago."""
+    fresh = _unsaid(scene, lines) or [min(lines, key=_said(scene).rfind)]
+    return fresh[scene.draw(name, len(fresh))]
+
+
+def _unsaid(scene: Scene, lines: Sequence[str]) -> list[str]:
+    said = _said(scene)
+    return [line for line in lines if line not in said]
+
+
+def _said(scene: Scene) -> str:
+    """What the juror remembers to have said to the overseer, the newest last."""
+    return " ".join(each["you"] for each in _data(scene).get("earlier", ()))
 
 
 def _joined(scene: Scene, parts: Sequence[str]) -> str:

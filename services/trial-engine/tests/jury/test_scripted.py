@@ -1,5 +1,6 @@
 """The five characters without a model: in character, in both languages, and the case can be won and lost with them."""
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +9,7 @@ import msgspec
 import pytest
 from playmolt_core.llm.port import Message, ModelRequest, Turn
 from playmolt_core.llm.scripted import Cast, Scene
-from playmolt_jury import answers, lexicon, scripted
+from playmolt_jury import answers, content, lexicon, scripted
 from playmolt_jury.material import TOPICS
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
@@ -82,6 +83,18 @@ def test_the_same_words_get_the_same_answer_and_others_another(performances: Cal
     assert performances().to("persuasion").chat("radical", PLEAS["en"]["radical"][0])["reply"] != first
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_who_repeats_himself_is_told_so_and_hears_nothing_twice_in_a_row(
+    performances: Callable[..., Any], language: str
+) -> None:
+    session = performances(language).to("persuasion")
+    for juror in JURORS:
+        replies = [session.chat(juror, CHARGES[language])["reply"] for _ in range(6)]
+        assert all(first != second for first, second in itertools.pairwise(replies))
+        assert len(set(replies)) >= 4
+        assert any(line in replies[1] for line in scripted._voices(language)[juror].again)
+
+
 def test_jurors_look_up_what_is_named(performances: Callable[..., Any]) -> None:
     session = performances().to("persuasion")
     session.chat("ophiuchus", "Read E3 and E9 again: there is doubt.")
@@ -122,6 +135,16 @@ def test_every_character_has_words_for_every_topic(language: Any) -> None:
         spoken = [*voice.speech_guilty, *voice.speech_undecided, *voice.speech_innocent]
         assert {topic for speech in spoken for topic, _ in speech.topics} <= set(TOPICS)
         assert all(1 <= len(speech.topics) <= answers.TOPICS_KEPT for speech in spoken)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_character_gives_a_keyword_or_a_locked_item_away(language: Any) -> None:
+    case = content.load(language)
+    secrets = [word for juror in case.jurors for word in juror.weakness.trigger_keywords]
+    for item in case.evidence:
+        secrets += (item.id, item.stem, item.title) if item.locked else ()
+    spoken = msgspec.json.encode(scripted._voices(language)).decode().casefold()
+    assert [secret for secret in secrets if secret.casefold() in spoken] == []
 
 
 def test_a_character_without_its_tool_still_says_something() -> None:
