@@ -1,4 +1,4 @@
-"""An oracle that knows jury.md and the log alone: it works out every stance again, who leads, answers, and votes how."""
+"""An oracle that knows jury.md and the log alone: it works out every stance, leader, responder and vote again."""
 
 import random
 from collections.abc import Callable, Iterator
