@@ -10,13 +10,13 @@ from playmolt_schemas.jury import Language, VerdictName
 from playmolt_cli import jury_calls as calls
 from playmolt_cli import jury_overseer
 from playmolt_cli.failures import Failure
-from playmolt_cli.jury_key import client, desk
 from playmolt_cli.jury_page import Page
 from playmolt_cli.jury_person import Left, Person
 from playmolt_cli.jury_table import Table
 from playmolt_cli.jury_words import Words
-from playmolt_cli.legal_page import console
 from playmolt_cli.options import data_option, json_option
+from playmolt_cli.own_key import client, desk
+from playmolt_cli.paper import console
 
 
 @click.group()
@@ -54,7 +54,7 @@ def play(
 
     Example: playmolt jury play --auto --aim guilty
     """
-    place = desk(url, data)
+    place = desk(url, data, "jury")
     with client(place, key, name=name) as calling:
         opening = calls.read(session_id) if session_id else calls.open_session(language, model)
         session = calling.send(opening)

@@ -15,44 +15,18 @@ from playmolt_schemas.jury import (
     VerdictView,
 )
 from rich.console import Console
-from rich.text import Text
 
 from playmolt_cli.jury_words import Words
-from playmolt_cli.story import printable
-
-_WIDTH = 92
-"""Longer lines of a story are hard to read."""
-_LEAST_WIDTH = 20
+from playmolt_cli.paper import Paper
 
 
-class Page:
-    """Writes a session: in a terminal wrapped, elsewhere one paragraph a line. `names` maps ids to names.
-
-    Whatever is written, nothing in it can steer the terminal.
-    """
+class Page(Paper):
+    """Writes a session. `names` maps ids to names."""
 
     def __init__(self, out: Console, words: Words) -> None:
-        self._out = out
+        super().__init__(out)
         self.words = words
         self.names: dict[str, str] = {}
-
-    def line(self, text: str = "", *, indent: int = 0, mark: str = "", style: str | None = None) -> None:
-        """Write a paragraph behind a mark; its further lines begin below its first word."""
-        head = " " * (2 * indent) + (f"{mark} " if mark else "")
-        body = Text(printable(" ".join(text.split())))
-        if not self._out.is_terminal:
-            self._out.print(Text(head) + body, soft_wrap=True)
-            return
-        width = max(_LEAST_WIDTH, min(_WIDTH, self._out.width) - Text(head).cell_len)
-        hang = " " * Text(head).cell_len
-        for place, part in enumerate(body.wrap(self._out, width) or [Text()]):
-            part.rstrip()
-            self._out.print(Text(hang if place else head) + part, style=style, soft_wrap=True)
-
-    def head(self, text: str) -> None:
-        """Write a heading, an empty line before it."""
-        self.line()
-        self.line(text, style="bold")
 
     def text(self, text: str, *, indent: int = 0) -> None:
         """Write a text of several paragraphs, an empty line between them."""

@@ -3,8 +3,7 @@
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar, cast, get_args
 
@@ -12,18 +11,18 @@ import click
 import msgspec
 from playmolt import sessions
 from playmolt.client import Client
-from playmolt.errors import PlayMoltError, Refused
-from playmolt.retries import Retry
+from playmolt.errors import Refused
 from playmolt.sessions import AsyncSessions, ReportFormat
 from playmolt_schemas.legal import CaseType, Gate, Language, OpenSessionRequest, Session
 
 from playmolt_cli.failures import Failure
 from playmolt_cli.legal_asking import Asker
 from playmolt_cli.legal_form import Form, ask_facts, ask_form, with_fields
-from playmolt_cli.legal_key import Desk, desk
-from playmolt_cli.legal_page import Page, console, speaking
+from playmolt_cli.legal_page import Page, speaking
 from playmolt_cli.legal_words import Words
 from playmolt_cli.options import data_option, json_option
+from playmolt_cli.own_key import RETRY, Desk, client, desk
+from playmolt_cli.paper import console
 from playmolt_cli.story import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,8 +32,6 @@ WAIT_SECONDS: Final = 600.0
 _FORM_TRIES: Final = 5
 _FORMATS: Final[tuple[ReportFormat, ...]] = get_args(ReportFormat)
 _BINARY: Final = ("docx", "pdf")
-_RETRY: Final = Retry(attempts=6, seconds=12.0)
-"""A person waits: a server that is away is told of soon."""
 _OPEN_FIELDS: Final = "give --case-type, --jurisdiction, --title and --language"
 _FACTS_FIELDS: Final = "give --file FILE, or --overview, --acts, --timeline, --evidence and --opposing-claims"
 _FORM_FIELDS: Final = "give --file FILE, --form JSON or --set FIELD=VALUE; --show prints the fields"
@@ -86,7 +83,7 @@ def new(
 
     Example: playmolt legal new --case-type criminal --jurisdiction KR --title 횡령 --language ko
     """
-    place = desk(url, data)
+    place = desk(url, data, "legal")
     language = language or _asked_language()
     words = Words(language)
     asker = Asker(Page(console(err=True), words), _OPEN_FIELDS)
@@ -99,8 +96,8 @@ def new(
         exclusions=exclusions,
         model=model,
     )
-    with _client(place, key, name=name) as client:
-        session = client.send(sessions.open_session(opening))
+    with client(place, key, name=name) as calls:
+        session = calls.send(sessions.open_session(opening))
     if not as_json and not key:
         click.echo(f"key: {place.key_file.path}", err=True)
     _print(session, as_json)
@@ -118,8 +115,8 @@ def list_sessions(url: str | None, key: str | None, data: Path | None, as_json: 
 
     Example: playmolt legal list
     """
-    with _client(desk(url, data), key) as client:
-        mine = client.send(sessions.mine())
+    with client(desk(url, data, "legal"), key) as calls:
+        mine = calls.send(sessions.mine())
     if as_json:
         click.echo(msgspec.json.encode(mine))
         return
@@ -160,15 +157,15 @@ def facts(
         "opposing_claims": list(opposing_claims),
     }
     given = {name: value for name, value in told.items() if value not in (None, [])}
-    with _client(desk(url, data), key) as client:
-        session = _session(client, session_id)
+    with client(desk(url, data, "legal"), key) as calls:
+        session = _session(calls, session_id)
         if source is not None:
             body = _read_json(source.read(), "--file") | given
         elif given:
             body = given if session.previous_session else told | {"overview": overview or ""}
         else:
             body = _asked_facts(session)
-        _print(client.send(sessions.tell_facts(session.id, body)), as_json, outlook=True)
+        _print(calls.send(sessions.tell_facts(session.id, body)), as_json, outlook=True)
 
 
 def _asked_facts(session: Session) -> Form:
@@ -201,9 +198,9 @@ def gate(
 
     Example: playmolt legal gate --set goal=risk_minimization --set stance=neutral --set focus_issues=liability
     """
-    place = desk(url, data)
-    with _client(place, key) as client:
-        session = _awaited(place, client, _session(client, session_id), wait, quiet=as_json)
+    place = desk(url, data, "legal")
+    with client(place, key) as calls:
+        session = _awaited(place, calls, _session(calls, session_id), wait, quiet=as_json)
         opened = _open_gate(session)
         form = _given_form(opened, source, inline, fields)
         page = Page(console(err=as_json), Words(session.language))
@@ -212,9 +209,9 @@ def gate(
             return
         if form is None:
             page.gate(session, opened)
-            answered = _answered(client, session, opened)
+            answered = _answered(calls, session, opened)
         else:
-            answered = client.send(sessions.steer(session.id, form))
+            answered = calls.send(sessions.steer(session.id, form))
         _print(answered, as_json, outlook=True)
 
 
@@ -237,14 +234,14 @@ def _given_form(opened: Gate, source: BinaryIO | None, inline: str | None, field
     return with_fields({"gate": opened.name} | form, fields, opened.schema)
 
 
-def _answered(client: Client, session: Session, opened: Gate) -> Session:
+def _answered(calls: Client, session: Session, opened: Gate) -> Session:
     asker = Asker(Page(console(err=True), Words(session.language)), _FORM_FIELDS)
     form: Form = {}
     again: set[str] = set()
     for _ in range(_FORM_TRIES):
         form = ask_form(asker, session, opened, form, again)
         try:
-            return client.send(sessions.steer(session.id, form))
+            return calls.send(sessions.steer(session.id, form))
         except Refused as refusal:
             if refusal.code != "invalid_form":
                 raise
@@ -254,7 +251,7 @@ def _answered(client: Client, session: Session, opened: Gate) -> Session:
     raise Failure(f"the form was not taken {_FORM_TRIES} times; nothing is lost: playmolt legal gate {session.id}")
 
 
-def _awaited(place: Desk, client: Client, session: Session, wait: float, *, quiet: bool) -> Session:
+def _awaited(place: Desk, calls: Client, session: Session, wait: float, *, quiet: bool) -> Session:
     """Follow the turns until the session wants the person, at most for so many seconds."""
     if _wants_the_person(session) or not wait:
         return session
@@ -262,7 +259,7 @@ def _awaited(place: Desk, client: Client, session: Session, wait: float, *, quie
     page.line(speaking(page.words, session, session.phase), style="dim")
 
     async def until() -> None:
-        async with AsyncSessions(place.url, client.key, retry=_RETRY) as feed:
+        async with AsyncSessions(place.url, calls.key, retry=RETRY) as feed:
             async for message in feed.follow(session.id, after=session.version):
                 if message["type"] in ("gate_opened", "turn_failed"):
                     return
@@ -274,7 +271,7 @@ def _awaited(place: Desk, client: Client, session: Session, wait: float, *, quie
         raise Failure(
             f"no gate opened within {wait:g} s; the models go on: playmolt legal show {session.id} --follow"
         ) from None
-    return client.send(sessions.read(session.id))
+    return calls.send(sessions.read(session.id))
 
 
 def _wants_the_person(session: Session) -> bool:
@@ -302,18 +299,18 @@ def show(
 
     Example: playmolt legal show --follow
     """
-    place = desk(url, data)
-    with _client(place, key) as client:
-        session = _session(client, session_id)
+    place = desk(url, data, "legal")
+    with client(place, key) as calls:
+        session = _session(calls, session_id)
         if not (as_json and follow):
             _print(session, as_json)
         if follow:
-            asyncio.run(_follow(place, client.key, session, as_json))
+            asyncio.run(_follow(place, calls.key, session, as_json))
 
 
 async def _follow(place: Desk, key: str, session: Session, as_json: bool) -> None:
     page = Page(console(), Words(session.language))
-    async with AsyncSessions(place.url, key, retry=_RETRY) as feed:
+    async with AsyncSessions(place.url, key, retry=RETRY) as feed:
         async for message in feed.follow(session.id, after=0 if as_json else session.version):
             if as_json:
                 click.echo(msgspec.json.encode(message))
@@ -329,9 +326,9 @@ def retry(session_id: str | None, url: str | None, key: str | None, data: Path |
 
     Example: playmolt legal retry
     """
-    with _client(desk(url, data), key) as client:
-        session = _session(client, session_id)
-        _print(client.send(sessions.retry(session.id)), as_json, outlook=True)
+    with client(desk(url, data, "legal"), key) as calls:
+        session = _session(calls, session_id)
+        _print(calls.send(sessions.retry(session.id)), as_json, outlook=True)
 
 
 @legal.command()
@@ -350,9 +347,9 @@ def report(
     wanted = "json" if as_json else kind or _format_of(out)
     if out is None and wanted in _BINARY and sys.stdout.isatty():
         raise Failure(f"a {wanted} is nothing for a terminal: give --out report.{wanted}")
-    with _client(desk(url, data), key) as client:
-        session = _session(client, session_id)
-        content = client.send(sessions.report(session.id, wanted))
+    with client(desk(url, data, "legal"), key) as calls:
+        session = _session(calls, session_id)
+        content = calls.send(sessions.report(session.id, wanted))
     if out is not None:
         _write(out, content)
         click.echo(f"{out}: {len(content)} bytes", err=True)
@@ -373,36 +370,10 @@ def _write(out: Path, content: bytes) -> None:
     unfinished.replace(out)
 
 
-@contextmanager
-def _client(place: Desk, key: str | None, *, name: str = "") -> Iterator[Client]:
-    """Give a client with the person's key, one made now when there is none and a name to make it for."""
-    kept = "" if key else place.key_file.read()
-    if not (key or kept or name):
-        raise Failure(f"there is no key in {place.key_file.path}: `playmolt legal new` makes one, or give --key")
-    try:
-        with Client(place.url, key or kept, retry=_RETRY) as client:
-            if not client.key:
-                place.key_file.write(client.register(name).api_key)
-            yield client
-    except Refused as refusal:
-        raise Failure(_refused(refusal, place, kept)) from refusal
-    except PlayMoltError as error:
-        raise Failure(f"{place.url}: {error}") from error
-    except ValueError as error:  # a URL without http, a text that is no Unicode
-        raise Failure(str(error)) from error
-
-
-def _refused(refusal: Refused, place: Desk, kept: str) -> str:
-    told = [f"{refusal.detail} ({refusal.code})", *(f"  {fault.field}: {fault.message}" for fault in refusal.errors)]
-    if refusal.code == "unauthorized" and kept:
-        told.append(f"  the key is that of {place.key_file.path}; without the file `playmolt legal new` makes another")
-    return "\n".join(map(printable, told))
-
-
-def _session(client: Client, session_id: str | None) -> Session:
+def _session(calls: Client, session_id: str | None) -> Session:
     if session_id is not None:
-        return client.send(sessions.read(session_id))
-    mine = client.send(sessions.mine())
+        return calls.send(sessions.read(session_id))
+    mine = calls.send(sessions.mine())
     if not mine:
         raise Failure("you have no session yet: playmolt legal new")
     return mine[0]

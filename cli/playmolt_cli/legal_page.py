@@ -6,54 +6,17 @@ from typing import Any
 import msgspec
 from playmolt_schemas.legal import Facts, Gate, Hit, Session, Steering, Turn
 from rich.console import Console
-from rich.text import Text
 
 from playmolt_cli.legal_words import Words
-from playmolt_cli.story import printable
-
-_LEAST_WIDTH = 20
-_WIDTH = 100
-"""Longer lines are hard to read; a wider terminal leaves the rest empty."""
-_STEP = 2
+from playmolt_cli.paper import Paper
 
 
-def console(*, err: bool = False) -> Console:
-    """Give the console that pages are written to."""
-    return Console(stderr=err, highlight=False, markup=False)
-
-
-class Page:
-    """Writes lines: in a terminal wrapped and indented, elsewhere one paragraph a line, so that they can be searched.
-
-    Whatever is written, nothing in it can steer the terminal.
-    """
+class Page(Paper):
+    """Writes a session in the words of its language."""
 
     def __init__(self, out: Console, words: Words) -> None:
-        self._out = out
+        super().__init__(out)
         self.words = words
-
-    def line(self, text: str = "", indent: int = 0, *, mark: str = "", style: str | None = None) -> None:
-        """Write a paragraph behind a mark (`•`, `F1`); its further lines begin below its first word."""
-        head = " " * (_STEP * indent) + (f"{mark} " if mark else "")
-        body = Text(printable(" ".join(text.split())))
-        if not self._out.is_terminal:
-            self._out.print(Text(head) + body, soft_wrap=True)
-            return
-        width = max(_LEAST_WIDTH, min(_WIDTH, self._out.width) - Text(head).cell_len)
-        hang = " " * Text(head).cell_len
-        for place, part in enumerate(body.wrap(self._out, width) or [Text()]):
-            part.rstrip()
-            self._out.print(Text(hang if place else head) + part, style=style, soft_wrap=True)
-
-    def whole(self, text: str) -> None:
-        """Write a line that is copied and pasted, such as a command or an id: it is never wrapped."""
-        self._out.print(Text(printable(text)), soft_wrap=True)
-
-    def head(self, text: str, indent: int = 0) -> None:
-        """Write a heading, an empty line before it."""
-        if not indent:
-            self.line()
-        self.line(text, indent, style="bold")
 
     def session(self, session: Session) -> None:
         """Write a session whole."""

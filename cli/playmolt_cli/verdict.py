@@ -12,8 +12,8 @@ from playmolt_schemas.records import Record
 from playmolt_cli import jury_calls as calls
 from playmolt_cli.failures import Failure
 from playmolt_cli.jury_chain import chain_url
-from playmolt_cli.jury_key import client, desk
 from playmolt_cli.options import data_option, json_option
+from playmolt_cli.own_key import client, desk
 from playmolt_cli.reading import with_log
 from playmolt_cli.story import printable
 
@@ -119,7 +119,7 @@ def _tell(checked: Checked) -> None:
 def _records(session_id: str, url: str | None, key: str | None, copy: Path | None, data: Path | None) -> list[Record]:
     if copy is not None:
         return _copied(session_id, copy)
-    place = desk(url, data)
+    place = desk(url, data, "jury")
     if key or (url and place.key_file.read()):
         with client(place, key) as calling:
             return calling.send(calls.log(session_id))
