@@ -38,8 +38,10 @@ class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topics: dict[str, tuple[str, str]]
     """What it says to an argument that affirms a topic, and to one that denies it."""
+    more: tuple[str, ...]
+    """What it says when a subject that it has spoken of comes again."""
     again: tuple[str, ...]
-    """What it says to an argument that it has answered already."""
+    """What it says to the very same words."""
     none: tuple[str, ...]
     struck: tuple[str, ...]
     guilty: tuple[str, ...]
@@ -103,7 +105,9 @@ def speech(scene: Scene) -> Said:
     heard = " ".join(said["text"] for said in data["speeches"])
     fresh = [each for each in listed if each.text not in heard] or listed
     said = fresh[scene.draw("speech", len(fresh))]
-    text = _joined(scene, [*_looked_at(scene, voice), said.text])
+    # Who leads has heard nobody yet that it could have read something beside.
+    read = [] if data["part"] == "lead" else _looked_at(scene, voice)
+    text = _joined(scene, [*read, said.text])
     return Said(_json({"text": text, "topics": [{"topic": topic, "impact": impact} for topic, impact in said.topics]}))
 
 
@@ -141,14 +145,14 @@ def _named(scene: Scene, line: str, title: str) -> str:
 
 
 def _to_topics(voice: _Voice, data: Mapping[str, Any], scene: Scene) -> list[str]:
-    lines = [
-        voice.topics[each["topic"]][1 if each["impact"] == "negative" else 0]
-        for each in data["about"]
-        if each["topic"] in voice.topics
-    ][:2]
+    known = [each for each in data["about"] if each["topic"] in voice.topics]
+    taken = [each for each in known if each["impact"] != "neutral"] or known
+    lines = [voice.topics[each["topic"]][1 if each["impact"] == "negative" else 0] for each in taken[:2]]
     if not lines:
-        return [_one(scene, "none", voice.none)]
-    return _unsaid(scene, lines) or [_one(scene, "again", voice.again)]
+        return [] if data.get("struck") else [_one(scene, "none", voice.none)]
+    repeats = any(each["overseer"].casefold() == data.get("overseer", "").casefold() for each in data["earlier"])
+    known_lines = ("again", voice.again) if repeats else ("more", voice.more)
+    return _unsaid(scene, lines) or [_one(scene, *known_lines)]
 
 
 def _leaning(scene: Scene) -> list[str]:
