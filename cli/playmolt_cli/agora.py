@@ -106,16 +106,18 @@ def check(as_json: bool) -> None:
 @agora.command()
 @_plan_arguments
 @click.option("--resume", is_flag=True, help="Go on even if the experiment was stopped otherwise than by Ctrl-C here.")
+@click.option("--blind", is_flag=True, help="Show no PCS on the way, so that no look at it is logged.")
 @_place_options
 @json_option
 def run(
-    file: str | None, preset: str | None, resume: bool, url: str | None, key: str | None, data: Path | None,
-    as_json: bool,
+    file: str | None, preset: str | None, resume: bool, blind: bool, url: str | None, key: str | None,
+    data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Lock a plan and run it to its end; the same command goes on after a stop and does nothing when it is finished.
 
     It uses the `up` on the data folder, or starts everything for as long as it takes. Ctrl-C stops the experiment. A
-    raised budget in the plan goes on where the old one ended. --json ends with {"experiment": ID}.
+    raised budget in the plan goes on where the old one ended. --json ends with {"experiment": ID}. On a terminal the
+    table shows PCS so far where the plan has one; each look at it is logged, at most one in a twentieth of the turns.
 
     Example: playmolt agora run plan.yaml --data playmolt-data
     """
@@ -129,7 +131,7 @@ def run(
         console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
         state = taken_up(calls, chosen, state, resume=resume)
         if state.status == "running":
-            state = _followed(calls, state.experiment, console)
+            state = _followed(calls, state.experiment, console, blind=blind)
     _conclude(console, state, data)
     if as_json:
         click.echo(msgspec.json.encode({"experiment": state.experiment}))
@@ -200,7 +202,7 @@ def fork(
         console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
         state = taken_up(calls, None, calls.experiment(made.experiment), resume=False)
         if state.status == "running":
-            state = _followed(calls, made.experiment, console)
+            state = _followed(calls, made.experiment, console, blind=True)
     _conclude(console, state, data)
     if as_json:
         click.echo(msgspec.json.encode({"run": made.run, "experiment": made.experiment}))
@@ -236,9 +238,9 @@ def _refuse_faults(chosen: agora_plan.Chosen, data: Path | None) -> None:
         raise Failure(f"{chosen.name} would be refused\n{agora_plan.told(faults)}")
 
 
-def _followed(calls: Office, experiment: str, console: Console) -> ExperimentState:
+def _followed(calls: Office, experiment: str, console: Console, *, blind: bool) -> ExperimentState:
     try:
-        return follow(calls, experiment, console)
+        return follow(calls, experiment, console, blind=blind)
     except KeyboardInterrupt:
         console.print(f"{experiment} is stopped; the same command goes on with it")
         raise click.Abort from None

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 
 from playmolt_cli.agora_office import Declined, Office
-from playmolt_cli.agora_table import Pause, line, table
+from playmolt_cli.agora_table import Pause, line, seen_after, table
 
 INTERRUPTED: Final = "Ctrl-C in `playmolt agora`"
 """The reason of a stop that the same command takes back."""
@@ -17,20 +17,23 @@ _LOOK_SECONDS: Final = 0.5
 _LINE_SECONDS: Final = 5.0
 _STILL_SECONDS: Final = 3.0
 """After so long without a turn it is worth asking whether runs pause."""
+_LOOKS: Final = 20
+"""How often at most PCS is looked at on the way: each look is logged for good."""
 
 Tell = Callable[[ExperimentState, tuple[RunLine, ...], Pause | None], None]
 
 
-def follow(office: Office, experiment: str, console: Console) -> ExperimentState:
+def follow(office: Office, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
     """Show an experiment until it is finished or stopped; gives how it then stands. Ctrl-C stops it first.
 
-    A table on a terminal, else a line every few seconds. Raises KeyboardInterrupt once the stop is committed.
+    A table on a terminal, with PCS so far unless `blind`, else a line every few seconds. Raises KeyboardInterrupt once
+    the stop is committed.
     """
     try:
         if not console.is_terminal:
-            return _looked(office, experiment, _lines(console))
+            return _followed(office, experiment, _lines(console), blind=True)
         with Live(console=console, auto_refresh=False) as live:
-            return _looked(office, experiment, lambda *seen: live.update(table(*seen), refresh=True))
+            return _followed(office, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind)
     except KeyboardInterrupt:
         console.print("stopping: turns under way end, no further one begins")
         try:
@@ -40,10 +43,13 @@ def follow(office: Office, experiment: str, console: Console) -> ExperimentState
         raise
 
 
-def _looked(office: Office, experiment: str, tell: Tell) -> ExperimentState:
-    turns, since = -1, time.monotonic()
+def _followed(office: Office, experiment: str, tell: Tell, *, blind: bool) -> ExperimentState:
+    turns, since, looked = -1, time.monotonic(), 0
     while True:
         state, runs = office.experiment(experiment), office.runs(experiment).runs
+        looked = max(looked, seen_after(state))
+        if not blind and _look_is_due(state, looked):
+            state, looked = office.look(experiment), state.spent.turns
         if state.spent.turns != turns:
             turns, since = state.spent.turns, time.monotonic()
         running = state.status == "running"
@@ -52,6 +58,12 @@ def _looked(office: Office, experiment: str, tell: Tell) -> ExperimentState:
         if not running:
             return state
         time.sleep(_LOOK_SECONDS)
+
+
+def _look_is_due(state: ExperimentState, looked: int) -> bool:
+    """Say whether another share of all turns has been taken since the last look, after `looked` turns."""
+    step = max(1, state.progress.turns_planned // _LOOKS)
+    return state.status == "running" and bool(state.pcs_cells) and state.spent.turns >= looked + step
 
 
 def _pause(office: Office, runs: tuple[RunLine, ...]) -> Pause | None:

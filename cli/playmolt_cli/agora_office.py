@@ -93,6 +93,10 @@ class Office:
         body = {} if budget is None else {"budget": budget, "reason": reason}
         return self._send("POST", f"{_EXPERIMENTS}/{experiment}/resume", ExperimentState, body=body)
 
+    def look(self, experiment: str) -> ExperimentState:
+        """Look at PCS so far, which is logged."""
+        return self._send("POST", f"{_EXPERIMENTS}/{experiment}/look", ExperimentState)
+
     def fork(self, run: str, request: ForkRequest, key: str) -> Forked:
         """Branch a run off; under the same key once."""
         return self._send("POST", f"{_RUNS}/{run}/fork", Forked, body=request, key=key)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora_plan import ExperimentState, RunLine, Spent
+from playmolt_schemas.agora_plan import ExperimentState, LookLine, PcsSoFar, RunLine, Spent
 from rich.table import Table
 from rich.text import Text
 
@@ -60,13 +60,34 @@ def table(state: ExperimentState, runs: Sequence[RunLine], pause: Pause | None =
     marks = [mark for mark, on in (("scripted", state.scripted), ("exploratory", state.exploratory)) if on]
     title = f"{printable(state.name)}{' (' + ', '.join(marks) + ')' if marks else ''}  {state.experiment}"
     made = Table(title=Text(title), caption=Text(_caption(state, pause)), title_justify="left", caption_justify="left")
-    for head in ("cell", "runs", "open", "turns", "calls", "tokens", "cost"):
+    seen = _seen(state)
+    heads = ("cell", "runs", "open", "turns", "calls", "tokens", "cost", *(("PCS (floor)",) if seen else ()))
+    for head in heads:
         made.add_column(head, justify="left" if head == "cell" else "right")
     for cell in dict.fromkeys(run.cell for run in runs):
-        made.add_row(printable(cell), *_figures([run for run in runs if run.cell == cell]))
+        figures = _figures([run for run in runs if run.cell == cell])
+        made.add_row(printable(cell), *figures, *((_pcs(seen.pcs.get(cell)),) if seen else ()))
     made.add_section()
     made.add_row("all", *_figures(runs), style="bold")
     return made
+
+
+def seen_after(state: ExperimentState) -> int:
+    """Give how many turns had been taken at the last look at PCS; 0 before the first."""
+    seen = _seen(state)
+    return 0 if seen is None or seen.turns is None else seen.turns
+
+
+def _seen(state: ExperimentState) -> LookLine | None:
+    return next((look for look in reversed(state.looks) if look.turns is not None), None)
+
+
+def _pcs(figure: PcsSoFar | None) -> str:
+    """Write PCS beside the highest of its floors: what it would be about without any difference."""
+    if figure is None:
+        return ""
+    floors = (figure.floor_iid, figure.floor_stage1, figure.floor_phase1)
+    return f"{float(figure.pcs):.3f} ({max(float(floor) for floor in floors if floor is not None):.3f})"
 
 
 def _figures(runs: Sequence[RunLine]) -> tuple[str, ...]:
@@ -88,5 +109,7 @@ def _caption(state: ExperimentState, pause: Pause | None) -> str:
         for name, value in (("money", budget.money), ("tokens", budget.tokens), ("calls", budget.calls))
         if value is not None
     ]
-    said = [state.status, f"budget {', '.join(limits)}" if limits else "no budget", str(pause) if pause else ""]
+    seen = _seen(state)
+    look = f"PCS after {seen.turns:,} turns, looks logged: {len(state.looks)}" if seen else ""
+    said = [state.status, f"budget {', '.join(limits)}" if limits else "no budget", str(pause) if pause else "", look]
     return printable("; ".join(each for each in (*said, state.reason) if each))

@@ -15,7 +15,7 @@ from playmolt_cli.agora_opening import opened, taken_up
 from playmolt_cli.agora_plan import Chosen, chosen
 from playmolt_cli.agora_table import total
 from playmolt_cli.failures import Failure
-from playmolt_schemas.agora_plan import Budget, ExperimentState, Progress, RunLine, Spent
+from playmolt_schemas.agora_plan import Budget, ExperimentState, LookLine, PcsSoFar, Progress, RunLine, Spent
 from rich.console import Console
 
 PLAN = "name: mine\nmodels: [scripted]\nlanguages: [ko]\nphases:\n  phase1: {runs: 1, turns: 2}\n"
@@ -30,6 +30,7 @@ def _state(status: str = "running", **changes: Any) -> ExperimentState:
         "scripted": True, "models": ("scripted",), "tests": (), "stimuli": "", "stage1": "", "measures": "",
         "progress": Progress(runs=1, open=1, finished=0, turns_planned=24), "spent": Spent(turns=3, calls=4, tokens=5),
         "tokens": 5, "cost": "0", "budget": Budget(), "deviations": (), "looks": (),
+        "pcs_cells": (),
     }  # fmt: skip
     return ExperimentState(**(plain | changes))
 
@@ -116,6 +117,35 @@ def test_an_experiment_is_followed_to_its_end(platform: Platform, capsys: pytest
     told = capsys.readouterr().out
     assert "running: runs 0/1, turns 3/24, 4 calls, 5 tokens, cost 0" in told
     assert "finished: runs 0/1, turns 24/24" in told
+
+
+def _seen(turns: int) -> LookLine:
+    figure = PcsSoFar(
+        pcs="0.3548", floor_iid="0.0361", floor_stage1="0.0226", floor_phase1=None,
+        n_stage1=100, n_phase1=100, runs_stage1=5, runs_phase1=1,
+    )  # fmt: skip
+    return LookLine(n=1, at="", by="operator", measure="pcs", intervals={}, turns=turns, pcs={_line().cell: figure})
+
+
+def test_a_terminal_shows_pcs_so_far_after_each_twentieth_of_the_turns(
+    platform: Platform, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compared = {"pcs_cells": (_line().cell,), "progress": Progress(runs=1, open=1, finished=0, turns_planned=200)}
+    told = ((3, 0), (10, 0), (10, 10), (19, 10), (20, 10), (20, 20))
+    states = [_state(spent=Spent(turns=now), looks=(_seen(at),) if at else (), **compared) for now, at in told]
+    done = _state("finished", spent=Spent(turns=200), looks=(_seen(20),), **compared)
+    platform.states = [*states, done]
+    with _office() as office:
+        follow(office, ID, Console(force_terminal=True, width=120), blind=False)
+    assert [path for path, _ in platform.posted] == [f"/{ID}/look"] * 2, "after turns 10 and 20"
+    shown = capsys.readouterr().out
+    assert "0.355 (0.036)" in shown
+    assert "PCS after 20 turns, looks logged: 1" in shown
+    platform.posted, platform.states = [], [*states, done]
+    with _office() as office:
+        follow(office, ID, Console(force_terminal=True, width=120), blind=True)
+        follow(office, ID, Console(), blind=False)
+    assert platform.posted == [], "nobody sees a figure in a line"
 
 
 def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platform: Platform) -> None:

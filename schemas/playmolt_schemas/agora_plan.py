@@ -327,8 +327,25 @@ class DeviationLine(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True):
+    """PCS of a cell over the turns taken so far, and what it would be about without any difference (its floors).
+
+    Decimal strings. `floor_stage1` and `floor_phase1`, the divergence inside an arm, need two runs there. `n_…` count
+    valid turns.
+    """
+
+    pcs: str
+    floor_iid: str
+    floor_stage1: str | None
+    floor_phase1: str | None
+    n_stage1: int
+    n_phase1: int
+    runs_stage1: int
+    runs_phase1: int
+
+
 class LookLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A look at figures while the matrix ran, or one that adaptive sampling took."""
+    """A look at figures while the matrix ran: one that adaptive sampling took, or one at PCS."""
 
     n: int
     at: str
@@ -336,6 +353,10 @@ class LookLine(msgspec.Struct, frozen=True, kw_only=True):
     measure: str
     intervals: dict[str, tuple[str, str]]
     """Cell → low and high end."""
+    turns: int | None = None
+    """Turns of the experiment that a look at PCS was taken after."""
+    pcs: dict[str, PcsSoFar] = {}
+    """Cell → what a look at PCS saw."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -378,6 +399,8 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     measures: str
     deviations: tuple[DeviationLine, ...]
     looks: tuple[LookLine, ...]
+    pcs_cells: tuple[str, ...]
+    """Cells whose PCS can be looked at while the experiment runs."""
 
 
 class ExperimentRuns(msgspec.Struct, frozen=True):

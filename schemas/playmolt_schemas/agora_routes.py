@@ -78,6 +78,11 @@ AGORA: Final = (
         request=agora_plan.ResumeRequest, answers={200: agora_plan.ExperimentState}, errors=(Code.GAME_OVER,),
     ),
     Route(
+        method="POST", path=_EXPERIMENTS + "/{id}/look", name="agora_look", tag="agora", auth=Auth.OPERATOR,
+        idempotent=True, service="experiment", summary="Look at PCS so far. The look is logged; `looks` holds it.",
+        answers={200: agora_plan.ExperimentState},
+    ),
+    Route(
         method="GET", path=_EXPERIMENTS + "/{id}/runs", name="agora_runs", tag="agora", auth=Auth.OPERATOR,
         service="experiment", summary="The runs of an experiment.", answers={200: agora_plan.ExperimentRuns},
     ),

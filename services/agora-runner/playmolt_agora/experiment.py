@@ -25,17 +25,19 @@ from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.limits import REASON_CHARS, RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_agora import adaptive, branch, budget, lock, matrix, scripted, texts
+from playmolt_agora import adaptive, branch, budget, lock, matrix, scripted, so_far, texts
 from playmolt_agora import experiment_commands as commands
 from playmolt_agora import plan as plans
 from playmolt_agora.experiment_events import (
     EVENTS,
+    ActsCounted,
     BudgetStopped,
     Deviation,
     ExperimentAborted,
     ExperimentFinished,
     Forked,
     Looked,
+    PcsSeen,
     PlannedRun,
     Resumed,
     RunAdded,
@@ -75,6 +77,7 @@ class Experiment:
             commands.RaiseBudget: _raise_budget,
             commands.Deviate: _deviate,
             commands.Look: _look,
+            commands.SeePcs: _see_pcs,
             commands.Fork: _fork,
             DeadlinePassed: _nothing,
             EndGame: _end,
@@ -257,7 +260,7 @@ def _run_progressed(state: State, command: commands.RunProgressed) -> Decision:
     if state.over or run.status == "finished" or not _more(run.spent, command.spent):
         return Accepted()
     progressed = RunProgressed(run=run.run, spent=command.spent)
-    return Accepted((*_first_opened(run), progressed))
+    return Accepted((*_first_opened(run), progressed, *_counted(state, run, command.acts)))
 
 
 def _run_finished(state: State, command: commands.RunFinished) -> Decision:
@@ -269,7 +272,14 @@ def _run_finished(state: State, command: commands.RunFinished) -> Decision:
     finished = RunFinished(
         run=run.run, outcome=command.outcome, version=command.version, hash=command.hash, spent=command.spent
     )
-    return Accepted((*_first_opened(run), finished))
+    return Accepted((*_first_opened(run), *_counted(state, run, command.acts), finished))
+
+
+def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCounted, ...]:
+    """Keep what was done where PCS may be looked at, and nowhere else."""
+    if state.plan is None or dict(acts) == run.acts or not so_far.counts(state.plan, run):
+        return ()
+    return (ActsCounted(run=run.run, acts=dict(acts)),)
 
 
 def _first_opened(run: Run) -> tuple[RunOpened, ...]:
@@ -372,30 +382,30 @@ def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Dec
 
 
 def _look(state: State, command: commands.Look) -> Decision:
-    if state.status == "aborted":
+    if state.status == "aborted" or not _look_is_due(state) or command.wish_id != look_wish(state):
         return Accepted()
-    if command.wish_id:
-        return _adaptive_look(state, command)
-    # A page that somebody left open looks again and again.
-    return Accepted() if len(state.looks) >= _LOOKS else Accepted((_looked(state, command, adaptively=False),))
-
-
-def _adaptive_look(state: State, command: commands.Look) -> Decision:
-    if not _look_is_due(state) or command.wish_id != look_wish(state):
-        return Accepted()
-    looked = _looked(state, command, adaptively=True)
-    return Accepted((looked, *_additions(state, command, looked.number)))
-
-
-def _looked(state: State, command: commands.Look, *, adaptively: bool) -> Looked:
-    return Looked(
+    looked = Looked(
         number=len(state.looks) + 1,
         by=command.by[:_BY_CHARS],
         measure=command.measure[:_BY_CHARS],
         intervals={cell: ends for cell, ends in command.intervals.items() if ends is not None},
-        adaptive=adaptively,
+        adaptive=True,
         finished=_settled(state),
     )
+    return Accepted((looked, *_additions(state, command, looked.number)))
+
+
+def _see_pcs(state: State, command: commands.SeePcs) -> Decision:
+    if state.plan is None or not so_far.cells(state.plan):
+        return Refused(Code.INVALID_REQUEST, "This plan has no PCS: it takes Stage 1 and Phase 1 of one model.")
+    figures, turns = so_far.figures(state.plan, state.runs), state.spent.turns
+    last = next((look for look in reversed(state.looks) if look.turns is not None), None)
+    if state.over or not figures or (last is not None and last.pcs == figures):
+        return Accepted()
+    if len(state.looks) >= _LOOKS:
+        return Refused(Code.INVALID_REQUEST, f"An experiment holds {_LOOKS} looks; the report will have the figures.")
+    seen = PcsSeen(number=len(state.looks) + 1, by=command.by[:_BY_CHARS], turns=turns, figures=figures)
+    return Accepted((seen,))
 
 
 def _additions(state: State, command: commands.Look, look: int) -> tuple[RunAdded, ...]:

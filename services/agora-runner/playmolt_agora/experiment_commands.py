@@ -32,10 +32,14 @@ class RunOpened(Command, frozen=True, kw_only=True):
 
 
 class RunProgressed(Command, frozen=True, kw_only=True):
-    """An open run has taken this much in all; less than was told before changes nothing."""
+    """An open run has taken this much in all; less than was told before changes nothing.
+
+    `acts` is action → valid turns.
+    """
 
     run: str
     spent: Spent
+    acts: Mapping[str, int] = {}
 
 
 class RunFinished(Command, frozen=True, kw_only=True):
@@ -46,6 +50,7 @@ class RunFinished(Command, frozen=True, kw_only=True):
     version: int
     hash: str
     spent: Spent
+    acts: Mapping[str, int] = {}
 
 
 class StopForBudget(Command, frozen=True, kw_only=True):
@@ -87,7 +92,7 @@ class Deviate(Command, frozen=True, kw_only=True):
 
 
 class Look(Command, frozen=True, kw_only=True):
-    """Record that figures were seen; with `wish_id` it is the answer to a `look` wish.
+    """Answer a `look` wish.
 
     `intervals` is cell → low and high end as decimal strings. None: the cell has no interval yet.
     """
@@ -95,7 +100,13 @@ class Look(Command, frozen=True, kw_only=True):
     by: str
     measure: str
     intervals: Mapping[str, tuple[str, str] | None] = {}
-    wish_id: str = ""
+    wish_id: str
+
+
+class SeePcs(Command, frozen=True, kw_only=True):
+    """Look at PCS so far, and record that it was looked at. Nothing is recorded where nothing new is to be seen."""
+
+    by: str
 
 
 class Fork(Command, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ OPEN: Final = "agora_open"
 READ: Final = "agora_read"
 STOP: Final = "agora_stop"
 RESUME: Final = "agora_resume"
+LOOK: Final = "agora_look"
 RUNS: Final = "agora_runs"
 LIST: Final = "agora_list"
 FORK: Final = "agora_fork"
@@ -34,7 +35,7 @@ class ExperimentDesk:
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
     opens: frozenset[str] = frozenset((OPEN,))
-    writes: frozenset[str] = frozenset((OPEN, STOP, RESUME, FORK))
+    writes: frozenset[str] = frozenset((OPEN, STOP, RESUME, LOOK, FORK))
     slow: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset((LIST,))
 
@@ -44,6 +45,7 @@ class ExperimentDesk:
             OPEN: self._open,
             STOP: self._stop,
             RESUME: self._resume,
+            LOOK: lambda _: commands.SeePcs(by=_OPERATOR),
             FORK: self._fork,
         }
 

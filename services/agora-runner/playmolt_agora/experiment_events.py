@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 import msgspec
 from playmolt_core.decider import Event
 from playmolt_schemas.agora import Parent
-from playmolt_schemas.agora_plan import Budget, Plan, Spent, Square
+from playmolt_schemas.agora_plan import Budget, PcsSoFar, Plan, Spent, Square
 
 from playmolt_agora.budget import LimitName, Scope
 
@@ -96,6 +96,14 @@ class RunProgressed(Event, frozen=True, kw_only=True):
     spent: Spent
 
 
+class ActsCounted(Event, frozen=True, kw_only=True):
+    """What the agents of a run that enters PCS did so far: action → valid turns. Nobody sees it but by a look."""
+
+    type: ClassVar[str] = "acts_counted"
+    run: str
+    acts: dict[str, int]
+
+
 class RunFinished(Event, frozen=True, kw_only=True):
     """A run came to its end; `version` and `hash` are those of the last record of its stream."""
 
@@ -148,7 +156,7 @@ class Deviation(Event, frozen=True, kw_only=True):
 
 
 class Looked(Event, frozen=True, kw_only=True):
-    """Somebody, or adaptive sampling, saw figures before the matrix was complete; cell → low and high end."""
+    """Adaptive sampling saw figures before the matrix was complete; cell → low and high end."""
 
     type: ClassVar[str] = "looked"
     number: int
@@ -158,6 +166,16 @@ class Looked(Event, frozen=True, kw_only=True):
     adaptive: bool
     finished: int
     """Runs that the look was taken over."""
+
+
+class PcsSeen(Event, frozen=True, kw_only=True):
+    """Somebody looked at PCS before the matrix was complete, after this many turns; cell → what was seen."""
+
+    type: ClassVar[str] = "pcs_seen"
+    number: int
+    by: str
+    turns: int
+    figures: dict[str, PcsSoFar]
 
 
 class RunAdded(Event, frozen=True, kw_only=True):
@@ -199,12 +217,14 @@ EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
         Preregistered,
         RunOpened,
         RunProgressed,
+        ActsCounted,
         RunFinished,
         BudgetStopped,
         Stopped,
         Resumed,
         Deviation,
         Looked,
+        PcsSeen,
         RunAdded,
         Forked,
         ExperimentFinished,

@@ -21,12 +21,14 @@ from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_agora import budget
 from playmolt_agora.experiment_events import (
+    ActsCounted,
     BudgetStopped,
     Deviation,
     ExperimentAborted,
     ExperimentFinished,
     Forked,
     Looked,
+    PcsSeen,
     PinnedModel,
     PinnedTest,
     Pins,
@@ -53,6 +55,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     status: RunStatus = "planned"
     spent: Spent = Spent()
+    acts: dict[str, int] = {}
     added: bool = False
     parent: Parent | None = None
     outcome: str | None = None
@@ -165,6 +168,10 @@ def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
     return _changed(state, event.run, spent=event.spent)
 
 
+def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
+    return _changed(state, event.run, acts=event.acts)
+
+
 def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
     return {
         "since": at,
@@ -210,6 +217,13 @@ def _looked(state: State, event: Looked, at: datetime) -> Changes:
     return {"looks": (*state.looks, line), "looked": event.finished if event.adaptive else state.looked}
 
 
+def _pcs_seen(state: State, event: PcsSeen, at: datetime) -> Changes:
+    line = LookLine(
+        n=event.number, at=rfc3339(at), by=event.by, measure="pcs", intervals={}, turns=event.turns, pcs=event.figures
+    )
+    return {"looks": (*state.looks, line)}
+
+
 def _added(state: State, event: RunAdded, at: datetime) -> Changes:
     return {"runs": (*state.runs, _run(event.planned, added=True)), "since": at}
 
@@ -231,12 +245,14 @@ _FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] =
     Preregistered: _locked,
     RunOpened: _opened,
     RunProgressed: _progressed,
+    ActsCounted: _acts_counted,
     RunFinished: _run_finished,
     BudgetStopped: _budget_stopped,
     Stopped: _stopped,
     Resumed: _resumed,
     Deviation: _deviated,
     Looked: _looked,
+    PcsSeen: _pcs_seen,
     RunAdded: _added,
     Forked: _forked,
     ExperimentFinished: _finished,

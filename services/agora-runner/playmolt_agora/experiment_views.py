@@ -8,6 +8,7 @@ from playmolt_schemas.agora_plan import (
     RunLine,
 )
 
+from playmolt_agora import so_far
 from playmolt_agora.experiment_state import Run, State
 
 
@@ -38,6 +39,7 @@ def experiment(state: State) -> ExperimentState:
         measures=state.pins.measures,
         deviations=state.deviations,
         looks=state.looks,
+        pcs_cells=tuple(cell.name for cell in so_far.cells(state.plan)) if state.plan else (),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.agora import ACTIONS, Action
-from playmolt_schemas.agora_plan import ImportedRun, Stage1Import
+from playmolt_schemas.agora_plan import ImportedRun, Plan, Stage1Import
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora import document
@@ -45,6 +45,18 @@ def read(name: str, text: str) -> Stage1Import | tuple[FieldFault, ...]:
     if not counts and not faults:
         faults.append(FieldFault("stage1_import", f"{name}: holds no counts; columns are {', '.join(COLUMNS)}"))
     return tuple(faults) or _import(name, counts)
+
+
+def rows(plan: Plan) -> list[dict[str, Any]]:
+    """Give the counts that a plan imports, a row for each run and action, as the measures take them."""
+    imported = plan.stage1_import
+    if not isinstance(imported, Stage1Import):
+        return []
+    return [
+        {"run": run.run, "model": run.model, "language": run.language, "action": action, "count": count}
+        for run in imported.runs
+        for action, count in run.counts.items()
+    ]
 
 
 def _rows(text: str) -> Iterable[Any]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from playmolt_core.db.blobs import PgBlobs
@@ -16,11 +16,10 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import from_environment
-from playmolt_schemas.agora_plan import Stage1Import
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
-from playmolt_agora import experiment_events
+from playmolt_agora import experiment_events, stage1_import
 from playmolt_agora.bundle.seal import Contents, packed, seal
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.report import assembly, page
@@ -71,7 +70,7 @@ def analysed(gathered: Gathered, links: Links | None = None) -> Study:
     analysis = measured(
         turns,
         seed=gathered.lock.seed,
-        stage1_import=_imported(gathered.lock),
+        stage1_import=stage1_import.rows(gathered.lock.plan),
         events=assembly.event_ranges(gathered.runs),
     )
     return assembly.study_of(
@@ -104,17 +103,6 @@ async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
         stimuli=gathered.lock.pins.stimuli,
     )
     return seal(out, contents, files)
-
-
-def _imported(lock: experiment_events.Preregistered) -> list[dict[str, Any]]:
-    imported = lock.plan.stage1_import
-    if not isinstance(imported, Stage1Import):
-        return []
-    return [
-        {"run": run.run, "model": run.model, "language": run.language, "action": action, "count": count}
-        for run in imported.runs
-        for action, count in run.counts.items()
-    ]
 
 
 async def _prompts(blobs: PgBlobs, hashes: set[str]) -> dict[str, str]:

@@ -59,6 +59,10 @@ SMALL: dict[str, Any] = {
     "phases": {"phase1": {"runs": 1, "turns": 3}},
 }
 ADAPTIVE: dict[str, Any] = SMALL | {"adaptive": {"measure": "p:trade", "width": "0.1", "max_runs": 3}}
+COMPARED: dict[str, Any] = SMALL | {
+    "languages": ["ko"],
+    "phases": {"stage1": {"runs": 1, "turns": 3}, "phase1": {"runs": 1, "turns": 3}},
+}
 REACHED = Reached(limit="calls", scope="all", most="10", spent="11", detail="Raise it and resume.")
 OPERATOR: dict[str, Any] = {"stream": ID, "operator": True}
 
@@ -304,11 +308,37 @@ class TestRecords:
         bench.when(msgspec.structs.replace(told, field="budget")).refused(400, "invalid_request")
         bench.when(msgspec.structs.replace(told, reason="\ud800")).refused(400, "invalid_request", "reason")
 
-    def test_a_look_is_logged_and_adds_nothing(self, bench: Bench) -> None:
-        look = commands.Look(by="operator", measure="pcs", intervals={"phase1/scripted/ko": ("0.1", "0.3")})
-        bench.when(look).then("looked")
-        (line,) = bench.state.looks
-        assert (line.n, line.measure, line.intervals) == (1, "pcs", {"phase1/scripted/ko": ("0.1", "0.3")})
+    def test_looks_at_pcs_are_logged_once_for_each_thing_there_is_to_see(self) -> None:
+        bench = Bench(COMPARED)
+        bench.when(commands.SeePcs(by="operator")).then()
+        stage1, phase1 = ({"trade": 8, "idle": 2, "build_billboard": 1}, {"trade": 1, "speak": 9})
+        for place, acts in ((0, stage1), (1, phase1)):
+            told = commands.RunProgressed(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
+            bench.when(told).then("run_opened", "run_progressed", "acts_counted")
+        bench.when(commands.SeePcs(by="operator")).then("pcs_seen")
+        bench.when(commands.SeePcs(by="operator")).then()
+        bench.finish(0, acts=stage1 | {"trade": 20}).then("acts_counted", "run_finished")
+        bench.when(commands.SeePcs(by="operator")).then("pcs_seen")
+        first, second = bench.state.looks
+        assert [(look.n, look.by, look.measure, look.turns) for look in bench.state.looks] == [
+            (1, "operator", "pcs", 24), (2, "operator", "pcs", 48),
+        ]  # fmt: skip
+        figure = first.pcs["phase1/scripted/ko"]
+        assert (figure.n_stage1, figure.n_phase1, figure.runs_stage1, figure.runs_phase1) == (10, 10, 1, 1)
+        assert second.pcs["phase1/scripted/ko"].n_stage1 == 22
+        assert bench.state.deviations == ()
+        bench.finish(1, acts=phase1)
+        assert bench.state.status == "finished"
+        bench.when(commands.SeePcs(by="operator")).then()
+
+    def test_only_a_plan_with_pcs_counts_acts_and_is_looked_at(self, bench: Bench) -> None:
+        for without in (SMALL, COMPARED | {"exploratory": True}):
+            bench = Bench(without)
+            bench.finish(0, acts={"trade": 3}).then("run_opened", "run_finished")
+            bench.when(commands.SeePcs(by="o")).refused(400, "invalid_request")
+        bench = Bench(COMPARED).finish(0, acts={"trade": 3})
+        bench.when(commands.Fork(by="o", run=bench.run(0), version=2, change="model=scripted-wild"))
+        bench.finish(2, acts={"idle": 99}).then("run_opened", "run_finished")
 
 
 class TestForks:
@@ -540,7 +570,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     bench: Bench
 
-    @initialize(plan=st.sampled_from([SMALL, ADAPTIVE, SMALL | {"budget": {"calls": 50}}]))
+    @initialize(plan=st.sampled_from([SMALL, ADAPTIVE, COMPARED, SMALL | {"budget": {"calls": 50}}]))
     def open(self, plan: dict[str, Any]) -> None:
         self.bench = Bench(plan)
 
@@ -559,7 +589,8 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     @rule(place=st.integers(0, 9), turns=st.integers(0, 36), cost=st.sampled_from(["0", "0.25", None]))
     def progress(self, place: int, turns: int, cost: str | None) -> None:
         spent = Spent(turns=turns, calls=turns, tokens=turns * 9, cost=cost)
-        self.told(commands.RunProgressed(run=self.pick(place), spent=spent))
+        acts = {"trade": turns // 2, "adjust_tax": 1}
+        self.told(commands.RunProgressed(run=self.pick(place), spent=spent, acts=acts))
 
     @rule(place=st.integers(0, 9))
     def finish(self, place: int) -> None:
@@ -587,11 +618,15 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def deviate(self, field: str, reason: str) -> None:
         self.told(commands.Deviate(by="o", field=field, before="b", after="a", reason=reason))
 
-    @rule(ends=st.none() | st.sampled_from([("0", "0.05"), ("0", "0.9")]), adaptively=st.booleans())
-    def look(self, ends: tuple[str, str] | None, adaptively: bool) -> None:
-        wish = look_wish(self.bench.state) if adaptively else ""
+    @rule(ends=st.none() | st.sampled_from([("0", "0.05"), ("0", "0.9")]), old=st.booleans())
+    def look(self, ends: tuple[str, str] | None, old: bool) -> None:
+        wish = "0" * 32 if old else look_wish(self.bench.state)
         intervals = {"phase1/scripted/ko": ends}
         self.told(commands.Look(by="o", measure="p:trade", intervals=intervals, wish_id=wish))
+
+    @rule()
+    def see_pcs(self) -> None:
+        self.told(commands.SeePcs(by="o"))
 
     @rule(place=st.integers(0, 9), version=st.integers(-1, 5),
           change=st.sampled_from(["model=paid", "model=x", "content=hi", "persona=citizen_01:jester"]))  # fmt: skip
@@ -669,7 +704,12 @@ def every_event() -> list[Event]:
     mixed = {"models": ["scripted-steady", "scripted-trader", "paid"], "hypotheses": [{"test": "H2", "claim": "level"}]}
     phases = {"phase2": {"runs": 3, "turns": 8, "sets": ["A", "B", "C"]}}
     aborted = Bench(SMALL | mixed | {"phases": phases}).when(EndGame(reason="wrong model"))
-    return [event for each in (aborted, grown) for event, _, _ in each.log]
+    seen = Bench(COMPARED)
+    for place, acts in enumerate(({"trade": 30, "idle": 4}, {"speak": 30, "build_billboard": 2})):
+        spent = Spent(turns=34, calls=34)
+        seen.when(commands.RunProgressed(run=seen.run(place), spent=spent, acts=acts))
+    seen.when(commands.SeePcs(by="operator"))
+    return [event for each in (aborted, grown, seen) for event, _, _ in each.log]
 
 
 class TestStoredEvents:

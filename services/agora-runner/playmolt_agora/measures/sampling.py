@@ -1,6 +1,6 @@
 """The intervals that adaptive sampling looks at (agora.md, `adaptive`; conventions of `measures.md`, section 0)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,27 @@ Interval = tuple[float, float]
 
 
 def intervals(
-    records: Iterable[Mapping[str, Any] | TurnRecord], measure: AdaptiveMeasure, seed: str
+    records: Iterable[Mapping[str, Any] | TurnRecord],
+    measure: AdaptiveMeasure,
+    seed: str,
+    stage1_import: Sequence[Mapping[str, Any]] = (),
 ) -> dict[tuple[str, str], Interval | None]:
-    """Give (model, language) → the 95 % interval of a measure over the runs so far; None where there is none."""
+    """Give (model, language) → the 95 % interval of a measure over the runs so far; None where there is none.
+
+    `stage1_import` are the counts that stand instead of Stage 1 runs, as `analysis.study` takes them.
+    """
     turns = frame(records)
-    found = _of_pcs(turns, seed) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)
+    found = (
+        _of_pcs(turns, seed, stage1_import) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)
+    )
     return {
         key: None if span.low is None or span.high is None else (span.low, span.high) for key, span in found.items()
     }
 
 
-def _of_pcs(turns: Frame, seed: str) -> dict[tuple[str, str], bootstrap.Interval]:
+def _of_pcs(
+    turns: Frame, seed: str, stage1_import: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, str], bootstrap.Interval]:
     return {
         (cell.model, cell.language): bootstrap.Interval()
         if cell.empty
@@ -36,7 +46,7 @@ def _of_pcs(turns: Frame, seed: str) -> dict[tuple[str, str], bootstrap.Interval
             len(cell.stage1.runs),
             len(cell.phase1.runs),
         )
-        for cell in pcs.cells(turns, ())
+        for cell in pcs.cells(turns, stage1_import)
     }
 
 

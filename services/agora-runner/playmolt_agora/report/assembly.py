@@ -59,7 +59,7 @@ def study_of(
         provenance=analysis.provenance,
         treasury=treasuries(runs),
         deviations=_deviations(experiment, told),
-        looks=sum(isinstance(event, experiment_events.Looked) for event in told),
+        looks=sum(isinstance(event, experiment_events.Looked | experiment_events.PcsSeen) for event in told),
         links=links or Links(),
     )
 

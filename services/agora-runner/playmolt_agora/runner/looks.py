@@ -11,7 +11,7 @@ from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora import TurnRecord
 from playmolt_schemas.agora_plan import Plan
 
-from playmolt_agora import adaptive
+from playmolt_agora import adaptive, stage1_import
 from playmolt_agora import experiment_commands as experiments
 from playmolt_agora.events import AgentActed, TurnFailed
 from playmolt_agora.experiment_state import State
@@ -47,7 +47,7 @@ def _found(plan: Plan, records: Sequence[TurnRecord], seed: str) -> Mapping[str,
     from playmolt_agora.measures.sampling import intervals  # noqa: PLC0415 -- numpy: a second that starting need not wait
 
     measure: Any = plan.adaptive.measure if plan.adaptive else "pcs"
-    known = intervals(records, measure, seed)
+    known = intervals(records, measure, seed, stage1_import.rows(plan))
     return {cell.name: _texts(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(plan)}
 
 

@@ -1,5 +1,6 @@
 """What a run has taken, counted from its log."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -31,6 +32,11 @@ def counted(events: Iterable[Event]) -> Spent:
         elif isinstance(event, AgentActed | TurnFailed):
             spent = replace(spent, turns=spent.turns + 1)
     return spent
+
+
+def acts_of(events: Iterable[Event]) -> Counter[str]:
+    """Count the valid turns of a run by action."""
+    return Counter(str(event.record.action) for event in events if isinstance(event, AgentActed))
 
 
 async def events_of(log: EventLog, run: str) -> list[Event]:

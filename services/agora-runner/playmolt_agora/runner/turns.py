@@ -1,6 +1,7 @@
 """The worker of runs: turn after turn under one lease, until the run is over or pauses."""
 
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from playmolt_agora.reply import TurnReply
 from playmolt_agora.rules import Agora
 from playmolt_agora.runner.asking import Asking, Halt
 from playmolt_agora.runner.standing import Standings
-from playmolt_agora.runner.tally import events_of, lost_call, newly_lost, spent_of, with_call
+from playmolt_agora.runner.tally import acts_of, events_of, lost_call, newly_lost, spent_of, with_call
 from playmolt_agora.state import State
 
 TELL_SECONDS: Final = 3.0
@@ -41,10 +42,11 @@ class Turns:
         snapshot = errand.snapshot
         before = await events_of(self._log, errand.stream)
         spent, lost = spent_of(before, snapshot.state.replayed), newly_lost(before, errand.attempt)
+        acts = acts_of(before)
         told = time.monotonic()
         while not errand.stopping and (wish := self._wish(snapshot)) is not None:
             if wish.kind == commands.WISH_REPORT:
-                await self._report(errand, wish, snapshot, spent)
+                await self._report(errand, wish, snapshot, spent, acts)
                 return
             reply = await self._reply(errand, wish, snapshot.state, lost)
             if isinstance(reply, Halt):
@@ -54,10 +56,11 @@ class Turns:
             for call in reply.attempts:
                 spent = with_call(spent, call)
             spent, lost = replace(spent, turns=spent.turns + 1), 0
-            if time.monotonic() - told > TELL_SECONDS:
-                await self._progress(errand, wish, snapshot.state, spent)
-                told = time.monotonic()
             snapshot = await errand.present()
+            acts.update(_last_act(snapshot.state))
+            if time.monotonic() - told > TELL_SECONDS:
+                await self._progress(errand, wish, snapshot.state, spent, acts)
+                told = time.monotonic()
 
     def _wish(self, snapshot: Snapshot) -> Wish | None:
         wishes = self._rules.wants(snapshot.state)
@@ -98,11 +101,13 @@ class Turns:
             made = commands.RecordCall(turn=state.turn, agent=str(agent), call=call)
             await errand.tell(made, f"{step}/call/{number}", wish=wish)
 
-    async def _progress(self, errand: Errand, wish: Wish, state: State, spent: Spent) -> None:
-        told = experiments.RunProgressed(run=state.run.run, spent=spent)
+    async def _progress(self, errand: Errand, wish: Wish, state: State, spent: Spent, acts: Mapping[str, int]) -> None:
+        told = experiments.RunProgressed(run=state.run.run, spent=spent, acts=dict(acts))
         await errand.tell(told, f"progress/{wish.id}", wish=wish, to=(self._experiments, state.run.experiment))
 
-    async def _report(self, errand: Errand, wish: Wish, snapshot: Snapshot, spent: Spent) -> None:
+    async def _report(
+        self, errand: Errand, wish: Wish, snapshot: Snapshot, spent: Spent, acts: Mapping[str, int]
+    ) -> None:
         """Tell the experiment first: once the run has ended, nobody looks at it any more."""
         state: State = snapshot.state
         finished = experiments.RunFinished(
@@ -111,6 +116,13 @@ class Turns:
             version=snapshot.version,
             hash=snapshot.hash,
             spent=spent,
+            acts=acts,
         )
         await errand.tell(finished, "experiment", wish=wish, to=(self._experiments, state.run.experiment))
         await errand.tell(commands.EndRun(wish_id=wish.id), wish=wish)
+
+
+def _last_act(state: State) -> tuple[str, ...]:
+    """Give the action of the turn just taken; nothing when it failed."""
+    action = state.acts[-1].action
+    return () if action is None else (action,)

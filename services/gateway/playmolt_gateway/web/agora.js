@@ -130,15 +130,20 @@ async function experiment(main, id) {
     await post(`${path}/resume`, {}, operator);
     await refresh();
   }, { place });
+  const look = actionButton(t("agora.look"), async () => {
+    await post(`${path}/look`, {}, operator);
+    await refresh();
+  }, { place });
   const save = (kind, ending) => actionButton(t(`agora.${kind}`), () => download(`${path}/${kind}`, `${id}.${ending}`, "operator"), { place });
   main.append(el("p", { class: "small" }, el("a", { href: "/agora" }, `‹ ${t("agora.experiments")}`)), head, body,
-    el("section", { class: "card" }, el("div", { class: "row" }, save("report", "html"), save("bundle", "zip"), stop, resume), field(`${t("agora.reason")} (${t("optional")})`, reason), place), runs);
+    el("section", { class: "card" }, el("div", { class: "row" }, save("report", "html"), save("bundle", "zip"), look, stop, resume), field(`${t("agora.reason")} (${t("optional")})`, reason), place), runs);
 
   async function refresh() {
     const [state, { runs: found }] = await Promise.all([get(path, operator), get(`${path}/runs`, operator)]);
     const over = ["finished", "aborted"].includes(state.status);
     head.textContent = state.name;
     stop.disabled = state.status !== "running";
+    look.hidden = over || state.pcs_cells.length === 0;
     resume.disabled = !["stopped", "budget_stopped"].includes(state.status);
     fill(body, summary(state));
     fill(runs, table(t("runs"), [t("agora.cell"), t("agora.status"), { number: t("agora.turns") }, { number: t("agora.tokens") }, { number: t("agora.cost") }, t("agora.watch")],
@@ -170,11 +175,26 @@ function summary(state) {
     el("progress", { max: Math.max(1, progress.turns_planned), value: done, "aria-label": t("agora.progress") }),
     el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, t(name)), el("dd", { class: "number" }, value)])),
     state.tests.length ? el("p", { class: "small" }, `${t("agora.tests")}: ${state.tests.join(" · ")}`) : null,
+    pcs(state),
     state.looks.length ? el("details", {}, el("summary", {}, t("agora.looks", { n: state.looks.length })), el("ul", { class: "tight" }, state.looks.map((look) =>
-      el("li", { class: "small" }, `${clock(look.at)} · ${look.measure} · ${Object.entries(look.intervals).map(([cell, [low, high]]) => `${cell} ${low} – ${high}`).join(", ")}`)))) : null,
+      el("li", { class: "small" }, `${clock(look.at)} · ${look.measure} · ${seen(look)}`)))) : null,
     state.deviations.length ? table(t("agora.deviations"), ["#", t("agora.field"), t("agora.before"), t("agora.after"), t("agora.reason")],
       state.deviations.map((one) => [one.n, one.field, one.before, one.after, one.reason])) : null,
     el("details", {}, el("summary", {}, t("agora.plan")), el("pre", { class: "pre small" }, pretty(state.plan))));
+}
+
+/** The newest look at PCS, beside its floors: what it would be about without any difference. */
+function pcs(state) {
+  const last = state.looks.findLast((look) => look.turns !== null);
+  if (!last) return null;
+  const floors = (found) => [found.floor_iid, found.floor_stage1, found.floor_phase1].map((floor) => floor ?? "–").join(" / ");
+  return table(t("agora.pcs", { turns: last.turns }), [t("agora.cell"), { number: "PCS" }, { number: t("agora.floors") }, { number: t("agora.valid") }],
+    Object.entries(last.pcs).map(([cell, found]) => [cell, { number: found.pcs }, { number: floors(found) }, { number: `${found.n_stage1} / ${found.n_phase1}` }]));
+}
+
+function seen(look) {
+  const intervals = Object.entries(look.intervals).map(([cell, [low, high]]) => `${cell} ${low} – ${high}`);
+  return [...intervals, ...Object.entries(look.pcs).map(([cell, found]) => `${cell} ${found.pcs}`)].join(", ");
 }
 
 function pretty(text) {
