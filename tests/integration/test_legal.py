@@ -1,8 +1,8 @@
 """Legal sessions on a whole platform: with a model over HTTP that fails in every way, and with parts killed."""
 
 import asyncio
+import hashlib
 import json
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -22,7 +22,8 @@ from playmolt_legal.report import report
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
 from tests.integration.contract import judged
-from tests.integration.legal_person import Person, Roles, in_role, round1, said
+from tests.integration.fake_model import fake_model
+from tests.integration.legal_person import LEASE, Person, Roles, in_role, round1, said
 
 StackFactory = Callable[..., Stack]
 ORDER = [
@@ -34,16 +35,8 @@ ORDER = [
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[FakeServer]:
-    """A server on a loop of its own, so that one platform can serve all tests."""
-    loop, server = asyncio.new_event_loop(), FakeServer()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
-    yield server
-    asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
+    with fake_model() as server:
+        yield server
 
 
 @pytest.fixture
@@ -142,6 +135,27 @@ async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(runn
         await person.post(f"/api/sessions/{person.session}/retry")
         failed = await person.until(lambda session: session["failed"] and session["failed"]["code"] == "refused")
         assert failed["failed"]["attempts"] == 3
+
+
+async def test_a_prompt_too_long_for_a_record_stops_nothing(running: Stack, server: FakeServer) -> None:
+    # A bracket in what a person tells takes seven bytes of a stored prompt.
+    long = "[" * 20_000
+    questions = [{"text": f"What is known of point {letter}?"} for letter in "abc"]
+    server.script(reply(json.dumps(in_role("FACTS_STIPULATE", "civil", None) | {"MissingFactsQuestions": questions})))
+    async with Person(running.run.gateway) as person:
+        await person.open(model="fake")
+        await person.tell(LEASE | {"overview": long, "acts": long, "opposing_claims": long})
+        await person.gate("facts")
+        await person.steer(gate="facts", choice="add_facts", facts={"text": long})
+        await person.gate("round1")
+        assert turns(server) == [(phase, "ask") for phase in ("FACTS_STIPULATE", *ORDER[:5])]
+        stored = await records(running, person.session)
+        attempts = [msgspec.json.decode(r.data)["attempt"] for r in stored if r.type == "attempt_made"]
+        assert len(attempts) == len(server.asked)
+        whole, *cut = (attempt["request"]["messages"][1] for attempt in attempts)
+        assert whole == server.asked[0].body["messages"][1]
+        sent = [str(asked.body["messages"][1]["content"]).encode() for asked in server.asked[1:]]
+        assert [message["sha256"] for message in cut] == [hashlib.sha256(content).hexdigest() for content in sent]
 
 
 async def test_a_hit_is_rewritten_exactly_once_and_then_flagged(running: Stack, server: FakeServer) -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
-
 from playmolt_core.decider import Command
 from playmolt_core.host.errand import Errand
+from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.port import TURN_HEADER, Attempt
 
 AsCommand = Callable[[str, str, dict[str, Any]], Command]
@@ -21,6 +20,6 @@ def recorder(errand: Errand, as_command: AsCommand) -> Callable[[Attempt], Await
         nonlocal count
         count += 1
         _, name, kind = attempt.headers[TURN_HEADER].split(" ")
-        await errand.tell(as_command(name, kind, msgspec.to_builtins(attempt)), f"attempt/{errand.attempt}/{count}")
+        await errand.tell(as_command(name, kind, recorded(attempt)), f"attempt/{errand.attempt}/{count}")
 
     return record
