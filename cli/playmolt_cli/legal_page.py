@@ -1,9 +1,10 @@
 """A legal session as a person reads it in a terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from playmolt_legal.marking import Marker
 from playmolt_schemas.legal import Facts, Gate, Hit, Session, Steering, Turn
 from rich.console import Console
 
@@ -91,7 +92,9 @@ class Page(Paper):
         title = f"{turn.title} · {words.say('round', round=turn.round)} ({turn.phase})"
         self.line(title, 1, mark=f"{turn.n}.", style="bold")
         effective = {"GateStatus": turn.gate_status} if isinstance(turn.gate_status, str) else {}
-        self.output({**turn.output, **effective})
+        marker = Marker(turn.unverified or (), words.texts.report["unverified"])
+        cited = {citation.text: marker.cited(citation) for citation in turn.citations or ()}
+        self.output({**turn.output, **effective}, marked=lambda text: cited.get(text) or marker.marked(text))
         if turn.draft is not None:
             checks = dict.fromkeys(words.texts.checks[hit.check] for hit in turn.hits)
             self.line(words.say("rewritten", checks=", ".join(checks)), 2, mark="!", style="yellow")
@@ -103,17 +106,17 @@ class Page(Paper):
             said = self.words.say(key, check=self.words.texts.checks[hit.check], text=hit.text)
             self.line(said, 2, mark="!", style="yellow")
 
-    def output(self, output: Mapping[str, Any], indent: int = 2) -> None:
-        """Write what a role, or who sorts the facts, has answered."""
+    def output(self, output: Mapping[str, Any], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
+        """Write what a role, or who sorts the facts, has answered; `marked` marks what nobody supplied."""
         for name, value in output.items():
             label = self.words.output_field(name)
             if not isinstance(value, list):
-                self.line(f"{label}: {value}", indent)
+                self.line(f"{label}: {marked(str(value))}", indent)
             elif value:
                 self.line(label, indent, style="underline")
                 for item in value:
                     mark, text = _entry(item)
-                    self.line(text, indent + 1, mark=mark)
+                    self.line(marked(text), indent + 1, mark=mark)
 
     def gate(self, session: Session, gate: Gate) -> None:
         """Write what an open gate asks about; the form's own questions are asked, not written."""
@@ -152,7 +155,8 @@ class Page(Paper):
             case "turn_started":
                 self.line(speaking(words, session, phase), style="dim")
             case "turn_done":
-                self.output(message["output"], 1)
+                marker = Marker(message.get("unverified", ()), words.texts.report["unverified"])
+                self.output(message["output"], 1, marked=marker.marked)
                 self.line()
             case "guardrail_hit":
                 check = words.texts.checks[message["check"]]

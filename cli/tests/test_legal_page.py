@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playmolt_cli.legal_page import Page, speaking
 from playmolt_cli.legal_words import Words
-from playmolt_schemas.legal import Facts, Failed, Hit, Language, Session, Steering, Turn
+from playmolt_schemas.legal import Citation, Facts, Failed, Hit, Language, Session, Steering, Turn
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -92,6 +92,22 @@ def test_a_turn_shows_its_basis_and_what_the_guardrails_found() -> None:
         "! rewritten once after: a promised outcome",
         "! still stands: a promised outcome: we will definitely win",
     ]
+
+
+def test_what_nobody_supplied_is_marked() -> None:
+    output = {"Findings": [{"text": "Article 750 may apply", "basis": "Unknown"}], "Citations": ["Article 750", "rule"]}
+    citations = (Citation(text="Article 750", unverified=True), Citation(text="rule", unverified=True))
+    turn = Turn(
+        n=1, phase="JUDGE_R2", role="judge", title="Judge", round=2, output=output, draft=None, hits=(), unresolved=(),
+        warnings=(), citations=citations, unverified=("Article 750",),
+    )  # fmt: skip
+    written, file = page()
+    written.turn(turn)
+    written.tell(session(), {"type": "turn_done", "phase": "JUDGE_R2", "output": output, "unverified": ["Article 750"]})
+    said = [line.strip() for line in file.getvalue().splitlines() if line.strip().startswith("•")]
+    cited = ["• Article 750 (unverified)", "• rule (unverified)", "• Article 750 (unverified)", "• rule"]
+    found = "• Article 750 (unverified) may apply [Unknown]"
+    assert said == [found, *cited[:2], found, *cited[2:]]
 
 
 def test_the_status_that_counts_is_shown() -> None:

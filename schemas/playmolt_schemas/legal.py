@@ -358,7 +358,10 @@ class Citation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded turn. `draft` is the first answer when it was rewritten, `hits` what was found in it."""
+    """A recorded turn. `draft` is the first answer when it was rewritten, `hits` what was found in it.
+
+    `unverified`, where there is any: statutes and case numbers in it that the person did not supply.
+    """
 
     n: int
     phase: str
@@ -372,6 +375,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Hit, ...]
     citations: tuple[Citation, ...] | UnsetType = UNSET
     gate_status: GateStatus | UnsetType = UNSET
+    unverified: tuple[str, ...] | UnsetType = UNSET
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -446,10 +450,11 @@ class TurnStartedMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_sta
 
 
 class TurnDoneMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_done"):
-    """A turn is recorded."""
+    """A turn is recorded; `unverified` as in the turn."""
 
     phase: str
     output: Any
+    unverified: tuple[str, ...] | UnsetType = UNSET
 
 
 class TurnFailedMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_failed"):

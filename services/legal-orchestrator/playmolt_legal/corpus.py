@@ -1,4 +1,4 @@
-"""What the person supplied: what an answer may name without making it up."""
+"""What an answer may name without making it up."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _ID: Final = re.compile(r"\b[EFT]\d{1,3}\b")
 
 
 class Corpus(msgspec.Struct, frozen=True):
-    """The person's words, ready to be looked up in. `joined` is without white space and case folded."""
+    """Words, ready to be looked up in. `joined` is without white space and case folded."""
 
     joined: str
     words: frozenset[str]
@@ -63,7 +63,12 @@ class Corpus(msgspec.Struct, frozen=True):
 
 
 def of(state: State) -> Corpus:
-    """Give what the person of a session has supplied so far."""
+    """Give what an answer may name: what the person has supplied so far, and the confirmed facts."""
+    return _corpus((*_texts(state), *(fact.text for fact in state.facts.confirmed)), basis_ids(state.facts))
+
+
+def supplied(state: State) -> Corpus:
+    """Give what the person has supplied so far. A model words the confirmed facts, so its words are not in it."""
     return _corpus(tuple(_texts(state)), basis_ids(state.facts))
 
 
@@ -93,7 +98,6 @@ def _texts(state: State) -> Iterator[str]:
     for addition in narrative.additions:
         yield addition.text
         yield from (answer.text for answer in addition.answers)
-    yield from (fact.text for fact in facts.confirmed)
     for item in facts.evidence:
         yield from (item.title, item.description)
     for entry in facts.timeline:

@@ -1,6 +1,5 @@
 """The report as sections and lines: what every format renders, in one order."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -8,6 +7,7 @@ import msgspec
 from playmolt_schemas.legal import GateEntry, Report, ReportedHit, Statement
 
 from playmolt_legal import texts
+from playmolt_legal.marking import Marker
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,14 +72,8 @@ def document(report: Report) -> Document:
 class _Writer:
     def __init__(self, report: Report, words: texts.Texts) -> None:
         self.report, self.words, self.label = report, words, words.report
-        marked = sorted(report.unverified, key=len, reverse=True)
-        self._unverified = re.compile("|".join(map(re.escape, marked))) if marked else None
-
-    def marked(self, text: str) -> str:
-        """Mark what nobody supplied wherever it shows."""
-        if self._unverified is None:
-            return text
-        return self._unverified.sub(lambda match: f"{match[0]} ({self.label['unverified']})", text)
+        self.marker = Marker(report.unverified, self.label["unverified"])
+        self.marked = self.marker.marked
 
     def lines(self, name: str) -> tuple[Line, ...]:
         written = tuple(_WRITERS[name](self))
@@ -127,10 +121,10 @@ class _Writer:
         facts = self.report.facts
         yield self.head("confirmed")
         for fact in facts.confirmed:
-            yield Line(text=fact.text, anchor=fact.id, refs=(*fact.evidence, *fact.timeline))
+            yield Line(text=self.marked(fact.text), anchor=fact.id, refs=(*fact.evidence, *fact.timeline))
         for name, items in (("disputed", facts.disputed), ("unknown", facts.unknown)):
             yield self.head(name)
-            yield from (Line(text=item.text, anchor=item.id) for item in items)
+            yield from (Line(text=self.marked(item.text), anchor=item.id) for item in items)
             if not items:
                 yield Line(text=self.label["nothing"])
 
@@ -189,10 +183,7 @@ class _Writer:
         yield from self.plain(no_go.alternatives)
 
     def citations(self) -> Iterator[Line]:
-        for citation in self.report.citations:
-            marked = self.marked(citation.text)
-            plain = citation.unverified and marked == citation.text
-            yield Line(text=f"{citation.text} ({self.label['unverified']})" if plain else marked)
+        return (Line(text=self.marker.cited(citation)) for citation in self.report.citations)
 
     def disclaimer(self) -> Iterator[Line]:
         yield Line(text=self.report.disclaimer)

@@ -41,11 +41,12 @@ def inspect(state: State, output: Mapping[str, Any]) -> Inspection:
     hits += certain
     hits += _out_of_focus(state, output)
     hits += _excluded(state, output)
+    supplied = corpus.supplied(state)
     return Inspection(
         hits=_distinct(hits),
         warnings=_distinct(warnings),
-        citations=_citations(known, output),
-        unverified=_unverified(known, output),
+        citations=_citations(supplied, output),
+        unverified=_unverified(supplied, output),
     )
 
 
@@ -62,23 +63,28 @@ def _unsupported(known: Corpus, output: Mapping[str, Any]) -> Iterator[Hit]:
     for field, statement in outputs.statements(output):
         if not _rests(statement["basis"], known.ids):
             yield _hit("unsupported_fact", field, statement["text"])
-        for sentence in sentences(statement["text"]):
-            if not asks(sentence) and _made_up(known, sentence):
-                yield _hit("unsupported_fact", field, sentence)
+        yield from _made_up_in(known, field, statement["text"])
     for plan in output.get("EvidencePlan", ()):
         if plan["evidence"] not in known.ids or not plan["evidence"].startswith("E"):
             yield _hit("unsupported_fact", "EvidencePlan", f"{plan['evidence']}: {plan['purpose']}")
+        yield from _made_up_in(known, "EvidencePlan", plan["purpose"])
     for field, text in outputs.texts(output):
         if field in _ADVISING and any(_cites(known, sentence) for sentence in sentences(text)):
             yield _hit("unsupported_fact", field, text)
 
 
-_ADVISING: Final = {"DecisionRange", "RecommendedNextSteps", "EvidencePlan"}
-"""Texts without a basis that still must not lean on a made-up statute or case."""
+_ADVISING: Final = {"DecisionRange", "RecommendedNextSteps"}
+"""Texts that assert nothing, and so may name a sum or a day, but must not lean on a made-up statute or case."""
 
 
 def _rests(basis: list[str] | str, ids: frozenset[str]) -> bool:
     return basis == UNKNOWN or (bool(basis) and all(identifier in ids for identifier in basis))
+
+
+def _made_up_in(known: Corpus, field: str, text: str) -> Iterator[Hit]:
+    for sentence in sentences(text):
+        if not asks(sentence) and _made_up(known, sentence):
+            yield _hit("unsupported_fact", field, sentence)
 
 
 def _made_up(known: Corpus, sentence: str) -> bool:
@@ -229,15 +235,16 @@ def recommends_counsel(sentence: str) -> bool:
     )
 
 
-def _citations(known: Corpus, output: Mapping[str, Any]) -> tuple[Citation, ...] | None:
+def _citations(supplied: Corpus, output: Mapping[str, Any]) -> tuple[Citation, ...] | None:
     if "Citations" not in output:
         return None
     cited = output["Citations"]
     return tuple(
-        Citation(text=text, unverified=not known.verifies(text)) for text in (cited if isinstance(cited, list) else ())
+        Citation(text=text, unverified=not supplied.verifies(text))
+        for text in (cited if isinstance(cited, list) else ())
     )
 
 
-def _unverified(known: Corpus, output: Mapping[str, Any]) -> tuple[str, ...]:
-    found = (text for _, value in outputs.texts(output) for text in _uncited(known, value))
+def _unverified(supplied: Corpus, output: Mapping[str, Any]) -> tuple[str, ...]:
+    found = (text for _, value in outputs.texts(output) for text in _uncited(supplied, value))
     return tuple(dict.fromkeys(found))[:MOST_HITS]

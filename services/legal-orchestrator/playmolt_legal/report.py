@@ -21,7 +21,7 @@ from playmolt_schemas.legal import (
     Statement,
 )
 
-from playmolt_legal import gates, outputs, texts
+from playmolt_legal import corpus, gates, outputs, texts
 from playmolt_legal.state import Spoken, State
 
 ROLES: Final[tuple[Role, ...]] = ("judge", "claimant", "opposing", "verifier")
@@ -66,7 +66,7 @@ def report(state: State) -> Report | Refused:
         no_go=_no_go(state),
         next_steps=tuple(judge.output["RecommendedNextSteps"]) if judge else (),
         citations=_citations(state),
-        unverified=tuple(dict.fromkeys(text for turn in state.turns for text in turn.unverified)),
+        unverified=_unverified(state),
         disclaimer=words.disclaimer,
     )
 
@@ -151,5 +151,12 @@ def _no_go(state: State) -> NoGo | None:
 
 
 def _citations(state: State) -> tuple[Citation, ...]:
+    """Of a text that was cited again after the person had supplied it, the newer word counts."""
     turns: Iterator[Spoken] = (turn for turn in state.turns if turn.citations)
-    return tuple(dict.fromkeys(citation for turn in turns for citation in turn.citations or ()))
+    return tuple({citation.text: citation for turn in turns for citation in turn.citations or ()}.values())
+
+
+def _unverified(state: State) -> tuple[str, ...]:
+    supplied = corpus.supplied(state)
+    named = dict.fromkeys(text for turn in state.turns for text in turn.unverified)
+    return tuple(text for text in named if not supplied.holds(text))

@@ -90,6 +90,7 @@ def _turn(state: State, number: int, turn: Spoken) -> Turn:
         warnings=turn.warnings,
         citations=UNSET if turn.citations is None else turn.citations,
         gate_status=UNSET if turn.gate_status is None else turn.gate_status,
+        unverified=turn.unverified or UNSET,
     )
 
 
@@ -119,7 +120,8 @@ def _stipulated(event: FactsStipulated) -> StreamMessage:
 
 
 def _recorded(event: TurnRecorded) -> StreamMessage:
-    return TurnDoneMessage(phase=event.phase, output=outputs.in_order(event.output))
+    output = outputs.in_order(event.output)
+    return TurnDoneMessage(phase=event.phase, output=output, unverified=event.unverified or UNSET)
 
 
 def _failed(event: TurnFailed) -> StreamMessage:

@@ -130,6 +130,15 @@ def test_a_plan_of_proof_names_evidence_there_is(told: Any) -> None:
     assert checks(told, plan("E9")) == checks(told, plan("F1")) == {"unsupported_fact"}
 
 
+def test_a_plan_of_proof_tells_no_fact_of_its_own(told: Any) -> None:
+    def hits(purpose: str) -> list[str]:
+        output = {"EvidencePlan": [{"evidence": "E1", "purpose": purpose}]}
+        return [hit.text for hit in guardrails.inspect(told, output).hits]
+
+    assert hits("인도를 보인다. 박영희 씨가 600만원을 받았다.") == ["박영희 씨가 600만원을 받았다."]
+    assert hits("박영희 씨가 받았는지를 보일 수 있는가?") == hits("500만원이라는 대금을 보인다.") == []
+
+
 def test_a_range_and_next_steps_lean_on_no_made_up_law(told: Any) -> None:
     assert checks(told, {"DecisionRange": "민법 제750조에 따라 달라진다."}) == {"unsupported_fact"}
     assert checks(told, {"DecisionRange": "300만원에서 400만원 사이일 수 있다."}) == set()
@@ -341,6 +350,15 @@ def test_unverified_law_is_named_wherever_it_stands(told: Any) -> None:
         "Citations": ["민법 제750조"],
     }
     assert guardrails.inspect(told, output).unverified == ("민법 제750조", "2019다12345")
+
+
+def test_law_that_only_the_model_words_into_a_confirmed_fact_is_unverified(desk: Any) -> None:
+    fact = {"text": "인수증은 민법 제750조를 인용한다.", "evidence": ["E1"], "timeline": []}
+    desk.facts().spoken({"ConfirmedFacts": [fact], "DisputedFacts": [], "MissingFactsQuestions": []})
+    found = guardrails.inspect(desk.state, {**said("민법 제750조에 따른다.", ["F1"]), "Citations": ["민법 제750조"]})
+    assert found.hits == ()
+    assert found.unverified == ("민법 제750조",)
+    assert found.citations == (Citation(text="민법 제750조", unverified=True),)
 
 
 # Parts

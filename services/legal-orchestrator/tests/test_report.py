@@ -298,6 +298,21 @@ def test_what_nobody_supplied_is_marked_wherever_it_shows(desk: Any) -> None:
         assert "E1 (미확인)" not in text
 
 
+def test_what_the_person_supplies_later_is_verified_from_then_on(desk: Any) -> None:
+    said = {"text": "민법 제750조가 문제되는가?", "basis": "Unknown", "issue": None}
+    desk.to("JUDGE_R1").spoken(Findings=[said], Citations=["민법 제750조"])
+    assert desk.view()["turns"][0]["unverified"] == ["민법 제750조"]
+    desk.to("round1").form("round1", fact_corrections="민법 제750조도 살핀다.")
+    desk.to("JUDGE_R2").spoken(Citations=["민법 제750조"])
+    assert "unverified" not in desk.view()["turns"][-1]
+    made = of(desk)
+    assert made.unverified == ()
+    assert [one for one in made.citations if one.text == "민법 제750조"] == [
+        Citation(text="민법 제750조", unverified=False)
+    ]
+    assert "미확인" not in render_md(made)
+
+
 def test_what_still_stands_is_marked_where_it_is_said(desks: Any) -> None:
     text = render_md(of(desks(profile="stubborn")))
     assert "- 이 사건은 무조건 승소한다. (해소되지 않음(근거 없음))" in text

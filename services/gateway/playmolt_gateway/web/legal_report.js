@@ -4,7 +4,7 @@ import { download, get } from "./api.js";
 import { el, table } from "./dom.js";
 import { actionButton } from "./frame.js";
 import { t, word } from "./language.js";
-import { statement } from "./legal_turn.js";
+import { marked, statement } from "./legal_turn.js";
 
 const FORMATS = ["pdf", "docx", "html", "md", "json"];
 
@@ -12,6 +12,14 @@ export async function reportView(path, session) {
   const report = await get(`${path}/report`);
   const place = el("div");
   const name = `report-${session.id.slice(-12)}`;
+  const text = (one) => el("span", {}, marked(one, report.unverified));
+  const texts = (items) => list(items, (item) => ["· ", text(item)]);
+  const statements = (items) => list(items, (one) => statement(one, { mark: linked, unverified: report.unverified }));
+  const fact = (item) => el("li", { id: `report-${item.id}` }, el("span", { class: "tag plain" }, item.id), " ", text(item.text));
+  const facts = (heading, items) => el("div", { class: "tight" }, heading ? el("h4", {}, heading) : null,
+    items.length ? el("ul", { class: "tight" }, items.map(fact)) : none());
+  const listed = (key, items, told) => (items.length ? part(key, facts("", items.map((item) => ({ id: item.id, text: told(item) })))) : null);
+  const cited = (one) => ["· ", marked(one.text, one.unverified ? [one.text] : report.unverified)];
   return el("article", { class: "card on", "aria-labelledby": "report" },
     el("div", { class: "row apart" }, el("h2", { id: "report" }, t("report.title")),
       el("div", { class: "row", role: "group", "aria-label": t("report.save") }, FORMATS.map((format) =>
@@ -19,34 +27,36 @@ export async function reportView(path, session) {
     place,
     el("p", { class: "notice" }, report.disclaimer),
     report.no_go ? el("div", { class: "notice" }, el("h3", {}, t("report.no_go")), texts(report.no_go.reasons), el("h3", {}, t("report.alternatives")), texts(report.no_go.alternatives)) : null,
+    report.order.map((section) => part(`report.${section}`, statements(report[section]))),
     part("report.facts", [facts(t("facts.confirmed"), report.facts.confirmed), facts(t("facts.disputed"), report.facts.disputed), facts(t("facts.questions"), report.facts.unknown)]),
     listed("facts.evidence", session.facts.evidence, (item) => `${item.title}: ${item.description}`),
     listed("facts.timeline", session.facts.timeline, (item) => `${item.when}: ${item.what}`),
     part("report.issues", texts(report.issues)),
-    report.order.map((section) => part(`report.${section}`, statements(report[section]))),
     part("report.findings", statements(report.findings)),
-    part("report.range", el("p", {}, report.decision_range)),
+    part("report.range", el("p", {}, text(report.decision_range))),
     part("report.claimant", statements(report.best_cases.claimant), report.case.parties.claimant),
     part("report.opposing", statements(report.best_cases.opposing), report.case.parties.opposing),
     report.evidence_matrix.length ? table(t("report.matrix"), [t("report.fact"), t("report.backing"), t("report.relied")],
       report.evidence_matrix.map((row) => [row.fact ?? "–", row.evidence, row.relied_on_by.map((role) => word("role_legal", role)).join(", ") || "–"])) : null,
     report.guardrail_hits.length ? table(t("legal.hits"), [t("report.turn"), t("report.check"), t("report.text"), t("report.state")],
-      report.guardrail_hits.map((hit) => [hit.phase, word("check", hit.check), hit.text, hit.unresolved ? t("report.open") : t("report.mended")])) : null,
+      report.guardrail_hits.map((hit) => [hit.phase, word("check", hit.check), text(hit.text), hit.unresolved ? t("report.open") : t("report.mended")])) : null,
     part("report.next", texts(report.next_steps)),
-    part("report.citations", texts(report.citations.map((one) => (one.unverified ? `${one.text} (${t("legal.unverified")})` : one.text)))),
-    part("report.gates", el("ul", { class: "tight" }, report.gate_history.map((entry) => el("li", {}, word("gate", entry.gate))))));
+    part("report.citations", list(report.citations, cited)),
+    part("report.gates", el("ul", { class: "tight" }, report.gate_history.map((entry) => el("li", {}, word("gate", entry.gate), gateShown(entry, text))))));
 }
 
-function listed(key, items, text) {
-  return items.length ? part(key, facts("", items.map((item) => ({ id: item.id, text: text(item) })))) : null;
+/** What a gate had shown: its banner, the conditions, and each missing item with the answer to it. */
+function gateShown(entry, text) {
+  const item = (one, ...rest) => el("li", {}, el("span", { class: "tag plain" }, one.id), " ", text(one.text), rest);
+  return [entry.banner ? el("p", {}, entry.banner) : null,
+    entry.checklist.length + entry.missing_evidence.length ? el("ul", { class: "tight" }, entry.checklist.map((one) => item(one)),
+      entry.missing_evidence.map((one) => item(one, " → ", entry.form.missing_evidence_answers?.[one.id] ?? ""))) : null];
 }
 
 function part(key, content, name) {
   return el("section", { class: "tight" }, el("h3", {}, name ? `${t(key)}: ${name}` : t(key)), content);
 }
 
-const texts = (items) => (items.length ? el("ul", { class: "tight" }, items.map((item) => el("li", {}, `· ${item}`))) : el("p", { class: "quiet" }, t("none")));
-const statements = (items) => (items.length ? el("ul", { class: "tight" }, items.map((one) => el("li", {}, statement(one, linked)))) : el("p", { class: "quiet" }, t("none")));
+const none = () => el("p", { class: "quiet" }, t("none"));
+const list = (items, told) => (items.length ? el("ul", { class: "tight" }, items.map((one) => el("li", {}, told(one)))) : none());
 const linked = (id) => el("a", { class: "tag", href: `#report-${id}` }, id);
-const facts = (heading, items) => el("div", { class: "tight" }, heading ? el("h4", {}, heading) : null, items.length
-  ? el("ul", { class: "tight" }, items.map((item) => el("li", { id: `report-${item.id}` }, el("span", { class: "tag plain" }, item.id), " ", item.text))) : el("p", { class: "quiet" }, t("none")));

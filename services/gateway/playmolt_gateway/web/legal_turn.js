@@ -17,16 +17,25 @@ export function turnView(turn) {
 
 function said(value, turn) {
   if (Array.isArray(value)) return el("ul", { class: "tight" }, value.map((one) => el("li", {}, said(one, turn))));
-  if (value !== null && typeof value === "object") return statement(value);
-  const unverified = turn.citations?.some((citation) => citation.text === value && citation.unverified);
-  return el("span", {}, String(value), unverified ? [" ", el("span", { class: "tag" }, t("legal.unverified"))] : null);
+  if (value !== null && typeof value === "object") return statement(value, { unverified: turn.unverified });
+  const whole = turn.citations?.some((citation) => citation.text === value && citation.unverified);
+  return el("span", {}, marked(String(value), whole ? [value] : turn.unverified));
+}
+
+/** A text with a tag behind every statute and case number in it that nobody supplied. */
+export function marked(text, unverified = []) {
+  const first = unverified.map((one) => [text.indexOf(one), one]).filter(([place]) => place >= 0)
+    .sort(([a, one], [b, other]) => a - b || other.length - one.length)[0];
+  if (!first) return [text];
+  const end = first[0] + first[1].length;
+  return [text.slice(0, end), " ", el("span", { class: "tag" }, t("legal.unverified")), ...marked(text.slice(end), unverified)];
 }
 
 /** A statement with the ids it rests on, or a piece of evidence with its purpose. `mark` makes the node of an id. */
-export function statement(one, mark = (id) => el("span", { class: "tag plain" }, id)) {
-  if ("purpose" in one) return el("span", {}, mark(one.evidence), " ", one.purpose);
+export function statement(one, { mark = (id) => el("span", { class: "tag plain" }, id), unverified = [] } = {}) {
+  if ("purpose" in one) return el("span", {}, mark(one.evidence), " ", marked(one.purpose, unverified));
   const basis = Array.isArray(one.basis) ? one.basis : [one.basis].filter(Boolean);
-  return el("span", {}, one.text, basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
+  return el("span", {}, marked(one.text, unverified), basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
 }
 
 function found(heading, hits) {
