@@ -14,8 +14,8 @@ from playmolt_jury.answers import TOPICS_KEPT
 _TOUCHES: Final = 1
 _ASSERTS: Final = 3
 """A phrase that takes a side tells more than a word that names the subject."""
-_REACH: Final = {"en": r"(?:\W+\w+){0,2}\W+", "zh": r"[^，。；！？,.;!?]{0,2}"}
-"""How far before a phrase a negator turns it round: two words, or two characters of the same clause."""
+_REACH: Final = {"en": r"(?:[^\w,.;:!?]+\w+){0,2}[^\w,.;:!?]+", "zh": r"[^，。；：！？,.;:!?]{0,2}"}
+"""How far before a phrase a negator turns it round: two words, or two characters, of the same clause."""
 
 
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -185,6 +185,12 @@ def test_a_character_without_its_tool_still_says_something() -> None:
         ("Show some compassion.", ("emotional_appeal", "positive")),
         ("It poses no threat.", ("public_safety", "negative")),
         ("Lin Xia was exploited.", ("human_responsibility", "positive")),
+        ("It is not that simple: two things can be true.", ("moral_ambiguity", "positive")),
+        ("No, the machine killed him.", ("technical_responsibility", "positive")),
+        ("Nobody has shown proof against the machine.", ("procedural_justice", "positive")),
+        ("He was dead already when it gave him the shot.", ("technical_responsibility", "negative")),
+        ("He fell and hit his head.", ("technical_responsibility", "negative")),
+        ("Aegis is to blame.", ("human_responsibility", "positive")),
     ],
 )
 def test_words_tell_topic_and_side(text: str, found: tuple[str, str]) -> None:
@@ -201,6 +207,9 @@ def test_words_tell_topic_and_side(text: str, found: tuple[str, str]) -> None:
         ("想想后果。", ("social_consequences", "positive")),
         ("事情没那么简单。", ("moral_ambiguity", "positive")),
         ("请原谅她。", ("emotional_appeal", "positive")),
+        ("我觉得它没有杀人。", ("technical_responsibility", "negative")),
+        ("公司应该负责。", ("human_responsibility", "positive")),
+        ("你们被政府利用了。", ("social_consequences", "positive")),
     ],
 )
 def test_chinese_words_tell_topic_and_side(text: str, found: tuple[str, str]) -> None:
