@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
-from playmolt_schemas.agora_plan import ExperimentState
+from playmolt_schemas.agora_plan import ExperimentState, Plan
 from playmolt_schemas.agora_routes import ForkRequest
 from playmolt_schemas.canonical import digest
 from rich.console import Console
@@ -85,15 +85,17 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
 
 
 @agora.command()
+@_plan_arguments
 @json_option
-def check(as_json: bool) -> None:
+def check(file: str | None, preset: str | None, as_json: bool) -> None:
     """Compare Korean with English and condition with condition, over every text and rendered prompt.
 
-    Prints the certificate with the declared exceptions. Exit status 1 on an undeclared difference, which `run` refuses.
+    Prints the certificate with the declared exceptions; with a plan, its seed events are compared, too. Exit status 1 on
+    an undeclared difference, which `run` refuses.
 
-    Example: playmolt agora check
+    Example: playmolt agora check plan.yaml
     """
-    certificate = _certificate()
+    certificate = _certificate(agora_plan.chosen(file, preset).plan if file or preset else None)
     if as_json:
         click.echo(msgspec.json.encode(certificate))
     else:
@@ -214,10 +216,11 @@ def _console(as_json: bool) -> Console:
     return Console(highlight=False, markup=False, soft_wrap=True, stderr=as_json)
 
 
-def _certificate() -> "Certificate":
-    from playmolt_agora import symmetry  # noqa: PLC0415 -- no other command needs it
+def _certificate(plan: Plan | None = None) -> "Certificate":
+    from playmolt_agora import plan as plans  # noqa: PLC0415 -- as the next
+    from playmolt_agora import symmetry  # noqa: PLC0415 -- few commands need it
 
-    return symmetry.check()
+    return symmetry.check(told=plans.told(plan) if plan else ())
 
 
 def _refuse_asymmetry() -> None:

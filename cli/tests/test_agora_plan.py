@@ -112,7 +112,7 @@ def test_the_certificate_is_printed_and_holds() -> None:
 
 def test_an_undeclared_difference_stops_check_and_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = symmetry.Certificate(version="x", prompts=1, pairs=1, exceptions=(), faults=("ko says more",))
-    monkeypatch.setattr(symmetry, "check", lambda: broken)
+    monkeypatch.setattr(symmetry, "check", lambda **_: broken)
     checked, run = _run("check"), _run("run", str(file))
     assert (checked.exit_code, run.exit_code) == (1, 1)
     assert "ko says more" in checked.stdout

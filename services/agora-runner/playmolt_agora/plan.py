@@ -24,7 +24,7 @@ from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_agora import document, reading, stage1_import, worlds
+from playmolt_agora import document, reading, stage1_import, symmetry, worlds
 
 Faults = tuple[FieldFault, ...]
 
@@ -137,6 +137,16 @@ def world(phase: Arm) -> PhaseName:
 def overrides(phase: Arm, rules: Mapping[str, Any]) -> dict[str, Any]:
     """Give an arm's changes to its world's preset, the plan's own included."""
     return {"energy.ledger": "real", **rules} if phase == "phase1_costs_real" else dict(rules)
+
+
+def told(plan: Plan) -> tuple[symmetry.Told, ...]:
+    """Give the seed events of all phases, which agents read as they read every other text."""
+    events = [("phase2", event) for event in plan.seed_events if phase_of(plan, "phase2")]
+    for arm in ARMS:
+        phase = phase_of(plan, arm)
+        rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else None
+        events += [(arm, event) for event in rules.seed_events] if isinstance(rules, worlds.Rules) else []
+    return tuple(symmetry.Told(world(arm), event.turn, event.ko, event.en) for arm, event in events)
 
 
 def models(plan: Plan, phase: Arm) -> tuple[str, ...]:
@@ -334,3 +344,5 @@ def _seed_event_faults(plan: Plan) -> Iterator[FieldFault]:
     for event in plan.seed_events:
         if phase and event.turn > phase.turns:
             yield FieldFault("seed_events", f"turn {event.turn} is past the {phase.turns} turns of phases.phase2")
+    for text in told(plan):
+        yield from (FieldFault("seed_events", fault) for fault in text.faults())

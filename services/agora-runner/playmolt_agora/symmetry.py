@@ -5,7 +5,7 @@ beside the others. Only declared slots may differ; a difference in tone has to b
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product, zip_longest
 from typing import Any, Final
@@ -50,11 +50,15 @@ class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the check found. `version` names the texts; `prompts` were rendered and `pairs` of texts compared."""
+    """What the check found.
+
+    `version` names the texts; `prompts` were rendered and `pairs` of texts compared, a plan's `seed_events` among them.
+    """
 
     version: str
     prompts: int
     pairs: int
+    seed_events: int = 0
     exceptions: tuple[Declared, ...]
     faults: tuple[str, ...]
 
@@ -66,6 +70,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> tuple[str, ...]:
         """Tell the certificate in plain text."""
         head = f"texts {self.version}: {self.prompts} prompts rendered, {self.pairs} pairs compared"
+        head += f", {self.seed_events} of them seed events of the plan" if self.seed_events else ""
         declared = (
             f'declared {each.code}, {each.text}: "{each.ko}" / "{each.en}". {each.reason}' for each in self.exceptions
         )
@@ -84,16 +89,37 @@ class _Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exceptions: tuple[Declared, ...]
 
 
-def check(library: Library | None = None) -> Certificate:
-    """Compare everything; `library` other than the package's own is for whoever tries texts."""
+class Told(msgspec.Struct, frozen=True):
+    """A text of a plan that agents of a phase are told at a turn: a seed event."""
+
+    phase: PhaseName
+    turn: int
+    ko: str
+    en: str
+
+    def faults(self) -> Iterator[str]:
+        """Say where the languages differ, and of what the phase has no more either of them speaks."""
+        where = f"the seed event of turn {self.turn}"
+        if outline(self.ko) != outline(self.en):
+            yield f"{where}: the numbers, ids or lines of Korean and English differ: {self.ko!r} / {self.en!r}"
+        korean, english = _notions(self.ko, "ko"), _notions(self.en, "en")
+        for notion in sorted(korean ^ english):
+            yield f"{where}: one language speaks of {notion}, the other does not: {self.ko!r} / {self.en!r}"
+        for notion in sorted((korean | english) & set(_knowledge().absent.get(self.phase, ()))):
+            yield f"{where}: it speaks of {notion}, which {self.phase} has no more"
+
+
+def check(library: Library | None = None, told: Sequence[Told] = ()) -> Certificate:
+    """Compare everything, and what a plan tells; `library` other than the package's own is for whoever tries texts."""
     checker = _Checker(library or texts.library())
-    faults = tuple(dict.fromkeys(checker.faults()))
+    faults = (*checker.faults(), *(fault for each in told for fault in each.faults()))
     return Certificate(
         version=texts.version(),
         prompts=checker.prompts,
-        pairs=checker.pairs,
+        pairs=checker.pairs + len(told),
+        seed_events=len(told),
         exceptions=_knowledge().exceptions,
-        faults=faults,
+        faults=tuple(dict.fromkeys(faults)),
     )
 
 

@@ -179,6 +179,11 @@ class TestReading:
             ({"adaptive": {"measure": "p:trade", "width": "1", "max_runs": 8}}, "adaptive.width"),
             ({"phases": {"phase2": {}}, "adaptive": {"measure": "p:idle", "width": "0.1", "max_runs": 8}}, "adaptive"),
             ({"seed_events": [{"turn": 9, "ko": "비", "en": "rain"}]}, "seed_events"),
+            ({"seed_events": [{"turn": 1, "ko": "손님 2명", "en": "3 visitors"}]}, "seed_events"),
+            (
+                {"phases": {"phase1": {"rules": {"seed_events": [{"turn": 1, "ko": "가뭄", "en": "rain"}]}}}},
+                "seed_events",
+            ),
             ({"phases": {"phase1": {}}, "seed_events": [{"turn": 1, "ko": "비", "en": "rain"}]}, "seed_events"),
             ({"home_policy": "wandering"}, "home_policy"),
             ({"stage1_import": "counts.csv"}, "stage1_import"),

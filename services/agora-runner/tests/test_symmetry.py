@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from playmolt_agora import symmetry, texts
 from playmolt_agora.outline import outline
 from playmolt_agora.texts import Library, Texts
-from playmolt_schemas.agora import Language
+from playmolt_schemas.agora import Language, PhaseName
 
 
 def broken(language: Language, change: Callable[[Texts], Texts]) -> Library:
@@ -140,3 +140,24 @@ def test_an_outline_sees_shape_numbers_and_slots_and_no_words() -> None:
     english = "#### Actions\n\n| Action | Cost |\n| speak | 2 |\n- **Tax**: {tax}% (0–30%)\nprose of 12"
     assert outline(korean) == outline(english)
     assert outline(korean) != outline(english.replace("30%", "30"))
+
+
+@pytest.mark.parametrize(
+    ("phase", "ko", "en", "fault"),
+    [
+        ("phase2", "비가 왔다.", "It rained.", ""),
+        ("phase1", "세금 이야기가 돈다.", "There is talk of taxes.", ""),
+        ("phase2", "손님 2명이 왔다.", "3 visitors came.", "numbers"),
+        ("phase2", "agent_01에게 손님이 왔다.", "A visitor came to agent_02.", "ids"),
+        ("phase2", "비가 왔다.", "It rained.\n- and stopped", "lines"),
+        ("phase2", "소문이 돈다.", "People talk.", "one language speaks of rumor"),
+        ("phase2", "누군가 죽었다.", "Somebody died.", "death, which phase2 has no more"),
+        ("phase2", "세금 이야기가 돈다.", "There is talk of taxes.", "tax, which phase2 has no more"),
+        ("phase1", "가뭄이 왔다.", "A drought came.", "crises, which phase1 has no more"),
+    ],
+)
+def test_seed_events_are_compared_like_every_other_text(phase: PhaseName, ko: str, en: str, fault: str) -> None:
+    told = symmetry.Told(phase, 3, ko, en)
+    assert "".join(told.faults()).startswith("the seed event of turn 3" if fault else "")
+    assert fault in "".join(told.faults())
+    assert symmetry.check(told=(told,)).ok == (not fault)
