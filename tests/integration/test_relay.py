@@ -397,6 +397,21 @@ async def test_two_projectors_count_each_game_once(log: PostgresLog, pool: Pool)
     ]  # fmt: skip
 
 
+async def test_a_game_that_ends_while_the_projector_reads_counts_once(log: PostgresLog, pool: Pool) -> None:
+    class Overtaken(PostgresLog):
+        async def position(self) -> int:
+            known = await super().position()
+            if known == 1:
+                await log.append(ended(Game("ox-2"), {"agent-a": 1}))
+            return known
+
+    await log.append(ended(Game("ox-1"), {"agent-a": 1}))
+    projector = Projector(Overtaken(pool), PgProjections(pool))
+    while await projector.step():
+        pass
+    assert await scores(pool) == [("agent-a", "", 2, 2), ("agent-a", "ox", 2, 2)]
+
+
 async def test_a_rebuild_gives_what_the_projector_had(log: PostgresLog, pool: Pool) -> None:
     projector = Projector(log, PgProjections(pool))
     for number in range(5):

@@ -98,7 +98,9 @@ class Projector:
         newest = await self._log.position()
         if newest <= self.position:
             return False
-        entries = await self._log.results(self.position, CHUNK)
+        read = await self._log.results(self.position, CHUNK)
+        # A game that ended since `newest` was read belongs to the next chunk: counted here, it would count twice.
+        entries = [entry for entry in read if entry.record.position <= newest]
         position = entries[-1].record.position if len(entries) == CHUNK else newest
         scores = scores_of(entries)
         if scores or position - self._stored >= _KEEP_EVERY:
