@@ -163,7 +163,9 @@ class Person:
 
     def _deliberation(self) -> None:
         session = self._table.session
-        rounds = self._say("do_round", round=session.round + 1, rounds=DELIBERATION_ROUNDS)
+        # A round in which a juror failed goes on, so the last one may be offered again.
+        number = min(session.round + 1, DELIBERATION_ROUNDS)
+        rounds = self._say("do_round", round=number, rounds=DELIBERATION_ROUNDS)
         self._choose(
             self._say("deliberation"),
             (rounds, self._table.next_round),

@@ -120,9 +120,13 @@ class Table:
         return verdict
 
     def ending(self) -> EndingView:
-        """Tell how it ended."""
+        """Tell how it ended, and how much there was to find."""
         ending = self.client.send(calls.ending(self.id))
         self.page.ending(ending)
+        listed = self.items().evidence
+        opened = sum(not entry.locked for entry in listed)
+        self.page.line()
+        self.page.line(self.page.words.say("found", open=opened, all=len(listed)), style="dim")
         return ending
 
     def _settled(self, request: Request[T | None]) -> T:

@@ -56,6 +56,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "contract": "Contract {contract} on chain {chain}; log {hash}",
         "check": "Check it: playmolt verify-verdict {id}",
         "unavailable": "No answer, and nothing is used up: {detail}",
+        "found": "{open} of {all} items lay open to you in the end. The story has other endings.",
         "aborted": "The operator ended this session.",
     },
     "zh": {
@@ -108,6 +109,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "contract": "合约 {contract}，链 {chain}；日志哈希 {hash}",
         "check": "核对：playmolt verify-verdict {id}",
         "unavailable": "没有得到回答，也没有消耗任何次数：{detail}",
+        "found": "到最后，{all} 件证据向你打开了 {open} 件。这个故事还有别的结局。",
         "aborted": "管理员结束了这个场次。",
     },
 }

@@ -1,9 +1,10 @@
 """The AI jury, played by a person from the prologue to an ending."""
 
-from typing import NamedTuple
+import json
+from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import PHONE, Reader
 
@@ -105,3 +106,36 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
 def test_a_session_of_somebody_else_is_unknown(reader: Reader) -> None:
     page = reader("/game?session=jury-00000000-0000-5000-8000-000000000000")
     expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_a_vote_that_a_juror_failed_in_can_be_called_again(reader: Reader) -> None:
+    page, jurors = reader("/game"), ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
+    seats = [{"id": each, "name": each, "personality": [], "band": "undecided", "rounds_left": 10} for each in jurors]
+    session = {"id": "jury-1", "language": "en", "phase": "vote", "prologue": [], "round": 4, "notes_left": 3}
+    told: list[dict[str, Any]] = [{"type": "turn_started", "turn": "vote", "juror_id": each} for each in jurors]
+    told += [{"type": "vote_decided", "juror_id": each} for each in jurors[1:]]
+    told += [{"type": "turn_failed", "turn": "vote", "juror_id": jurors[0], "code": "model_unavailable"}]
+    stream = "".join(f"data: {json.dumps(each | {'version': place})}\n\n" for place, each in enumerate(told, 1))
+    called = []
+
+    def answer(route: Route) -> None:
+        match route.request.url.partition("/jury-1")[2].partition("?")[0]:
+            case "/stream":
+                route.fulfill(body=stream, content_type="text/event-stream")
+            case "/witnesses":
+                route.fulfill(json={"witnesses": []})
+            case "/vote":
+                called.append(route.request.headers["idempotency-key"])
+                route.fulfill(status=202, json=session | {"jurors": seats})
+            case "":
+                route.fulfill(json=session | {"jurors": seats})
+            case _:
+                route.fulfill(status=409, json={"code": "not_finished", "detail": "There is no verdict yet."})
+
+    page.route("**/api/jury/sessions/jury-1**", answer)
+    page.route("**/api/jury/sessions/jury-1/**", answer)
+    page.goto("/game?session=jury-1")
+    expect(page.locator("#panel-verdict ol li")).to_have_count(4)
+    page.locator("#panel-verdict button.first").click()
+    expect(page.locator("#panel-verdict button.first")).not_to_have_attribute("aria-busy", "true")
+    assert len(called) == 1

@@ -134,7 +134,7 @@ export function deliberationPanel(game) {
     fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance))));
     fill(rounds, roundsOf(game));
     fill(left, t("game.notes_left", { n: game.session.notes_left }));
-    fill(next, t("game.next_round", { n: game.session.round + 1, of: ROUNDS }));
+    fill(next, t("game.next_round", { n: Math.min(game.session.round + 1, ROUNDS), of: ROUNDS }));
   };
   const next = actionButton("", async () => {
     await post(`${game.path}/deliberation/next`, {});

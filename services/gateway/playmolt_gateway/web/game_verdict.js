@@ -15,9 +15,10 @@ export function verdictPanel(game) {
     try {
       const verdict = await get(`${game.path}/verdict`);
       const ending = await get(`${game.path}/ending`);
+      const { evidence } = await get(`${game.path}/evidence`);
       shown = true;
       const head = el("h2", {}, ending.title);
-      fill(panel, story(verdict, ending, head), votes(game, verdict));
+      fill(panel, story(verdict, ending, head, evidence), votes(game, verdict));
       focusOn(head);
     } catch (error) {
       if (error.code !== "not_finished") fill(place, trouble(error));
@@ -31,7 +32,7 @@ export function verdictPanel(game) {
   const draw = () => {
     const told = game.messages.filter((message) => ["vote_decided", "contract_deployed", "vote_cast", "vote_missed"].includes(message.type));
     fill(progress, told.map((message) => el("li", { class: "small quiet" }, line(game, message))));
-    if (told.length) call.hidden = true;
+    call.hidden = votesFailed(game.messages) ? false : told.length > 0;
     if (game.session.phase === "ended" || game.messages.some((message) => message.type === "verdict_read")) show();
   };
   if (game.session.phase === "aborted") {
@@ -48,6 +49,17 @@ export function verdictPanel(game) {
   return panel;
 }
 
+/** Whether a juror gave no usable vote and has not been asked again: the vote is to be called once more. */
+function votesFailed(messages) {
+  const failed = new Set();
+  for (const message of messages) {
+    if (message.turn !== "vote") continue;
+    if (message.type === "turn_failed") failed.add(message.juror_id);
+    if (message.type === "turn_started") failed.delete(message.juror_id);
+  }
+  return failed.size > 0;
+}
+
 /** A line about a message of the vote. */
 export function line(game, message) {
   const juror = game.juror(message.juror_id);
@@ -60,11 +72,13 @@ export function line(game, message) {
   }
 }
 
-function story(verdict, ending, head) {
+function story(verdict, ending, head, evidence) {
+  const found = { open: evidence.filter((item) => !item.locked).length, all: evidence.length };
   return el("article", { class: "card story" },
     el("p", {}, el("span", { class: "tag" }, word("verdict", verdict.verdict)), " ",
       t("game.tally", { guilty: verdict.guilty, not: verdict.not_guilty })),
-    head, el("p", { class: "prose" }, ending.text), el("p", {}, el("a", { href: "/game" }, t("game.again"))));
+    head, el("p", { class: "prose" }, ending.text),
+    el("p", { class: "quiet small" }, t("game.found", found), " ", el("a", { href: "/game" }, t("game.again"))));
 }
 
 function votes(game, verdict) {
