@@ -90,8 +90,8 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
 def check(file: str | None, preset: str | None, as_json: bool) -> None:
     """Compare Korean with English and condition with condition, over every text and rendered prompt.
 
-    Prints the certificate with the declared exceptions; with a plan, its seed events are compared, too. Exit status 1 on
-    an undeclared difference, which `run` refuses.
+    Prints the certificate with the declared exceptions; with a plan, its seed events are compared, too. Exit status 1
+    on an undeclared difference, which `run` refuses.
 
     Example: playmolt agora check plan.yaml
     """

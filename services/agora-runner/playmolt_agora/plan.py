@@ -141,12 +141,13 @@ def overrides(phase: Arm, rules: Mapping[str, Any]) -> dict[str, Any]:
 
 def told(plan: Plan) -> tuple[symmetry.Told, ...]:
     """Give the seed events of all phases, which agents read as they read every other text."""
-    events = [("phase2", event) for event in plan.seed_events if phase_of(plan, "phase2")]
+    found = [symmetry.Told("phase2", event.turn, event.ko, event.en) for event in plan.seed_events]
     for arm in ARMS:
         phase = phase_of(plan, arm)
-        rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else None
-        events += [(arm, event) for event in rules.seed_events] if isinstance(rules, worlds.Rules) else []
-    return tuple(symmetry.Told(world(arm), event.turn, event.ko, event.en) for arm, event in events)
+        rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else ()
+        if isinstance(rules, worlds.Rules):
+            found += [symmetry.Told(world(arm), event.turn, event.ko, event.en) for event in rules.seed_events]
+    return tuple(found)
 
 
 def models(plan: Plan, phase: Arm) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """PCS while a matrix runs (measures.md, section 3), from the counts that the experiment holds; no run is read."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import combinations
 from typing import Final
@@ -105,7 +105,5 @@ def _imported(plan: Plan, cell: matrix.Cell) -> list[Counts]:
     imported = plan.stage1_import
     if not isinstance(imported, Stage1Import):
         return []
-    runs: Iterable[Mapping[str, int]] = (
-        run.counts for run in imported.runs if (run.model, run.language) == (cell.model, cell.language)
-    )
-    return [[run.get(action, 0) for action in ACTIONS] for run in runs if any(run.values())]
+    here = (run.counts for run in imported.runs if (run.model, run.language) == (cell.model, cell.language))
+    return [[counts.get(action, 0) for action in ACTIONS] for counts in here if any(counts.values())]
