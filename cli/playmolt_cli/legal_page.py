@@ -62,7 +62,7 @@ class Page(Paper):
         self._items(label["disputed"], [(item.id, item.text) for item in facts.disputed])
         self._items(label["unknown"], [(item.id, item.text) for item in facts.questions])
         self._items(label["evidence"], [(item.id, f"{item.title}: {item.description}") for item in facts.evidence])
-        agreed = f" ({words.say('agreed')})"
+        agreed = f" ({label['agreed']})"
         timeline = [(item.id, f"{item.when}: {item.what}{agreed if item.agreed else ''}") for item in facts.timeline]
         self._items(words.say("timeline"), timeline)
         self._items(words.say("corrections"), [("•", item.text) for item in facts.corrections])

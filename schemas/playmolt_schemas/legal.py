@@ -564,11 +564,17 @@ class NoGo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied."""
+    """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied.
+
+    `evidence`, `timeline` and `corrections` are what the person told, so that a reader knows what an id stands for.
+    """
 
     language: Language
     case: Case
     facts: ReportFacts
+    evidence: tuple[Evidence, ...]
+    timeline: tuple[TimelineItem, ...]
+    corrections: tuple[Correction, ...]
     issues: tuple[str, ...]
     best_cases: BestCases
     findings: tuple[Statement, ...]

@@ -20,10 +20,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell of a table; `anchor` is the id it defines, `ref` the id it names."""
+    """A cell of a table; `ref` is the id it names."""
 
     text: str
-    anchor: str = ""
     ref: str = ""
 
 
@@ -58,8 +57,7 @@ def document(report: Report) -> Document:
         Section(name=name, title=words.report[name], lines=writer.lines(name), table=writer.table(name))
         for name in names
     )
-    defined = [line.anchor for section in sections for line in section.lines]
-    defined += [cell.anchor for section in sections for row in section.table for cell in row]
+    defined = (line.anchor for section in sections for line in section.lines)
     return Document(
         language=report.language,
         title=f"{words.report['report']}: {report.case.title}",
@@ -85,13 +83,11 @@ class _Writer:
         if name != "evidence_matrix" or not self.report.evidence_matrix:
             return ()
         head = tuple(Cell(text=self.label[column]) for column in ("fact", "evidence", "relied_on_by"))
-        rows, seen = [head], set[str]()
+        rows = [head]
         for row in self.report.evidence_matrix:
             relying = ", ".join(self.words.roles[role] for role in row.relied_on_by) or "-"
-            anchor = "" if row.evidence in seen else row.evidence
-            seen.add(row.evidence)
             fact = Cell(text=row.fact, ref=row.fact) if row.fact else Cell(text="-")
-            rows.append((fact, Cell(text=row.evidence, anchor=anchor), Cell(text=relying)))
+            rows.append((fact, Cell(text=row.evidence, ref=row.evidence), Cell(text=relying)))
         return tuple(rows)
 
     def case(self) -> Iterator[Line]:
@@ -127,6 +123,25 @@ class _Writer:
             yield from (Line(text=self.marked(item.text), anchor=item.id) for item in items)
             if not items:
                 yield Line(text=self.label["nothing"])
+        yield from self._told()
+
+    def _told(self) -> Iterator[Line]:
+        """Give what the person told, where there is any."""
+        report, agreed = self.report, f" ({self.label['agreed']})"
+        evidence = [Line(text=f"{item.title}: {item.description}", anchor=item.id) for item in report.evidence]
+        timeline = [
+            Line(text=f"{item.when}: {item.what}{agreed if item.agreed else ''}", anchor=item.id)
+            for item in report.timeline
+        ]
+        corrections = [Line(text=f"{item.text} · {item.by} · {item.at}") for item in report.corrections]
+        for title, lines in (
+            (self.label["evidence"], evidence),
+            (self.words.fields["timeline"], timeline),
+            (self.words.fields["fact_corrections"], corrections),
+        ):
+            if lines:
+                yield Line(text=title, head=True)
+                yield from lines
 
     def best_cases(self) -> Iterator[Line]:
         yield Line(text=self.report.case.parties.claimant, head=True)

@@ -50,6 +50,9 @@ def report(state: State) -> Report | Refused:
         facts=ReportFacts(
             confirmed=state.facts.confirmed, disputed=state.facts.disputed, unknown=state.facts.questions
         ),
+        evidence=state.facts.evidence,
+        timeline=state.facts.timeline,
+        corrections=state.facts.corrections,
         issues=tuple(judge.output["Issues"]) if judge else (),
         best_cases=BestCases(
             claimant=_said(state, "claimant", "Claims"), opposing=_said(state, "opposing", "CounterArguments")

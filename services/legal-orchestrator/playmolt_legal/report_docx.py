@@ -79,8 +79,6 @@ class _Book:
                 self._cell(cell.paragraphs[0], held)
 
     def _cell(self, paragraph: Any, cell: Cell) -> None:
-        if cell.anchor:
-            self._anchor(paragraph, cell.anchor)
         if cell.ref:
             self._link(paragraph, cell.ref, cell.text)
         else:

@@ -60,9 +60,8 @@ def _ref(ref: str, laid_out: Document) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    anchor = f' id="{escape(cell.anchor)}"' if cell.anchor else ""
     text = f'<a href="#{escape(cell.ref)}">{escape(cell.text)}</a>' if cell.ref else escape(cell.text)
-    return f"<td{anchor}>{text}</td>"
+    return f"<td>{text}</td>"
 
 
 def _table(rows: Rows) -> str:

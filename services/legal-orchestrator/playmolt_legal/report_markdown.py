@@ -22,8 +22,9 @@ def render_md(report: Report) -> str:
 
 
 def _section(section: Section, laid_out: Document) -> Iterator[str]:
-    for line in section.lines:
-        yield from ("", f"### {_text(line.text)}", "") if line.head else (f"- {_line(line, laid_out)}",)
+    for place, line in enumerate(section.lines):
+        space = ("",) if place else ()
+        yield from (*space, f"### {_text(line.text)}", "") if line.head else (f"- {_line(line, laid_out)}",)
     for place, row in enumerate(section.table):
         yield f"| {' | '.join(_cell(cell) for cell in row)} |"
         if place == 0:
@@ -31,8 +32,7 @@ def _section(section: Section, laid_out: Document) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    anchor = f'<a id="{cell.anchor.lower()}"></a>' if cell.anchor else ""
-    return f"[{cell.text}](#{cell.ref.lower()})" if cell.ref else f"{anchor}{_text(cell.text)}"
+    return f"[{cell.text}](#{cell.ref.lower()})" if cell.ref else _text(cell.text)
 
 
 def _line(line: Line, laid_out: Document) -> str:

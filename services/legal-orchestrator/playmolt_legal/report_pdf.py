@@ -88,7 +88,5 @@ class _Paper:
             if pdf.will_page_break(_LINE):
                 pdf.add_page()
             for cell in row:
-                if cell.anchor:
-                    self._anchor(cell.anchor)
                 pdf.cell(width, _LINE, cell.text, border=1, link=self._links.get(cell.ref, ""))
             pdf.ln(_LINE)

@@ -55,9 +55,9 @@ def test_a_session_that_went_on_has_none(desk: Any) -> None:
 
 def test_it_has_the_fields_of_its_shape(desk: Any) -> None:
     assert set(plain(of(desk))) == {
-        "language", "case", "facts", "issues", "best_cases", "findings", "decision_range", "evidence_matrix", "risks",
-        "strategy", "settlement", "order", "gate_history", "guardrail_hits", "no_go", "next_steps", "citations",
-        "unverified", "disclaimer",
+        "language", "case", "facts", "evidence", "timeline", "corrections", "issues", "best_cases", "findings",
+        "decision_range", "evidence_matrix", "risks", "strategy", "settlement", "order", "gate_history",
+        "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "disclaimer",
     }  # fmt: skip
 
 
@@ -275,6 +275,18 @@ def test_markdown_takes_no_markup_from_the_texts(hostile: Report) -> None:
     assert "](javascript" not in text.replace("\\]", "")
     assert not re.search(r"(?<!\\)\*\*b", text)
     assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
+
+
+def test_what_the_ids_stand_for_is_told(desk: Any) -> None:
+    desk.to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
+    made = of(desk)
+    assert [item["id"] for item in (*plain(made)["evidence"], *plain(made)["timeline"])] == ["E1", "E2", "T1", "T2"]
+    text = render_md(made)
+    assert '<a id="e1"></a>**E1** 인수증: 물품을 받았다는 서명이 있다\n' in text
+    assert '<a id="t1"></a>**T1** 2024-03-05: 물품을 인도했다 (다툼 없음)\n' in text
+    assert '<a id="t2"></a>**T2** 2024-04-01: 대금을 독촉했다\n' in text
+    assert "- 대금은 700만원이었다. · agent-1 · 2026" in text
+    assert "| [F3](#f3) | [T1](#t1) |" in text
 
 
 def test_every_asserting_line_links_to_its_id(desk: Any) -> None:
