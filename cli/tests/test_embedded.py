@@ -83,6 +83,24 @@ def test_a_taken_port_is_told(folder: Path) -> None:
         Nats(folder / "two", port=first.port).start(2)
 
 
+def test_a_port_is_given_to_one_process_while_that_lives() -> None:
+    ask = """
+from playmolt_cli.embedded import ports
+ports._RANGE = range(31_000, 31_300)
+print(*{ports.free_port() for _ in range(40)})
+input()
+"""
+    rivals = [
+        subprocess.Popen([sys.executable, "-c", ask], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    given = [rival.stdout.readline().split() for rival in rivals if rival.stdout]
+    for rival in rivals:
+        rival.communicate("\n", timeout=10)
+    assert [len(ports) for ports in given] == [40, 40]
+    assert set(given[0]).isdisjoint(given[1])
+
+
 def test_nats_keeps_its_port(folder: Path) -> None:
     with Nats(folder / "nats", port=free_port()) as server:
         port = server.port

@@ -1,6 +1,5 @@
 """What the embedded servers share: start and wait, stop, kill, restart on the same port."""
 
-import random
 import signal
 import socket
 import subprocess
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from playmolt_cli.embedded import child
+from playmolt_cli.embedded.ports import free_port
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -19,23 +19,6 @@ _LAST_LINES = 5
 
 class ServerError(RuntimeError):
     """A server did not start; the message says what it wrote last and where its log is."""
-
-
-def free_port() -> int:
-    """Give a port of 127.0.0.1 that nothing listens on.
-
-    It lies below the range of outgoing connections: a client that redials a server which is being restarted could
-    otherwise be given the server's own port.
-    """
-    for port in random.sample(range(20_000, 32_000), 200):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise ServerError("no free port between 20000 and 32000 on 127.0.0.1; give one with an option")
 
 
 class Server(ABC):
