@@ -40,16 +40,17 @@ class Corpus(msgspec.Struct, frozen=True):
         same = [known for known in self.known if known.kind == particular.kind]
         match particular.kind:
             case "date":
-                return any(_same_date(particular.key, known.key) for known in same) or self._pieced(particular.key)
+                return any(self._dated(key) for key in particular.readings)
             case "statute":
                 return any(_same_statute(particular.key, known.key) for known in same)
             case _:
                 return any(particular.key == known.key for known in same)
 
-    def _pieced(self, key: tuple[str, ...]) -> bool:
+    def _dated(self, key: tuple[str, ...]) -> bool:
         """A year here and a day there make a date that nobody invented."""
-        dates = [known.key for known in self.known if known.kind == "date"]
-        return any(date[0] == key[0] for date in dates) and ("0", *key[1:]) in dates
+        dates = [date for known in self.known if known.kind == "date" for date in known.readings]
+        pieced = any(date[0] == key[0] for date in dates) and ("0", *key[1:]) in dates
+        return pieced or any(_same_date(key, date) for date in dates)
 
     def verifies(self, citation: str) -> bool:
         """Say whether a citation names evidence or facts there are, or stands in the person's words."""

@@ -13,11 +13,20 @@ ParticularKind = Literal["case", "statute", "date", "amount"]
 
 
 class Particular(msgspec.Struct, frozen=True):
-    """Something named: its kind, what it says whatever its spelling, and the words it stands in."""
+    """Something named: its kind, what it says whatever its spelling, and the words it stands in.
+
+    `other` is what a date such as 3/5/2024 says where the day is written first.
+    """
 
     kind: ParticularKind
     key: tuple[str, ...]
     text: str
+    other: tuple[str, ...] = ()
+
+    @property
+    def readings(self) -> tuple[tuple[str, ...], ...]:
+        """Give all that it may say."""
+        return (self.key, self.other) if self.other else (self.key,)
 
 
 _UNITS: Final = {
@@ -52,6 +61,9 @@ _STATUTE_EN: Final = re.compile(
 _DATES: Final = (
     re.compile(r"(?<!\d)(?P<y>\d{4})\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
     re.compile(r"(?<![\d-])(?P<y>(?:19|20)\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
+    re.compile(
+        r"(?<![\d./-])(?P<m>\d{1,2})(?P<mark>[./])\s?(?P<d>\d{1,2})(?P=mark)\s?(?P<y>(?:19|20)\d\d)(?!\d|[./-]\d)"
+    ),
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일"),
     re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?년"),
     re.compile(rf"\b(?P<month>{_MONTH}) {_DAY}\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
@@ -61,6 +73,10 @@ _DATES: Final = (
         r"\b(?:in|since|by|until|during|before|after|from) (?P<y>(?:19|20)\d\d)\b(?!\s?[-./]\s?\d)", re.IGNORECASE
     ),
 )
+_DIGITS: Final = {digit: value for value, digit in enumerate("일이삼사오육칠팔구", 1)}
+_SMALL: Final = {"십": 10, "백": 100, "천": 1000}
+_LARGE: Final = {"만": 10**4, "억": 10**8, "조": 10**12}
+_SPELT: Final = f"[{''.join((*_DIGITS, *_SMALL))}]"
 _AMOUNTS: Final = (
     re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
     re.compile(
@@ -70,6 +86,10 @@ _AMOUNTS: Final = (
     re.compile(
         rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|KRW|USD|EUR|GBP|JPY)\b",
         re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?:(?<![가-힣])|(?<=금))(?<!몇 )(?<!수 )(?!구조원|[조억만])(?P<spelt>(?:{_SPELT}{{1,7}}[조억만]\s?){{1,4}}"
+        rf"(?:{_SPELT}{{1,7}})?|[{''.join(_DIGITS)}][천백]{_SPELT}{{0,6}})\s?원(?![고심칙])"
     ),
 )
 _KO_PART: Final = re.compile(rf"({_NUMBER})\s?({_KO_UNIT})?")
@@ -130,13 +150,15 @@ def _date(match: re.Match[str]) -> Particular | None:
     if parts.get("month"):
         month = next(place for place, name in enumerate(TABLES.months, 1) if name[:3] == parts["month"][:3].casefold())
     year, day = int(parts.get("y") or 0), int(parts.get("d") or 0)
-    if month > 12 or day > 31:
-        return None
-    return Particular("date", (str(year), str(month), str(day)), match[0].strip())
+    ways = ((month, day), (day, month)) if parts.get("mark") else ((month, day),)
+    keys = [(str(year), str(month), str(day)) for month, day in ways if month <= 12 and day <= 31]
+    return Particular("date", keys[0], match[0].strip(), *keys[1:]) if keys else None
 
 
 def _amount(match: re.Match[str]) -> Particular:
     parts = match.groupdict()
+    if parts.get("spelt"):
+        return Particular("amount", (str(_spelt(parts["spelt"])), "KRW"), match[0].strip())
     if parts.get("ko"):
         value = sum(
             (_decimal(number) * _UNITS.get(unit, 1) for number, unit in _KO_PART.findall(parts["ko"])), Decimal(0)
@@ -145,6 +167,21 @@ def _amount(match: re.Match[str]) -> Particular:
     unit = (parts["unit"] or "").strip().casefold()
     value = _decimal(parts["number"]) * _UNITS.get(unit, 1)
     return Particular("amount", (_plain(value), TABLES.currencies[parts["currency"].casefold()]), match[0].strip())
+
+
+def _spelt(words: str) -> int:
+    """Read a number in Korean words: 이천오백만 is 25,000,000."""
+    whole = part = digit = 0
+    for char in words:
+        if char in _DIGITS:
+            digit = _DIGITS[char]
+        elif char in _SMALL:
+            part += (digit or 1) * _SMALL[char]
+            digit = 0
+        elif char in _LARGE:
+            whole += (part + digit) * _LARGE[char]
+            part = digit = 0
+    return whole + part + digit
 
 
 def _decimal(number: str) -> Decimal:

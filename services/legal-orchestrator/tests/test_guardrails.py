@@ -52,7 +52,9 @@ def test_a_statement_rests_on_ids_there_are(told: Any, basis: Any, hit: bool) ->
 MADE_UP_KO = [
     "2023년 1월 2일에 약속했다.", "2024.3.6. 약속했다.", "2024-03-06에 약속했다.", "3월 6일에 약속했다.",
     "2019년에 약속했다.", "대금은 600만원이다.", "대금은 6,000,000원이다.", "대금은 3억 5천만 원이다.",
-    "대금은 7억이다.", "대금은 ₩100이다.", "민법 제750조에 따른다.", "제750조에 따른다.", "형법 355조에 따른다.",
+    "대금은 7억이다.", "대금은 ₩100이다.",
+    "대금은 육백만 원이다.", "대금은 금삼억오천만원이다.", "대금은 천만원이다.",
+    "민법 제750조에 따른다.", "제750조에 따른다.", "형법 355조에 따른다.",
     "민법 제563조의2에 따른다.", "대법원 2019다12345 판결이 있다.", "서울중앙지방법원 2020가합1234 사건이 있다.",
     "2016헌나1 결정이 있다.", "박영희 씨가 말했다.", "박영희씨가 말했다.", "이민준 과장이 말했다.",
     "최수진 대표님이 말했다.", "박 씨가 말했다.", "남궁민수 부장은 알았다.",
@@ -60,10 +62,11 @@ MADE_UP_KO = [
 SUPPLIED_KO = [
     "2024년 3월 5일에 인도했다.", "2024. 3. 5.에 인도했다.", "2024-03-05에 인도했다.", "3월 5일에 인도했다.",
     "2024년에 인도했다.", "2024년 3월에 인도했다.", "대금은 500만 원이다.", "대금은 5,000,000원이다.",
-    "대금은 ₩5,000,000이다.", "민법 제563조에 따른다.", "제563조를 본다.", "김철수 대표가 말했다.",
-    "김철수 씨가 말했다.", "김 씨가 말했다.",
+    "대금은 ₩5,000,000이다.", "대금은 오백만 원이다.", "민법 제563조에 따른다.",
+    "제563조를 본다.", "김철수 대표가 말했다.", "김철수 씨가 말했다.", "김 씨가 말했다.",
 ]  # fmt: skip
 NEAR_KO = [
+    "구조원이 왔다.", "만원 버스를 탔다.", "수천만 원이 들 수 있다.", "이 원고의 말이다.",
     "2주 안에 끝난다.", "14일 이내에 낸다.", "제3자가 보관했다.", "3자 대면이 있었다.", "원본이 있다.",
     "100명이 모였다.", "지분 30%를 가졌다.", "제1조건을 본다.", "1심 판단을 기다린다.", "그 방법 3가지가 있다.",
     "날씨가 좋았다.", "솜씨가 좋다.", "글씨가 같다.", "고객님이 받았다.", "재판장님께 아뢴다.", "선생님이 말했다.",
@@ -88,6 +91,7 @@ def test_what_was_supplied_and_what_only_looks_alike_is_not(told: Any, sentence:
 
 MADE_UP_EN = [
     "They agreed on March 6, 2024.", "They agreed on 6 March 2024.", "They agreed on 2024-03-06.",
+    "They agreed on 12/31/2019.", "They agreed on 31.12.2019.",
     "They agreed in 2019.", "They agreed in April 2023.", "The price is $6,000.", "The price is USD 5 million.",
     "The price is 6,000 dollars.", "The price is KRW 100.", "It follows from Civil Act Article 750.",
     "It follows from Article 750.", "See Section 12 of the Penal Code.", "See § 823.", "See 410 U.S. 113.",
@@ -96,6 +100,7 @@ MADE_UP_EN = [
     "The offer came from Dr. Emily Stone.",
 ]  # fmt: skip
 NOT_MADE_UP_EN = [
+    "They agreed on 3/5/2024.", "They agreed on 05.03.2024.", "They met 24/7.", "Part 1/2 is missing.",
     "They agreed on March 5, 2024.", "They agreed on 5 March 2024.", "They agreed on 2024-03-05.",
     "They agreed in 2024.", "They agreed in March 2024.", "The price is $5,000.", "The price is 5,000 dollars.",
     "The price is USD 5 thousand.", "It follows from Civil Act Article 563.", "Article 563 applies.",
@@ -378,7 +383,8 @@ def test_one_fault_a_thousand_times_is_bounded(told: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["1", "1,", "가", "제1조 ", "1억", "A ", "A", "1-", "1. ", "a@", "1년", "“", "반드시 "]
+    "unit",
+    ["1", "1,", "1/", "이천", "이만 ", "가", "제1조 ", "1억", "A ", "A", "1-", "1. ", "a@", "1년", "“", "반드시 "],
 )
 def test_no_text_makes_a_check_slow(told: Any, unit: str) -> None:
     started = time.process_time()
@@ -404,7 +410,8 @@ def test_sentences(text: str, split: list[str]) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("2024년 3월 5일", "March 5, 2024"), ("2024-3-5", "5th of March 2024"), ("3억 5천만 원", "350,000,000원"),
+        ("2024년 3월 5일", "March 5, 2024"), ("2024-3-5", "5th of March 2024"), ("12/31/2019", "31.12.2019"),
+        ("3억 5천만 원", "350,000,000원"), ("삼억 오천이십만원", "350,200,000원"),
         ("₩1,000", "1,000 won"), ("$5 million", "5,000,000 dollars"), ("제750조", "Article 750"),
         ("2019다12345", "2019 다 12345"),
     ],
