@@ -162,6 +162,14 @@ def test_the_gates_are_told_with_what_they_showed(desks: Any) -> None:
     assert [item["id"] for item in history[1]["missing_evidence"]] == ["M1", "M2"]
 
 
+def test_conditions_and_answers_stand_in_the_text(desk: Any) -> None:
+    desk.to("VERIFIER_R1").status("Conditional", MissingEvidence=["원본"]).to("round2")
+    desk.to("end").form("end", resolution="extend").status("No-Go", MissingEvidence=["서명"])
+    text = render_md(of(desk.form("end", missing_evidence_answers={"M1": "다음 주에 받는다"})))
+    assert "\n- 조건 C1: 원본\n" in text
+    assert "\n- 부족한 증거 M1: 서명 → 다음 주에 받는다\n" in text
+
+
 def test_it_says_that_it_is_a_simulation_and_no_legal_advice(desks: Any) -> None:
     assert all(word in of(desks(language="ko")).disclaimer for word in ("시뮬레이션", "법률 자문"))
     assert all(word in of(desks(language="en")).disclaimer for word in ("simulation", "legal advice"))
