@@ -67,7 +67,7 @@ def play(
                 Person(table).play()
         except Left:
             page.line()
-            page.line(page.words.say("session", id=table.id))
+            page.whole(page.words.say("session", id=table.id))
             return
         if as_json:
             _print(table)

@@ -29,15 +29,17 @@ class Page(Paper):
         self.names: dict[str, str] = {}
 
     def text(self, text: str, *, indent: int = 0) -> None:
-        """Write a text of several paragraphs, an empty line between them."""
-        for number, paragraph in enumerate(filter(None, map(str.strip, text.splitlines()))):
-            if number:
-                self.line()
-            self.line(paragraph, indent=indent)
+        """Write a text line by line, as it was set."""
+        for line in map(str.strip, text.strip().splitlines()):
+            self.line(line, indent=indent if line else 0)
 
     def said(self, speaker: str, text: str, *, style: str | None = None) -> None:
-        """Write what somebody says."""
-        self.line(text, mark=f"{speaker}:", style=style)
+        """Write what somebody says, an empty line between paragraphs."""
+        first, *others = [part for part in map(str.strip, text.split("\n\n")) if part] or [""]
+        self.line(first, mark=f"{speaker}:", style=style)
+        for paragraph in others:
+            self.line()
+            self.line(paragraph, indent=1, style=style)
 
     def name(self, id_: str) -> str:
         """Give the name of a juror or witness, the id where none is known."""

@@ -63,7 +63,7 @@ class Person:
     def _prologue(self) -> None:
         self._page.prologue(self._table.session.prologue)
         self._page.line()
-        self._page.line(self._say("session", id=self._table.id), style="dim")
+        self._page.whole(self._say("session", id=self._table.id))
         self._ask(self._say("go_on"))
         self._table.go("investigation")
 
@@ -83,13 +83,10 @@ class Person:
         return f"{line} ({self._say('broken')})" if witness.cracked else line
 
     def _evidence(self) -> None:
-        while True:
-            listed = self._table.items()
-            self._page.items(listed)
-            opened = {entry.id.casefold() for entry in listed.evidence if not entry.locked}
-            answer = self._item(opened)
-            if answer is None:
-                return
+        listed = self._table.items()
+        self._page.items(listed)
+        opened = {entry.id.casefold() for entry in listed.evidence if not entry.locked}
+        while answer := self._item(opened):
             self._try(partial(self._table.read, answer))
 
     def _item(self, opened: set[str]) -> str | None:
@@ -143,12 +140,14 @@ class Person:
         return f"{line} · {self._page.words.list(juror.personality)}"
 
     def _juror(self, juror_id: str) -> None:
-        self._choose(
-            self._page.name(juror_id),
+        """Stay with a juror until the person goes back, which is the last entry."""
+        doings: tuple[Doing, ...] = (
             (self._say("say"), lambda: self._chat(juror_id)),
             (self._say("present"), lambda: self._present(juror_id)),
             (self._say("back"), lambda: None),
         )
+        while self._choose(self._page.name(juror_id), *doings) < len(doings):
+            continue
 
     def _chat(self, juror_id: str) -> None:
         if text := self._ask(self._say("your_words")):
@@ -187,13 +186,14 @@ class Person:
         self._table.vote()
         self._told = True
 
-    def _choose(self, title: str, *doings: Doing) -> None:
-        """Offer a menu and do what is chosen."""
+    def _choose(self, title: str, *doings: Doing) -> int:
+        """Offer a menu and do what is chosen; give its number."""
         self._page.head(title)
         entries = {str(number): text for number, (text, _) in enumerate(doings, 1)}
         self._page.options({**entries, _LEAVE: self._say("leave")})
-        picked = self._pick(set(entries))
-        self._try(doings[int(picked) - 1][1])
+        picked = int(self._pick(set(entries)))
+        self._try(doings[picked - 1][1])
+        return picked
 
     def _try(self, doing: Callable[[], object]) -> None:
         try:

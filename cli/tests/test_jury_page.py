@@ -13,6 +13,7 @@ from playmolt_schemas.jury import (
     DossierView,
     EvidenceEntry,
     EvidenceList,
+    EvidenceView,
     TalkView,
     VerdictView,
     VoteView,
@@ -41,6 +42,15 @@ def test_a_story_is_wrapped_for_a_terminal_and_one_paragraph_a_line_elsewhere() 
         assert max(map(len, lines)) <= most
         assert (len(lines) > 6) is terminal
         assert lines[-2:] == ["", "Another paragraph."]
+
+
+def test_lines_stay_lines_and_paragraphs_stay_apart() -> None:
+    made, out = page()
+    made.item(EvidenceView(id="E1", title="The log", text="02:10  code\n02:14  dose\n\nCertified."))
+    assert shown(out)[1:] == ["E1 · The log", "  02:10 code", "  02:14 dose", "", "  Certified."]
+    made, out = page()
+    made.said("Lin Xia", "First.\n\nSecond.")
+    assert shown(out) == ["Lin Xia: First.", "", "  Second."]
 
 
 def test_chinese_is_wrapped_by_the_width_it_takes() -> None:

@@ -7,20 +7,33 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import signal
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from importlib.resources import files
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 from playmolt_cli.jury_overseer import ARGUMENTS
 from playmolt_cli.main import cli
 from playmolt_cli.stack import Stack
+from playmolt_core.db.pool import open_pool
+from playmolt_core.decider import PUBLIC, Accepted
+from playmolt_core.host.messages import message
+from playmolt_core.log.chain import seal
+from playmolt_core.log.port import StreamAppend, Unit
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_jury import game
+from playmolt_jury.commands import OpenJury
+from playmolt_jury.events import JuryOpened
+from playmolt_jury.material import Weakness
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.records import ZERO_HASH, Metadata
 
 from core.tests.llm.fake_server import FakeServer, huge, raw, reply, status, truncated
 from tests.integration.fake_model import fake_model, platform_with
@@ -246,8 +259,8 @@ async def test_a_person_plays_a_whole_game_by_numbers(running: Stack) -> None:
     typed = [
         "6",  # to the jurors
         "4", "1", "The log shows a lethal dose.",  # talk to the second
-        "4", "2", "1",  # show it the first item
-        "4", "3",  # and back
+        "2", "1",  # show it the first item
+        "3",  # and back
         "9",  # let them deliberate
         "2", "2", "Protect the public.",  # a note to it
         "1", "1", "1", "1", "1",  # four rounds and the vote
@@ -499,55 +512,65 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
             answer = await owner.client.get(f"/api/games/{owner.session}/{path}", headers=owner.headers)
             assert answer.status_code == 404
         assert owner.session not in (await owner.client.get("/api/games")).text
-        assert (await owner.client.get(f"{running.run.spectator}/sse/games/{owner.session}")).status_code == 404
+        async with httpx.AsyncClient() as spectator:
+            feed = f"{running.run.spectator}/sse/games/{owner.session}"
+            assert (await spectator.get(feed)).status_code == 404
         assert (await owner.client.get(owner.path())).status_code == 401
 
 
-@pytest.mark.timeout(240)
-async def test_twins_that_differ_in_secrets_look_the_same_until_the_verdict(
-    running: Stack, bench: Bench, model: FakeServer, session_folder: Path
-) -> None:
-    with other_secrets(model, session_folder / "jury-twin") as twin:
-        seen, stances = [], []
-        for place in (running, twin):
-            bench.first["classify"] = [reply(json.dumps(DOUBT))]
-            async with Overseer(place.run.gateway) as overseer:
-                seen.append(await everything_before_the_verdict(overseer))
-                stances.append([vote["stance"] for vote in (await overseer.has("verdict"))["votes"]])
+async def test_twins_that_differ_in_secrets_look_the_same_until_the_verdict(running: Stack, bench: Bench) -> None:
+    seen, stances = [], []
+    for other in (False, True):
+        bench.first["classify"] = [reply(json.dumps(DOUBT))]
+        async with Overseer(running.run.gateway) as overseer:
+            await (open_with_other_secrets(overseer, running) if other else overseer.open(model="fake"))
+            seen.append(await everything_before_the_verdict(overseer))
+            stances.append([vote["stance"] for vote in (await overseer.has("verdict"))["votes"]])
     assert stances[0] != stances[1], "the secrets did differ"
     assert [[text for text in seen[a] if text not in seen[1 - a]] for a in (0, 1)] == [[], []]
 
 
-def other_secrets(model: FakeServer, folder: Path) -> Stack:
-    """A platform whose radical juror has another stance within its band, another power, weights, weakness and role.
+async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
+    """Open a session whose radical juror has another stance within its band, another power, weights, weakness and role.
 
-    They are near enough that nothing which may be seen follows from them: who leads, who answers, a band.
+    They are near enough that nothing which may be seen follows from them: who leads, who answers, a band. Event 1 pins
+    all of it, so it is put where the engine reads it.
     """
-    package = Path(str(files("playmolt_jury")))
-    copied = folder / "package" / "playmolt_jury"
-    shutil.copytree(package, copied, ignore=shutil.ignore_patterns("__pycache__"))
-    changes = {
-        "structure.toml": (("initial_stance = 78", "initial_stance = 76"), ('speaker_power = "0.7"',
-                           'speaker_power = "0.3"'), ("procedural_justice = -3\nai_autonomy = 4",
-                           "procedural_justice = -4\nai_autonomy = 9")),
-        "en/jurors.toml": (('"scapegoat"', '"lullaby"'), ("role_prompt = '''", "role_prompt = '''\nBe brief.")),
-    }  # fmt: skip
-    for name, edits in changes.items():
-        file = copied / "content" / name
-        text = file.read_text()
-        for old, new in edits:
-            assert old in text
-            text = text.replace(old, new)
-        file.write_text(text)
-    stack = platform_with(model, folder)
-    catalogue = str(folder / "models.toml")
-    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": catalogue, "PYTHONPATH": str(copied.parent)}
-    return Stack(stack.folder.path, (), own)
+    owner = (await overseer.client.get("/api/agents/me", headers=overseer.headers)).json()["id"]
+    overseer.session, jury, at = f"jury-{uuid.uuid4()}", game.jury(), datetime.now(UTC)
+    before = jury.initial(overseer.session)
+    body = {"language": "en", "model": "fake"}
+    decided = jury.decide(before, OpenJury(agent_id=owner, name="overseer", seed="7", body=body, aliases=("fake",)), at)
+    assert isinstance(decided, Accepted)
+    (opened,) = decided.events
+    assert isinstance(opened, JuryOpened)
+    radical = opened.jurors[1]
+    radical = replace(
+        radical, initial_stance=radical.initial_stance - 2, speaker_power="0.3", role_prompt="Be brief.",
+        topic_weights=radical.topic_weights | {"procedural_justice": -4, "ai_autonomy": 9},
+        weakness=Weakness(trigger_keywords=("lullaby",)),
+    )  # fmt: skip
+    assert radical != opened.jurors[1]
+    twin = replace(opened, jurors=(opened.jurors[0], radical, *opened.jurors[2:]))
+    state = jury.evolve(before, twin, at)
+    names = dict.fromkeys(("command_id", "correlation", "causation"), uuid.uuid4().hex)
+    record = seal(
+        overseer.session, 1, ZERO_HASH, at, twin.type, twin.schema_version, canonical_json(twin),
+        Metadata(**names, actor=owner, trace=""), message(jury, overseer.session, 1, at, state, twin, PUBLIC), None,
+        closes=False,
+    )  # fmt: skip
+    part = StreamAppend(
+        stream=overseer.session, expected=0, prev_hash=ZERO_HASH, records=[record], card=jury.card(state)
+    )
+    pool = await open_pool(running.run.database_url)
+    try:
+        assert await PostgresLog(pool).append([Unit(streams=[part])]) == ["appended"]
+    finally:
+        await pool.close()
 
 
 async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
     """Use every call; give all bytes that came, without ids, times and hashes."""
-    await overseer.open(model="fake")
     await overseer.to("investigation")
     for rest in ("dossier", "evidence", "evidence/E1", "evidence/E9", "witnesses"):
         await overseer.get(rest)

@@ -32,6 +32,7 @@ from playmolt_gateway.problems import (
     bug_body,
     json_response,
     no_such_game,
+    no_such_session,
     refusal_response,
 )
 from playmolt_gateway.queries import parse_query
@@ -198,7 +199,7 @@ async def ask_of(house: House, route: Route, head: Head, request: Request) -> As
         return query
     game = _game(route, request.path_params.get("id", ""))
     if game is None:
-        return no_such_game(request.path_params["id"])
+        return (no_such_session if route.service else no_such_game)(request.path_params["id"])
     last = head.last_event_id
     return Ask(
         route=route, caller=caller, game=game, query=query, body=checked[0], command=checked[1],

@@ -100,6 +100,14 @@ def no_such_game(game_id: str) -> Refusal:
     )
 
 
+def no_such_session(identifier: str) -> Refusal:
+    """Refuse an id that can be nothing of the kind this route is about."""
+    return Refusal(
+        Code.NOT_FOUND,
+        f"There is nothing called {identifier[:64]!r} here. An id comes with the answer that opens what it names.",
+    )
+
+
 def bad_request(detail: str, *errors: FieldFault) -> Refusal:
     """Refuse what does not have the form that the API asks for."""
     return Refusal(Code.INVALID_REQUEST, detail, errors)
