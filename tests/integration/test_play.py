@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 StackFactory = Callable[..., Stack]
 SIZE: dict[GameType, int] = {"ox": 5, "trial": 6}
 SECONDS = 100.0
+OWN = {"DATABASE_URL": "", "NATS_URL": ""}
 PATIENT = Retry(attempts=60, seconds=60)
 
 
@@ -148,28 +149,39 @@ async def play_through(stack: Stack, fault: Callable[[], None], *, games: int = 
         await table.close()
 
 
-async def test_both_games_to_the_end_with_watchers(stack: StackFactory) -> None:
-    await play_through(stack(), lambda: None)
+@pytest.fixture(scope="module")
+def running(session_folder: Path) -> Iterator[Stack]:
+    """One of everything."""
+    with Stack(session_folder / "play", environment=OWN) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def doubled(session_folder: Path) -> Iterator[Stack]:
+    """Two of everything."""
+    twice = ("--engines", "2", "--gateways", "2", "--spectators", "2")
+    with Stack(session_folder / "doubled", twice, OWN) as stack:
+        yield stack
+
+
+async def test_both_games_to_the_end_with_watchers(running: Stack) -> None:
+    await play_through(running, lambda: None)
 
 
 @pytest.mark.parametrize("service", ["ox-engine-1", "gateway-1", "spectator-1", "relay-1"])
 @pytest.mark.timeout(200)
-async def test_a_killed_service_loses_nothing(stack: StackFactory, service: str) -> None:
-    running = stack()
+async def test_a_killed_service_loses_nothing(running: Stack, service: str) -> None:
     await play_through(running, lambda: _kill(running, service))
 
 
 @pytest.mark.parametrize("server", ["nats", "postgres"])
 @pytest.mark.timeout(200)
-async def test_a_killed_server_loses_nothing(stack: StackFactory, server: str) -> None:
-    running = stack()
+async def test_a_killed_server_loses_nothing(running: Stack, server: str) -> None:
     await play_through(running, lambda: _kill(running, server), times=1)
 
 
 @pytest.mark.timeout(200)
-async def test_nats_may_lose_everything_in_the_middle_of_a_game(stack: StackFactory) -> None:
-    running = stack()
-
+async def test_nats_may_lose_everything_in_the_middle_of_a_game(running: Stack) -> None:
     def lose() -> None:
         folder: Path = running.folder.nats
         _kill(running, "nats")
@@ -180,10 +192,30 @@ async def test_nats_may_lose_everything_in_the_middle_of_a_game(stack: StackFact
 
 
 @pytest.mark.timeout(200)
-async def test_two_replicas_of_everything_and_one_of_each_killed(stack: StackFactory) -> None:
-    running = stack("--engines", "2", "--gateways", "2", "--spectators", "2")
+async def test_a_storm_of_joins_seats_exactly_the_needed_number(doubled: Stack) -> None:
+    clients = [AsyncClient(doubled.run.gateway, retry=PATIENT) for _ in range(60)]
+    gate = asyncio.Semaphore(20)
+
+    async def enter(number: int) -> tuple[str, str]:
+        async with gate:
+            await clients[number].register(f"storm {number}")
+        first, second = await asyncio.gather(clients[number].join("ox"), clients[number].join("ox"))
+        return first.game_id, second.game_id
+
+    async with asyncio.timeout(SECONDS):
+        seated = await asyncio.gather(*(enter(number) for number in range(len(clients))))
+    assert all(first == second for first, second in seated), "an agent got two games"
+    assert sorted(Counter(first for first, _ in seated).values()) == [5] * 12
+    listed = {line.game_id: line.seated for line in (await clients[0].games("ox", limit=100)).games}
+    assert [listed[first] for first, _ in seated] == [5] * 60
+    for client in clients:
+        await client.aclose()
+
+
+@pytest.mark.timeout(200)
+async def test_two_replicas_of_everything_and_one_of_each_killed(doubled: Stack) -> None:
     names = iter(("ox-engine-1", "gateway-2", "ox-engine-2", "spectator-1"))
-    await play_through(running, lambda: _kill(running, next(names)), games=4, times=4)
+    await play_through(doubled, lambda: _kill(doubled, next(names)), games=4, times=4)
 
 
 @pytest.mark.timeout(200)
@@ -201,28 +233,6 @@ async def test_after_a_crash_of_the_whole_machine_every_game_is_taken_up(stack: 
         feeds = {game_id: await watch(second, game_id) for game_id in set(table.ids)}
     await check(second, table, feeds)
     await table.close()
-
-
-@pytest.mark.timeout(200)
-async def test_a_storm_of_joins_seats_exactly_the_needed_number(stack: StackFactory) -> None:
-    running = stack("--engines", "2", "--gateways", "2")
-    clients = [AsyncClient(running.run.gateway, retry=PATIENT) for _ in range(60)]
-    gate = asyncio.Semaphore(20)
-
-    async def enter(number: int) -> tuple[str, str]:
-        async with gate:
-            await clients[number].register(f"storm {number}")
-        first, second = await asyncio.gather(clients[number].join("ox"), clients[number].join("ox"))
-        return first.game_id, second.game_id
-
-    async with asyncio.timeout(SECONDS):
-        seated = await asyncio.gather(*(enter(number) for number in range(len(clients))))
-    assert all(first == second for first, second in seated), "an agent got two games"
-    assert sorted(Counter(first for first, _ in seated).values()) == [5] * 12
-    listed = await clients[0].games("ox", limit=100)
-    assert Counter(line.seated for line in listed.games) == {5: 12}
-    for client in clients:
-        await client.aclose()
 
 
 def _kill(stack: Stack, name: str) -> None:
