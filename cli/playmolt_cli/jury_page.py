@@ -27,6 +27,7 @@ class Page(Paper):
         super().__init__(out)
         self.words = words
         self.names: dict[str, str] = {}
+        self._read: set[str] = set()
 
     def text(self, text: str, *, indent: int = 0) -> None:
         """Write a text line by line, as it was set."""
@@ -64,17 +65,18 @@ class Page(Paper):
         self.text(dossier.text)
 
     def items(self, listed: EvidenceList) -> None:
-        """Write the list of evidence."""
+        """Write the list of evidence, a tick behind what this page has shown."""
         self.head(self.words.say("evidence"))
         for entry in listed.evidence:
             mark = f"{entry.id:>4}"
             if entry.locked:
                 self.line(f"— {self.words.say('locked')} —", mark=mark, style="dim")
             else:
-                self.line(str(entry.title), mark=mark)
+                self.line(f"{entry.title} ✓" if entry.id in self._read else str(entry.title), mark=mark)
 
     def item(self, item: EvidenceView) -> None:
         """Write an item of evidence."""
+        self._read.add(item.id)
         self.head(f"{item.id} · {item.title}")
         self.text(item.text, indent=1)
 

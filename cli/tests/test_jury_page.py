@@ -48,6 +48,10 @@ def test_lines_stay_lines_and_paragraphs_stay_apart() -> None:
     made, out = page()
     made.item(EvidenceView(id="E1", title="The log", text="02:10  code\n02:14  dose\n\nCertified."))
     assert shown(out)[1:] == ["E1 · The log", "  02:10 code", "  02:14 dose", "", "  Certified."]
+    made.items(
+        EvidenceList((EvidenceEntry(id="E1", locked=False, title="The log"), EvidenceEntry(id="E2", locked=True)))
+    )
+    assert shown(out)[-2:] == ["  E1 The log ✓", "  E2 — locked —"]
     made, out = page()
     made.said("Lin Xia", "First.\n\nSecond.")
     assert shown(out) == ["Lin Xia: First.", "", "  Second."]
