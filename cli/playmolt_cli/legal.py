@@ -366,8 +366,11 @@ def _format_of(out: Path | None) -> ReportFormat:
 
 def _write(out: Path, content: bytes) -> None:
     unfinished = out.with_name(f".{out.name}.unfinished")
-    unfinished.write_bytes(content)
-    unfinished.replace(out)
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(out)
+    except OSError as error:
+        raise Failure(f"{out}: {error.strerror}") from error
 
 
 def _session(calls: Client, session_id: str | None) -> Session:

@@ -131,16 +131,27 @@ class Page(Paper):
         self._items(words.say("judge_issues"), [("•", text) for text in gate.issues])
         self._items(words.say("verifier_asks"), [("•", text) for text in gate.focus])
 
-    def fields(self, schema: Mapping[str, Any]) -> None:
-        """Write the fields of a gate's form, for one who answers with a file."""
-        needed = set(schema["required"])
+    def fields(self, schema: Mapping[str, Any], path: str = "", indent: int = 1) -> None:
+        """Write the fields of a gate's form as `--set` names them, for one who answers without being asked."""
         for name, rule in schema["properties"].items():
-            if name == "gate" or (name == "missing_evidence_answers" and not rule["properties"]):
+            inner = rule.get("properties")
+            if name == "gate" or inner == {}:
                 continue
-            offered = [option["const"] for option in rule.get("oneOf", ())]
-            choices = f" = {' | '.join(offered)}" if offered else ""
-            optional = "" if name in needed else f" ({self.words.say('optional')})"
-            self.line(f"{name}{choices}{optional}: {rule.get('title', '')}", 1)
+            when = self._when(schema, name)
+            title = f": {rule['title']}" if "title" in rule else ""
+            self.line(f"{_field(path + name, rule)}{f' ({when})' if when else ''}{title}", indent)
+            if inner:
+                self.fields(rule, f"{path}{name}.", indent + 1)
+
+    def _when(self, schema: Mapping[str, Any], name: str) -> str:
+        """Say when a field is needed; nothing for one that always is."""
+        if name in schema.get("required", ()):
+            return ""
+        for rule in schema.get("allOf", ()):
+            if name in rule["then"].get("required", ()):
+                (field, wanted), *_ = rule["if"]["properties"].items()
+                return self.words.say("needed_with", field=field, value=_json(wanted["const"]))
+        return self.words.say("optional")
 
     def _items(self, title: str, items: Sequence[tuple[str, str]]) -> None:
         if items:
@@ -178,6 +189,20 @@ def speaking(words: Words, session: Session, phase: str) -> str:
     if role not in titles:
         return words.say("sorting")
     return words.say("speaking", title=titles[role], phase=phase)
+
+
+def _field(path: str, rule: Mapping[str, Any]) -> str:
+    """Give a field with what it may be: `goal = a | b`, `facts.answers.Q1 | …`, `facts.timeline = [{when, what}]`."""
+    if "oneOf" in rule:
+        return f"{path} = {' | '.join(option['const'] for option in rule['oneOf'])}"
+    entries = rule.get("items", {}).get("properties", {})
+    if "enum" in entries.get("id", {}):
+        return " | ".join(f"{path}.{identifier}" for identifier in entries["id"]["enum"])
+    return f"{path} = [{{{', '.join(entries)}}}]" if entries else path
+
+
+def _json(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _ids(ids: Iterable[str]) -> str:

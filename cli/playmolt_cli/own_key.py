@@ -97,7 +97,9 @@ def client(place: Desk, key: str | None, *, name: str = "") -> Iterator[Client]:
 
 
 def _refused(refusal: Refused, place: Desk, kept: str) -> str:
-    told = [f"{refusal.detail} ({refusal.code})", *(f"  {fault.field}: {fault.message}" for fault in refusal.errors)]
+    # A detail lists the faults behind its first words; here each has a line of its own.
+    said = refusal.detail.partition(":")[0] if refusal.errors else refusal.detail
+    told = [f"{said} ({refusal.code})", *(f"  {fault.field}: {fault.message}" for fault in refusal.errors)]
     if refusal.code == "unauthorized" and kept:
         told.append(f"  the key is that of {place.key_file.path}; without the file `{place.maker}` makes another")
     return "\n".join(map(printable, told))

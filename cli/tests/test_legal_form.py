@@ -198,3 +198,31 @@ def test_a_field_is_added_to_a_form_from_a_file() -> None:
 def test_a_field_without_a_name_is_refused(field: str) -> None:
     with pytest.raises(Failure, match="FIELD=VALUE"):
         with_fields({}, [field], {"properties": {}})
+
+
+def listed(held: Held) -> list[str]:
+    file = io.StringIO()
+    Page(Console(file=file, width=200), Words("en")).fields(held.shown()[1].schema)
+    return [line.strip() for line in file.getvalue().splitlines()]
+
+
+def test_the_fields_are_listed_as_they_are_set() -> None:
+    assert listed(Held("scripted-unsure").to("facts")) == [
+        "choice = add_facts | proceed_unclear: How to go on",
+        "facts (with choice = add_facts): Further facts",
+        "facts.text (optional): In your words",
+        "facts.answers.Q1 | facts.answers.Q2 | facts.answers.Q3 | facts.answers.Q4 | facts.answers.Q5 | "
+        "facts.answers.Q6 (optional): Answers to the questions",
+        "facts.timeline = [{when, what, agreed}] (optional): Timeline",
+        "facts.evidence = [{title, description}] (optional): Evidence",
+    ]
+    assert "concession_range (with settlement_interest = true): What could be conceded" in listed(
+        Held("scripted").to("round2")
+    )
+
+
+def test_each_missing_item_is_listed_under_its_id() -> None:
+    held = Held("scripted-no-go", "criminal").to("round2")
+    assert [line.partition(":")[0] for line in listed(held)][-3:] == [
+        "missing_evidence_answers", "missing_evidence_answers.M1", "missing_evidence_answers.M2",
+    ]  # fmt: skip

@@ -75,8 +75,9 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None) -> Told | Fau
         return fields
     known = FactsRequest.__struct_fields__
     fields.only(known)
-    if carried is None and [name for name in known if not fields.required(name)]:
-        return tuple(fields.faults)
+    if carried is None:
+        for name in known:
+            fields.required(name)
     narrative, facts = carried or (Narrative(), Facts())
     told = Narrative(
         overview=_told(fields, "overview", narrative.overview),

@@ -108,8 +108,8 @@ def test_bad_facts_name_every_field(desk: Any, changes: dict[str, Any], fields: 
 
 
 def test_every_field_of_the_facts_is_required(desk: Any) -> None:
-    desk.when(commands.PostFacts(agent_id="agent-1", body={"overview": "x"})).refused(
-        400, "invalid_request", "acts", "timeline", "evidence", "opposing_claims"
+    desk.when(commands.PostFacts(agent_id="agent-1", body={"overview": 1})).refused(
+        400, "invalid_request", "acts", "timeline", "evidence", "opposing_claims", "overview"
     )
 
 
