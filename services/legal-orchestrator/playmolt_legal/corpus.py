@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.legal import Facts, FactsForm
 
+from playmolt_legal.outputs import composed
 from playmolt_legal.particulars import Particular, particulars
 from playmolt_legal.state import State
 
@@ -84,7 +85,7 @@ def basis_ids(facts: Facts) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _corpus(texts: tuple[str, ...], ids: frozenset[str]) -> Corpus:
-    text = "\n".join(texts)
+    text = composed("\n".join(texts))
     return Corpus(
         joined=_joined(text),
         words=frozenset(word.casefold().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)),

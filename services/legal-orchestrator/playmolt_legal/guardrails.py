@@ -12,6 +12,7 @@ from playmolt_schemas.legal import UNKNOWN, Check, Citation, Hit, Language
 
 from playmolt_legal import corpus, outputs
 from playmolt_legal.corpus import Corpus
+from playmolt_legal.outputs import composed
 from playmolt_legal.particulars import names, particulars
 from playmolt_legal.sentences import asks, sentences, unquoted
 from playmolt_legal.state import State
@@ -171,7 +172,7 @@ def _out_of_focus(state: State, output: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def _plain(issue: str) -> str:
-    return " ".join(issue.split()).casefold()
+    return " ".join(composed(issue).split()).casefold()
 
 
 _OFFENSIVE: Final = re.compile(

@@ -1,5 +1,6 @@
 """What a role may answer: its shape, its JSON Schema, and its parts."""
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
@@ -48,14 +49,14 @@ def phase_type(phase: str, case_type: CaseType) -> type[Reply]:
 def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
     """Check a model's answer and give it with its fields in the schema's order.
 
-    Raises InvalidReply, whose text can be sent back to the model. A missing `basis` or `issue` and any `GateStatus`
-    are let through: the guardrails and the rule of the gate judge them.
+    Raises InvalidReply, whose text can be sent back to the model. Hangul written in parts is put together. A missing
+    `basis` or `issue` and any `GateStatus` are let through: the guardrails and the rule of the gate judge them.
     """
     try:
         reply = msgspec.convert(value, phase_type(phase, case_type))
     except msgspec.ValidationError as error:
         raise InvalidReply(str(error)) from None
-    plain: dict[str, Any] = msgspec.to_builtins(reply)
+    plain: dict[str, Any] = composed(msgspec.to_builtins(reply))
     if "GateStatus" in plain and not isinstance(plain["GateStatus"], str):
         plain["GateStatus"] = msgspec.json.encode(plain["GateStatus"]).decode()
     if any(unstorable(text) for text in _leaves(plain)):
@@ -152,6 +153,18 @@ def _asked(kind: type[Reply]) -> dict[str, Any]:
     own.pop("title", None)
     del root
     return {**own, "$defs": components} if components else own
+
+
+def composed(value: Any) -> Any:
+    """Give JSON with its texts in Unicode's composed form: text copied from elsewhere may have Hangul in parts."""
+    match value:
+        case str():
+            return unicodedata.normalize("NFC", value)
+        case dict():
+            return {name: composed(inner) for name, inner in value.items()}
+        case list():
+            return [composed(inner) for inner in value]
+    return value
 
 
 def _leaves(value: Any) -> Iterator[str]:

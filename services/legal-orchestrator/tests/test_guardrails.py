@@ -1,6 +1,7 @@
 """The four checks, by tables: what fires, and the near misses that must not."""
 
 import time
+import unicodedata
 from typing import Any
 
 import pytest
@@ -163,6 +164,19 @@ def test_answers_and_corrections_count_as_supplied(desk: Any) -> None:
     desk.to("round1").form("round1", fact_corrections="박영희 씨가 2023년 1월 2일 600만원을 냈다.")
     state = desk.state
     assert "unsupported_fact" not in checks(state, said("박영희 씨가 2023년 1월 2일 600만원을 냈다.", ["E1"]))
+
+
+def test_hangul_in_parts_is_the_same_hangul(desk: Any) -> None:
+    def parts(text: str) -> str:
+        return unicodedata.normalize("NFD", text)
+
+    desk.facts(overview=parts("박영희 씨가 2023년 1월 2일 육백만 원을 냈다.")).to("round1")
+    desk.form("round1", focus_issues=[parts("대금 지급 의무")])
+    told = {"text": "박영희 씨가 2023년 1월 2일 600만원을 냈다.", "basis": ["E1"], "issue": "대금 지급 의무"}
+    promised = {"text": parts("반드시 승소한다."), "basis": ["E1"], "issue": parts("대금 지급 의무")}
+    desk.spoken(CounterArguments=[told, promised]).then("guardrail_hit", "draft_set_aside")
+    (hit,) = desk.state.draft_hits
+    assert (hit.check, hit.text) == ("certain_advice", "반드시 승소한다.")
 
 
 # 2. Certain advice
