@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
-from playmolt_core.host.errand import Errand
+from playmolt_core.host.errand import Errand, Wishless
 from playmolt_core.host.recording import recorder
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.models import Models
@@ -35,16 +35,25 @@ class Turns:
         model = _scripted(state, asked.phase) or self._models.get(state.model)
         if model is None:
             detail = f"there is no model {state.model!r} any more; ask the operator, or open a session with another one"
-            answer: Answered | Failed = Failed(code="model_unavailable", detail=detail, attempts=0)
+            answer: Answered | Failed | None = Failed(code="model_unavailable", detail=detail, attempts=0)
         else:
             answer = await _ask(model, state, asked, recorder(errand, partial(_attempted, errand.wish.id)))
         if isinstance(answer, Answered):
-            await errand.tell(commands.TurnSpoken(wish_id=errand.wish.id, output=answer.value))
-        else:
+            answer = await _spoken(errand, answer)
+        if answer is not None:
             failed = commands.TurnFailed(
                 wish_id=errand.wish.id, code=answer.code, detail=answer.detail, attempts=answer.attempts
             )
             await errand.tell(failed)
+
+
+async def _spoken(errand: Errand, answer: Answered) -> Failed | None:
+    """Bring an answer back. One that cannot be stored fails the turn, which else would be asked for again for ever."""
+    try:
+        await errand.tell(commands.TurnSpoken(wish_id=errand.wish.id, output=answer.value))
+    except Wishless as refused:
+        return Failed(code="invalid_reply", detail=refused.detail, attempts=answer.attempts)
+    return None
 
 
 async def _ask(
