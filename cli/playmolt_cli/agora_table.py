@@ -59,11 +59,14 @@ def table(state: ExperimentState, runs: Sequence[RunLine], pause: Pause | None =
     """Show the cells of the matrix and what each took so far."""
     marks = [mark for mark, on in (("scripted", state.scripted), ("exploratory", state.exploratory)) if on]
     title = f"{printable(state.name)}{' (' + ', '.join(marks) + ')' if marks else ''}  {state.experiment}"
-    made = Table(title=Text(title), caption=Text(_caption(state, pause)), title_justify="left", caption_justify="left")
+    made = Table(
+        title=Text(title), caption=Text(_caption(state, pause)), title_justify="left", caption_justify="left",
+        box=None, pad_edge=False, padding=(0, 1, 0, 0),
+    )  # fmt: skip
     seen = _seen(state)
     heads = ("cell", "runs", "open", "turns", "calls", "tokens", "cost", *(("PCS (floor)",) if seen else ()))
     for head in heads:
-        made.add_column(head, justify="left" if head == "cell" else "right")
+        made.add_column(head, justify="left" if head == "cell" else "right", no_wrap=True)
     for cell in dict.fromkeys(run.cell for run in runs):
         figures = _figures([run for run in runs if run.cell == cell])
         made.add_row(printable(cell), *figures, *((_pcs(seen.pcs.get(cell)),) if seen else ()))
@@ -95,11 +98,19 @@ def _figures(runs: Sequence[RunLine]) -> tuple[str, ...]:
     return (
         f"{sum(run.status == 'finished' for run in runs)}/{len(runs)}",
         str(sum(run.status == "open" for run in runs)),
-        f"{spent.turns:,}/{sum(run.turns_planned for run in runs):,}",
-        f"{spent.calls:,}",
-        f"{spent.tokens:,}",
+        f"{spent.turns}/{sum(run.turns_planned for run in runs)}",
+        str(spent.calls),
+        _short(spent.tokens),
         money(spent.cost),
     )
+
+
+def _short(count: int) -> str:
+    """Write a large number in few places, so that all columns fit beside each other."""
+    for unit, name in ((1_000_000, "M"), (1_000, "k")):
+        if count >= 10 * unit:
+            return f"{count / unit:.{1 if count < 100 * unit else 0}f}{name}"
+    return str(count)
 
 
 def _caption(state: ExperimentState, pause: Pause | None) -> str:

@@ -67,8 +67,13 @@ def _progress(state: State) -> Progress:
         runs=len(state.runs),
         open=sum(run.status == "open" for run in state.runs),
         finished=state.finished,
-        turns_planned=sum(run.turns for run in state.runs),
+        turns_planned=sum(map(_planned, state.runs)),
     )
+
+
+def _planned(run: Run) -> int:
+    """Give the turns that a run has to take; what a fork took over of its parent shows when it has ended."""
+    return run.spent.turns if run.parent and run.status == "finished" else run.turns
 
 
 def _scripted(state: State) -> bool:
@@ -85,7 +90,7 @@ def _run(state: State, run: Run) -> RunLine:
         cell=run.cell,
         number=run.number,
         status=run.status,
-        turns_planned=run.turns,
+        turns_planned=_planned(run),
         spent=run.spent,
         exploratory=run.parent is not None or _exploratory(state),
         added=run.added,

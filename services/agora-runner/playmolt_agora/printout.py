@@ -19,7 +19,7 @@ def _lines(preview: Preview) -> Iterator[str]:
     yield ""
     yield f"{preview.runs:,} runs, {preview.agents:,} agents, {preview.turns:,} turns"
     yield f"{preview.calls:,} calls (at most {preview.calls_most:,}), about {preview.tokens:,} tokens"
-    yield f"cost about {_money(preview.cost)}, at most {_money(preview.cost_most)}"
+    yield f"cost about {preview.cost}, at most {preview.cost_most}" if preview.cost else "cost unknown"
     yield ""
     yield from _matrix(preview)
     yield from _models(preview)

@@ -54,6 +54,9 @@ def _field(kind: Any, value: Any, path: str) -> Any:
     except msgspec.ValidationError as error:
         match = _PLACE.fullmatch(str(error))
         message, place = match.groups() if match else (str(error), "")
+        name = (path + (place or "")).rpartition(".")[2]
+        if "matching regex" in message and name in _AMOUNTS:
+            message = "expected a decimal number such as 5 or 0.25"
         return (FieldFault(path + (place or ""), message[:1].lower() + message[1:]),)
 
 

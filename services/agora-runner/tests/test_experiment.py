@@ -550,6 +550,8 @@ class TestDesk:
             ("phase1/scripted/en", 1, "planned", False, None),
             ("phase1/scripted/ko", 1, "planned", True, bench.run(0)),
         ]
+        bench.finish(2, spent=Spent(turns=9))
+        assert self.told(bench, "agora_runs").runs[2].turns_planned == 9, "what a fork took over is not its own"
         assert (found.runs[0].version, found.runs[0].hash, found.runs[0].spent.turns) == (90, "a" * 64, 36)
 
     def test_what_is_not_there_is_not_found(self) -> None:

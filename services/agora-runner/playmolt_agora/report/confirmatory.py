@@ -41,7 +41,7 @@ def _locked(study: Study) -> str:
         ("Definitions at the lock", locked.definitions),
         ("Definitions of this report", study.definitions),
         ("Stopping rule", locked.stopping_rule),
-        ("Exclusions", "; ".join(locked.exclusions)),
+        ("Exclusions", " ".join(locked.exclusions)),
         ("Logged looks before the end", str(study.looks)),
     )
     changed = (

@@ -15,7 +15,7 @@ def gallery(study: Study) -> dict[str, Figure]:
         (ritual.ritual_figure, bool(rows(study.tables.get("ri")))),
         (drift.drift_figure, bool(rows(study.tables.get("drift")))),
         (drift.entropy_figure, bool(rows(study.tables.get("drift")))),
-        (drift.rolling_figure, bool(rows(study.further.get("rolling")))),
+        (drift.rolling_figure, drift.rolls(study)),
         (drift.washout_figure, bool(rows(study.tables.get("washout")))),
         (society.support_figure, bool(study.turns)),
         (society.whisper_figure, bool(study.turns)),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff￾￿]")
 _NUMBER = re.compile(r"(< )?−?[0-9][0-9,]*(\.[0-9]+)?(/[0-9]+)?")
+_CODE = re.compile("`([^`\n]+)`")
 _SHORT = 40
 NULL = "–"
 
@@ -60,14 +61,19 @@ def _kind(cells: Sequence[str]) -> str:
     return "" if any(len(cell) > _SHORT for cell in cells) else ' class="s"'
 
 
+def worded(text: str) -> str:
+    """Give a sentence, escaped; what stands between backticks is code."""
+    return _CODE.sub(r"<code>\1</code>", escaped(text))
+
+
 def paragraph(text: str, kind: str = "") -> str:
     """Give a paragraph of plain text, of a class if one is named."""
-    return f'<p class="{escaped(kind)}">{escaped(text)}</p>' if kind else f"<p>{escaped(text)}</p>"
+    return f'<p class="{escaped(kind)}">{worded(text)}</p>' if kind else f"<p>{worded(text)}</p>"
 
 
 def listed(items: Iterable[str]) -> str:
     """Give a list of plain texts."""
-    return f"<ul>{''.join(f'<li>{escaped(item)}</li>' for item in items)}</ul>"
+    return f"<ul>{''.join(f'<li>{worded(item)}</li>' for item in items)}</ul>"
 
 
 def folded(summary: str, inner: str) -> str:

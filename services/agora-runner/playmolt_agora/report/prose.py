@@ -77,7 +77,8 @@ SENSITIVITY: Final = (
 
 CAPTIONS: Final = {
     "action-mix": (
-        "Shares of attempted actions on valid turns, by tenths of the planned length of a run. The architect's "
+        "Shares of attempted actions on valid turns, by tenths of the planned length of a run (turn by turn "
+        "below ten). The architect's "
         "skills are logged and not among the six actions; turns that failed to parse are left out here and shown "
         "under Parse codes."
     ),

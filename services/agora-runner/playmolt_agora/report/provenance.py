@@ -36,7 +36,7 @@ def source(study: Study, measure: str, runs: Iterable[RunNote], table: str = "",
     """Give the source of a figure of this study.
 
     `runs` are those that it shows; where `table` has a provenance, that says which of them it was computed from, and
-    α, unit and exclusions.
+    α, unit and how many runs or models of runs were left out of it.
     """
     stored = rows(study.provenance.get(table))
     kept = tuple(runs)
@@ -49,9 +49,9 @@ def source(study: Study, measure: str, runs: Iterable[RunNote], table: str = "",
 def _stored(stored: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     if not stored:
         return {"K": str(len(ACTIONS))}
-    facts = {"K": _distinct(stored, "k"), "α": _distinct(stored, "alpha"), "unit": _distinct(stored, "unit")}
+    facts = {"K": _distinct(stored, "k"), "smoothing α": _distinct(stored, "alpha"), "unit": _distinct(stored, "unit")}
     excluded = {each for row in stored for each in row["exclusions"]}
-    return {**{name: value for name, value in facts.items() if value}, "exclusions": str(len(excluded) or "none")}
+    return {**{name: value for name, value in facts.items() if value}, "left out": str(len(excluded) or "none")}
 
 
 def _distinct(stored: Sequence[Mapping[str, Any]], column: str) -> str:

@@ -8,7 +8,8 @@ import msgspec
 from playmolt_schemas.agora import ACTIONS, VALID_CODES, Language, PhaseName, TurnRecord
 
 BINS: Final = 10
-"""Pieces of time in the plots over time; the windows of Instruction Drift are those of its table."""
+"""Pieces of time in the plots over time, fewer where a run has fewer turns; the windows of Instruction Drift are those
+of its table."""
 PLACES: Final = ("plaza", "market", "alley")
 COSTS_REAL: Final = "phase1_costs_real"
 """The optional arm of Phase 1 in which costs are deducted: no Phase 1 run (measures.md, section 3)."""
@@ -46,20 +47,22 @@ def place_of(place: str) -> str:
 
 
 def piece_of(turn: TurnRecord) -> int:
-    """Give the piece of time of a turn, 0 to BINS − 1, over the planned length of its run."""
-    return min(BINS - 1, (turn.turn - 1) * BINS // max(1, turn.turns_planned))
+    """Give the piece of time of a turn, from 0, over the planned length of its run."""
+    return (turn.turn - 1) * _pieces(turn) // turn.turns_planned
 
 
 def action_mix(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:
     """Count attempted actions on valid turns by cell and piece of time."""
-    return _mixes(
-        ((_cell(turn, turn.model), piece_of(turn), str(turn.action)) for turn in turns if is_valid(turn)),
-    )
+    return _mixes((turn, turn.model, str(turn.action)) for turn in turns if is_valid(turn))
 
 
 def occupancy(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:
     """Count agent-turns by the place before acting, over all models."""
-    return _mixes((_cell(turn, ""), piece_of(turn), place_of(turn.place_before)) for turn in turns)
+    return _mixes((turn, "", place_of(turn.place_before)) for turn in turns)
+
+
+def _pieces(turn: TurnRecord) -> int:
+    return min(BINS, turn.turns_planned)
 
 
 def _cell(turn: TurnRecord, model: str) -> Cell:
@@ -71,11 +74,15 @@ def _cell(turn: TurnRecord, model: str) -> Cell:
     )
 
 
-def _mixes(seen: Iterable[tuple[Cell, int, str]]) -> dict[Cell, Mix]:
-    counts: defaultdict[Cell, list[Counter[str]]] = defaultdict(lambda: [Counter() for _ in range(BINS)])
-    for cell, position, name in seen:
-        counts[cell][position][name] += 1
-    return {cell: Mix(tuple(counts[cell])) for cell in sorted(counts, key=_order)}
+def _mixes(seen: Iterable[tuple[TurnRecord, str, str]]) -> dict[Cell, Mix]:
+    """Count names by piece of time, in cells of the model that comes with each turn."""
+    counts: dict[Cell, tuple[Counter[str], ...]] = {}
+    for turn, model, name in seen:
+        cell = _cell(turn, model)
+        if cell not in counts:
+            counts[cell] = tuple(Counter() for _ in range(_pieces(turn)))
+        counts[cell][piece_of(turn)][name] += 1
+    return {cell: Mix(counts[cell]) for cell in sorted(counts, key=_order)}
 
 
 def _order(cell: Cell) -> tuple[int, int, str, str]:

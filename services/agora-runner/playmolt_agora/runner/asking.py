@@ -127,7 +127,7 @@ class Asking:
             return _over(over.reached, attempts)
         # Not in a `finally`: a call that is cancelled on its way may be paid for, so it stays counted at its worst.
         await self._purse.settle(spec, limits, reserved, calls, attempts)
-        if key and isinstance(answer, Reply):
+        if key and isinstance(answer, Reply) and ladder.read(answer.text, scene).code != "refusal":
             await self._blobs.keep_reply(key, msgspec.json.encode([answer, attempts]).decode())
         return _Asked(answer, tuple(attempts), cached=False)
 

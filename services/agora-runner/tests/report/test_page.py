@@ -120,7 +120,7 @@ def test_an_address_leads_to_what_comes_after_the_version_before() -> None:
 
 
 def test_stage_1_is_named_as_a_re_implementation(html: str) -> None:
-    notice = "Stage 1 = re-implementation `stage1@abcdef012345`; comparisons are within this implementation."
+    notice = "Stage 1 = re-implementation <code>stage1@abcdef012345</code>; comparisons are within this implementation."
     assert notice in html.split("<nav", 1)[0]
     assert notice in part(html, "confirmatory")
 

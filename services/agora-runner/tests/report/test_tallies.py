@@ -34,7 +34,12 @@ def test_failed_turns_and_skills_are_no_part_of_the_mix(turn: Turn) -> None:
 
 def test_time_runs_over_the_planned_length(turn: Turn) -> None:
     assert [piece_of(turn(turn=number)) for number in (1, 2, 3, 20)] == [0, 0, 1, 9]
-    assert [piece_of(turn(turn=number, turns_planned=3)) for number in (1, 2, 3)] == [0, 3, 6]
+    assert [piece_of(turn(turn=number, turns_planned=3)) for number in (1, 2, 3)] == [0, 1, 2]
+
+
+def test_a_run_of_few_turns_has_a_piece_for_each(turn: Turn) -> None:
+    short = action_mix([turn(turn=number, turns_planned=3) for number in (1, 3)])
+    assert [sum(piece.values()) for mix in short.values() for piece in mix.counts] == [1, 0, 1]
 
 
 def test_alleys_are_one_place_and_failed_turns_stand_somewhere_too(turn: Turn) -> None:

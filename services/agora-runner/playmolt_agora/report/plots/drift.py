@@ -84,6 +84,11 @@ def entropy_figure(study: Study) -> Figure:
     )
 
 
+def rolls(study: Study) -> bool:
+    """Say whether runs are long enough for two rolling windows, so that there is a line to draw."""
+    return len({line["first_turn"] for line in shown_rows(study, study.further.get("rolling"))}) > 1
+
+
 def rolling_figure(study: Study) -> Figure:
     """Draw entropy over rolling windows, as a picture beside the windows that count."""
     found = shown_rows(study, study.further.get("rolling"))

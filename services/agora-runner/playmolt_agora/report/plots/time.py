@@ -1,4 +1,4 @@
-"""What agents did and where they were, by time: stacked shares in tenths of a run."""
+"""What agents did and where they were, by time: shares in tenths of a run, or turn by turn where there are fewer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ from playmolt_agora.report.plots.figure import (
     shown_turns,
 )
 from playmolt_agora.report.study import Study
-from playmolt_agora.report.tallies import BINS, PLACES, Cell, Mix, action_mix, occupancy
+from playmolt_agora.report.tallies import PLACES, Cell, Mix, action_mix, occupancy
 
 _HEIGHT = 92.0
 _ROW = 146.0
@@ -36,7 +36,7 @@ def action_figure(study: Study) -> Figure:
         svg=_picture("action-mix", "Action mix over time", mixes, ACTIONS, ACTION_STYLES, alt),
         measure="p",
         runs=shown_runs(study),
-        columns=("phase", "condition", "language", "model", "tenth", "turns", *ACTIONS),
+        columns=("phase", "condition", "language", "model", "piece", "turns", *ACTIONS),
         lines=_lines(mixes, ACTIONS),
     )
 
@@ -53,7 +53,7 @@ def place_figure(study: Study) -> Figure:
         svg=_picture("occupancy", "Occupancy of places over time", mixes, PLACES, PLACE_STYLES, alt),
         measure="occupancy",
         runs=shown_runs(study),
-        columns=("phase", "condition", "language", "model", "tenth", "turns", *PLACES),
+        columns=("phase", "condition", "language", "model", "piece", "turns", *PLACES),
         lines=_lines(mixes, PLACES),
     )
 
@@ -69,20 +69,21 @@ def _picture(
     for number, (cell, mix) in enumerate(mixes.items()):
         row, column = divmod(number, columns)
         left, top = 40 + column * (width + 14), 66 + row * _ROW
-        panel = Panel(drawing, left, top, width, _HEIGHT, x=(0, BINS), y=(0, 1))
+        end = len(mix.counts)
+        panel = Panel(drawing, left, top, width, _HEIGHT, x=(0, end), y=(0, 1))
         panel.axes(
-            title=_heading(cell), note=cell[3], x_ticks=(0, BINS / 2, BINS), y_ticks=(0, 0.5, 1), x_names=False,
+            title=_heading(cell), note=cell[3], x_ticks=(0, end / 2, end), y_ticks=(0, 0.5, 1), x_names=False,
             y_names=column == 0,
         )  # fmt: skip
         _stack(panel, mix, names, looks)
-        for at, word, anchor in ((0, "start", "start"), (BINS, "end", "end")):
+        for at, word, anchor in ((0, "start", "start"), (end, "end", "end")):
             drawing.text(panel.x(at), top + _HEIGHT + 14, word, size=10, hue=SOFT, anchor=anchor)
     return drawing.svg(f"fig-{name}", title, alt)
 
 
 def _stack(panel: Panel, mix: Mix, names: Sequence[str], looks: Mapping[str, Style]) -> None:
     wide = panel.x(1) - panel.x(0)
-    for position in range(BINS):
+    for position in range(len(mix.counts)):
         below = 0.0
         for each in names:
             share = mix.share(position, each)
@@ -103,8 +104,8 @@ def _heading(cell: Cell) -> str:
 
 def _told(mixes: Mapping[Cell, Mix], names: Sequence[str], noun: str) -> str:
     said = [
-        f"{_heading(cell)} {cell[3]}: most frequent {noun} {_most(mix, names, 0)} in the first tenth, "
-        f"{_most(mix, names, BINS - 1)} in the last"
+        f"{_heading(cell)} {cell[3]}: most frequent {noun} {_most(mix, names, 0)} at first, "
+        f"{_most(mix, names, -1)} at last"
         for cell, mix in mixes.items()
     ]
     return f"{len(mixes)} panels of stacked shares. {'; '.join(said)}." if said else "No turns."
@@ -122,5 +123,5 @@ def _lines(mixes: Mapping[Cell, Mix], names: Sequence[str]) -> tuple[tuple[objec
         (PHASES[cell[0]], CONDITIONS[cell[1]] or None, cell[2], cell[3] or "all", position + 1,
          sum(mix.counts[position].values()), *(mix.share(position, name) for name in names))
         for cell, mix in mixes.items()
-        for position in range(BINS)
+        for position in range(len(mix.counts))
     )  # fmt: skip
