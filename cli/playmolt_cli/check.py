@@ -1,6 +1,6 @@
 """Whether the present rules still read every stored game as it was played."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -9,7 +9,8 @@ from playmolt_core.fold import state_hash, time_of
 from playmolt_core.host.messages import message
 from playmolt_core.log.port import EventLog, PublicRecord
 from playmolt_core.log.reading import chunks
-from playmolt_schemas.records import Metadata
+from playmolt_core.log.verify import closes
+from playmolt_schemas.records import Metadata, Record
 
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
@@ -45,8 +46,10 @@ class Folds:
         return len(self._seen)
 
     def take(self, stored: PublicRecord) -> None:
-        """Fold the next record of its stream and compare."""
+        """Fold the next record of its stream and compare; what is left of an archived stream cannot be folded."""
         record = stored.record
+        if record.version > 1 and record.stream not in self._seen:
+            return
         self._seen.add(record.stream)
         if record.stream in self.differences:
             return
@@ -85,3 +88,12 @@ async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: C
         position = chunk[-1].record.position
         progress(position)
     return Checked(folds.streams, position, list(folds.differences.values()))
+
+
+def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Checked:
+    """Fold streams out of a file, each in its order; it holds no public messages to compare."""
+    folds, events = Folds(deciders), 0
+    for record in records:
+        folds.take(PublicRecord(record=record, public=None, lobby=None, closes=closes(deciders, record)))
+        events += 1
+    return Checked(folds.streams, events, list(folds.differences.values()))

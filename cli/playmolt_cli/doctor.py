@@ -15,7 +15,7 @@ from playmolt_core import telemetry
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.migrate import MigrationRefused, pending
-from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.pool import NotPermitted, Pool, open_pool
 from playmolt_core.log.port import LogUnavailable
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import Settings
@@ -34,12 +34,15 @@ _BUS_SECONDS = 8.0
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that was looked at. `advice` says what to do when it is not well."""
+    """One thing that was looked at; `seen` is false where this login may not look. `advice` says what to do then, or
+    when it is not well.
+    """
 
     name: str
     well: bool
     detail: str
     advice: str = ""
+    seen: bool = True
 
 
 @click.command()
@@ -62,8 +65,9 @@ def doctor(data: Path | None, as_json: bool) -> None:
         click.echo(json.dumps({"well": well, "findings": msgspec.to_builtins(findings)}))
     else:
         for finding in findings:
-            click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.name:<18} {finding.detail}")
-            if not finding.well:
+            mark = ("ok" if finding.well else "FAULT") if finding.seen else "?"
+            click.echo(f"{mark:<5}  {finding.name:<18} {finding.detail}")
+            if not (finding.well and finding.seen):
                 click.echo(f"       {'':<18} → {finding.advice}")
     if not well:
         raise SystemExit(1)
@@ -123,25 +127,41 @@ def _readyz(name: str, url: str) -> Finding:
 
 async def _database(url: str) -> tuple[list[Finding], int | None]:
     try:
-        missing = await pending(url)
+        migrations = await _migrations(url)
     except LogUnavailable as error:
         return [Finding("database", False, str(error), "is Postgres running, and is DATABASE_URL right?")], None
     except MigrationRefused as error:
         return [Finding("migrations", False, str(error), "run the version of the code that wrote this database")], None
-    findings = [
-        Finding("database", True, f"answers at {urlsplit(url).hostname}:{urlsplit(url).port}"),
-        Finding("migrations", not missing, ", ".join(missing) or "all applied", "run `playmolt migrate`"),
-    ]
-    if missing:
+    findings = [Finding("database", True, f"answers at {urlsplit(url).hostname}:{urlsplit(url).port}"), migrations]
+    if not migrations.well:
         return findings, None
     pool = await open_pool(url)
     try:
-        findings.append(await _roles(pool))
-        position = await PostgresLog(pool).position()
-        findings.append(Finding("log", True, f"{position} events"))
+        roles = await _roles(pool) if migrations.seen else _unseen("roles", "a login that does not migrate takes few")
+        log, position = await _log(pool)
+        return [*findings, roles, log], position
     finally:
         await pool.close()
-    return findings, position
+
+
+async def _migrations(url: str) -> Finding:
+    try:
+        missing = await pending(url)
+    except NotPermitted as error:
+        return _unseen("migrations", str(error))
+    return Finding("migrations", not missing, ", ".join(missing) or "all applied", "run `playmolt migrate`")
+
+
+async def _log(pool: Pool) -> tuple[Finding, int | None]:
+    try:
+        position = await PostgresLog(pool).position()
+    except NotPermitted as error:
+        return _unseen("log", str(error)), None
+    return Finding("log", True, f"{position} events"), position
+
+
+def _unseen(name: str, reason: str) -> Finding:
+    return Finding(name, True, reason, "not looked at: use the login that migrates", seen=False)
 
 
 async def _roles(pool: Pool) -> Finding:

@@ -8,14 +8,18 @@ from typing import Any
 
 import click
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.log.port import LogUnavailable
+from playmolt_core.db.pool import NotPermitted
+from playmolt_core.log.port import Archived, LogUnavailable
 from playmolt_core.settings import InvalidSettings
 
 from playmolt_cli.embedded import ServerError
 from playmolt_cli.folder import FolderInUseError
 from playmolt_cli.supervisor import NotReadyError
 
-_EXPECTED = (BusUnavailable, LogUnavailable, InvalidSettings, ServerError, FolderInUseError, NotReadyError, OSError)
+_EXPECTED = (
+    Archived, BusUnavailable, LogUnavailable, NotPermitted, InvalidSettings, ServerError, FolderInUseError,
+    NotReadyError, OSError,
+)  # fmt: skip
 
 
 class Failure(click.ClickException):

@@ -1,7 +1,7 @@
 """`playmolt log`: look at the event log, check it, take it out."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -11,18 +11,19 @@ import msgspec
 from playmolt_core.log.export import json_lines, parquet
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.stats import stats as count_everything
-from playmolt_core.log.verify import Verification
+from playmolt_core.log.verify import Verification, verify_records
 from playmolt_core.log.verify import verify as verify_log
 from playmolt_schemas.records import Record
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from playmolt_cli.check import Checked
+from playmolt_cli.check import Checked, fold_records
 from playmolt_cli.check import check as fold_everything
 from playmolt_cli.failures import Failure
 from playmolt_cli.games import deciders
-from playmolt_cli.options import data_option, json_option
-from playmolt_cli.reading import with_log
+from playmolt_cli.log_archive import archive
+from playmolt_cli.options import data_option, files_argument, json_option
+from playmolt_cli.reading import records_of, with_log
 from playmolt_cli.tail import tail as end_of_log
 
 
@@ -34,6 +35,9 @@ def log() -> None:
 
     Example: playmolt log verify
     """
+
+
+log.add_command(archive)
 
 
 @contextmanager
@@ -49,20 +53,22 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
 async def verified(event_log: PostgresLog) -> Verification:
     """Verify the whole log with the present rules."""
     with progress(await event_log.position()) as done:
-        return await verify_log(event_log, deciders(), progress=done)
+        return await verify_log(event_log, deciders(), register=event_log.register, progress=done)
 
 
 @log.command()
+@files_argument
 @data_option
 @json_option
-def verify(data: Path | None, as_json: bool) -> None:
+def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
     """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
 
     EXACT: every stored state hash agrees. UNVERIFIED: there is none yet. DIVERGED: broken. Exit status 1 on a break.
+    With files, as `log export` and `log archive` write them, it checks the streams in those instead of the log.
 
     Example: playmolt log verify --json
     """
-    result = with_log(data, verified)
+    result = verify_records(records_of(files), deciders()) if files else with_log(data, verified)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
@@ -71,18 +77,21 @@ def verify(data: Path | None, as_json: bool) -> None:
         click.echo(
             f"{result.events} events in {result.streams} streams: {result.exact} EXACT, "
             f"{result.unverified} UNVERIFIED, {result.diverged} DIVERGED"
+            + (f", {result.archived} more archived" if result.archived else "")
         )
     if result.breaks or result.diverged:
         raise SystemExit(1)
 
 
 @log.command()
+@files_argument
 @data_option
 @json_option
-def check(data: Path | None, as_json: bool) -> None:
+def check(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
     """Fold every stored game with the present rules: same states, same messages? Exit status 1 when one differs.
 
-    Run it before a new version of the rules goes out.
+    Run it before a new version of the rules goes out. With files, as `log export` and `log archive` write them, it
+    folds those instead of the log; they hold no messages to compare.
 
     Example: playmolt log check --json
     """
@@ -91,7 +100,7 @@ def check(data: Path | None, as_json: bool) -> None:
         with progress(await event_log.position()) as done:
             return await fold_everything(event_log, deciders(), done)
 
-    checked = with_log(data, work)
+    checked = fold_records(records_of(files), deciders()) if files else with_log(data, work)
     if as_json:
         click.echo(msgspec.json.encode(checked))
     else:
@@ -160,7 +169,7 @@ def stats(data: Path | None, as_json: bool) -> None:
 
     Example: playmolt log stats
     """
-    counted = with_log(data, count_everything)
+    counted = with_log(data, lambda event_log: count_everything(event_log, event_log.register))
     if as_json:
         click.echo(msgspec.json.encode(counted))
         return
@@ -169,6 +178,8 @@ def stats(data: Path | None, as_json: bool) -> None:
         for kind, amount in sorted(types.items(), key=lambda item: -item[1].events):
             click.echo(f"  {kind:<24} {amount.events:>10} events {amount.bytes:>12} bytes")
     click.echo(f"{counted.streams} streams, {counted.events} events, {counted.bytes} bytes of data and metadata")
+    if counted.archived.streams:
+        click.echo(f"archived: {counted.archived.streams} streams, {counted.archived.events} events")
 
 
 @log.command()

@@ -24,6 +24,12 @@ def data_option(command: F) -> F:
     )(command)
 
 
+def files_argument(command: F) -> F:
+    """Add `[FILES]...`."""
+    kind = click.Path(path_type=Path, exists=True, dir_okay=False)
+    return click.argument("files", nargs=-1, type=kind)(command)
+
+
 def json_option(command: F) -> F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)

@@ -1,14 +1,17 @@
-"""Reading the log from a command."""
+"""Reading the log from a command, or records out of files."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from playmolt_core.db.pool import open_pool
+from playmolt_core.log.files import NoRecords, records_in
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.records import Record
 
 from playmolt_cli.database import database
+from playmolt_cli.failures import Failure
 
 T = TypeVar("T")
 
@@ -25,3 +28,12 @@ def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]]) -> 
 
     with database(data) as url:
         return asyncio.run(run(url))
+
+
+def records_of(files: Iterable[Path]) -> Iterator[Record]:
+    """Give the records of files, one after another; raises Failure where one is unreadable."""
+    try:
+        for path in files:
+            yield from records_in(path)
+    except NoRecords as error:
+        raise Failure(str(error)) from error

@@ -12,6 +12,8 @@ import msgspec
 from playmolt_core.decider import PUBLIC, Decider, read_event
 from playmolt_core.fold import state_hash, step, time_of
 from playmolt_core.host.messages import message
+from playmolt_core.log.port import Archived
+from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Verdict
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import Metadata, Record
@@ -21,7 +23,7 @@ from rich.json import JSON
 from playmolt_cli.failures import Failure
 from playmolt_cli.games import deciders
 from playmolt_cli.options import data_option, json_option
-from playmolt_cli.reading import with_log
+from playmolt_cli.reading import records_of, with_log
 from playmolt_cli.story import Story, standings
 
 _LONGEST_PAUSE_SECONDS = 5.0
@@ -87,9 +89,24 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
     help="Keep the game's own pace, X times as fast; no pause is longer than 5 s. Default 0: all at once.",
 )
 @click.option("--step", "stepping", is_flag=True, help="Wait for Enter after each event.")
+@click.option(
+    "--log",
+    "copy",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Take the game from a file, as `playmolt log archive` and `log export` write them.",
+)
 @data_option
 @json_option
-def replay(game_id: str, at: int | None, speed: float, stepping: bool, data: Path | None, as_json: bool) -> None:
+def replay(
+    game_id: str,
+    at: int | None,
+    speed: float,
+    stepping: bool,
+    copy: Path | None,
+    data: Path | None,
+    as_json: bool,
+) -> None:
     """Tell a stored game event by event, folded from the log with the present rules, as spectators saw it.
 
     At the end it says whether the states are those the game was played with: EXACT, UNVERIFIED (nothing to compare
@@ -100,12 +117,10 @@ def replay(game_id: str, at: int | None, speed: float, stepping: bool, data: Pat
     decider = deciders().get(type_of(game_id) or "")
     if decider is None:
         raise Failure(f"{game_id!r} is no game id: one looks like trial-UUID or ox-UUID (GET /api/games lists them)")
-    stored = with_log(data, lambda log: log.load(game_id))
-    if stored is None:
-        raise Failure(f"the log holds no {game_id}: look for its id with `playmolt log tail --running`")
-    if at is not None and at > stored.head.version:
-        raise Failure(f"{game_id} has {stored.head.version} events, --at {at} is beyond them")
-    shown = moments(decider, game_id, stored.records[:at])
+    records = with_log(data, lambda log: _stored(log, game_id)) if copy is None else _copied(copy, game_id)
+    if at is not None and at > len(records):
+        raise Failure(f"{game_id} has {len(records)} events, --at {at} is beyond them")
+    shown = moments(decider, game_id, records[:at])
     agreement = Agreement()
     if as_json:
         _print_json(decider, game_id, list(shown), agreement)
@@ -113,6 +128,24 @@ def replay(game_id: str, at: int | None, speed: float, stepping: bool, data: Pat
         _tell(decider, shown, speed, stepping, agreement, show_state=at is not None)
     if agreement.verdict == "DIVERGED":
         sys.exit(1)
+
+
+async def _stored(log: PostgresLog, game_id: str) -> Sequence[Record]:
+    try:
+        stored = await log.load(game_id)
+    except Archived as error:
+        gone = (await log.register.of([game_id]))[game_id]
+        raise Failure(f"{game_id} was archived: replay it with --log and the file {gone.file}") from error
+    if stored is None:
+        raise Failure(f"the log holds no {game_id}: look for its id with `playmolt log tail --running`")
+    return stored.records
+
+
+def _copied(copy: Path, game_id: str) -> Sequence[Record]:
+    records = [record for record in records_of([copy]) if record.stream == game_id]
+    if not records:
+        raise Failure(f"{copy} holds no record of {game_id}")
+    return records
 
 
 def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: Agreement) -> None:

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from playmolt_core.decider import Decider
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import ARCHIVED, EventLog
+from playmolt_core.log.verify import closes
 from playmolt_schemas.records import Record
 
 _POLL_SECONDS = 0.5
@@ -48,10 +49,7 @@ async def tail(
 
 async def _is_over(log: EventLog, deciders: Mapping[str, Decider[Any]], stream: str) -> bool:
     version = (await log.versions([stream])).get(stream, 0)
+    if version == ARCHIVED:
+        return True
     stored = await log.load(stream, version - 1)
-    decider = deciders.get(stream.split("-", 1)[0])
-    if stored is None or decider is None:
-        return False
-    last = stored.records[-1]
-    event = decider.events.get((last.type, last.schema_version))
-    return event is not None and event.closes
+    return stored is not None and closes(deciders, stored.records[-1])

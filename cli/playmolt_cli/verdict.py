@@ -14,7 +14,7 @@ from playmolt_cli.failures import Failure
 from playmolt_cli.jury_chain import chain_url
 from playmolt_cli.options import data_option, json_option
 from playmolt_cli.own_key import client, desk
-from playmolt_cli.reading import with_log
+from playmolt_cli.reading import records_of, with_log
 from playmolt_cli.story import printable
 
 
@@ -134,11 +134,7 @@ async def _stored(event_log: PostgresLog, session_id: str) -> list[Record]:
 
 
 def _copied(session_id: str, copy: Path) -> list[Record]:
-    try:
-        records = msgspec.json.Decoder(Record).decode_lines(copy.read_bytes())
-    except msgspec.MsgspecError as error:
-        raise Failure(f"{copy} does not hold records as JSON lines: {error}") from error
-    mine = [record for record in records if record.stream == session_id]
+    mine = [record for record in records_of([copy]) if record.stream == session_id]
     if not mine:
         raise Failure(f"{copy} holds no record of {printable(session_id)!r}")
     return mine

@@ -36,7 +36,8 @@ class Writer:
         assert isinstance(decision, Accepted), decision
         expected, before = self._version, self._hash
         records = [self._sealed(event) for event in decision.events]
-        append = StreamAppend(stream=self._stream, expected=expected, prev_hash=before, records=records)
+        card = self._rules.card(self._state)
+        append = StreamAppend(stream=self._stream, expected=expected, prev_hash=before, records=records, card=card)
         assert await self._log.append([Unit(streams=[append])]) == ["appended"]
 
     def _sealed(self, event: Any) -> NewRecord:

@@ -1,7 +1,9 @@
 """The commands that read the log, on the Postgres of a data folder that no `up` runs on."""
 
 import asyncio
+import gzip
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
@@ -115,17 +117,125 @@ def test_two_commands_do_not_start_the_database_twice(data: Path) -> None:
     assert "in use by" in result.stderr
 
 
-def test_a_changed_event_is_found(data: Path) -> None:
-    copy = Path(tempfile.mkdtemp(prefix="playmolt-test-"))
-    copy.chmod(0o755)
-    shutil.copytree(data, copy, dirs_exist_ok=True)
-    _give_to_the_owner_of(data / "postgres", copy / "postgres")
-    with Postgres(Folder(copy).postgres) as server:
-        asyncio.run(_tamper(server.url))
-    result = _run("log", "verify", "--data", copy)
-    shutil.rmtree(copy, ignore_errors=True)
+@pytest.fixture(scope="module")
+def copies(data: Path) -> Iterator[Callable[[str], str]]:
+    """Gives URLs of copies of that log, by name, on a server that runs."""
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-test-"))
+    folder.chmod(0o755)
+    shutil.copytree(data, folder, dirs_exist_ok=True)
+    _give_to_the_owner_of(data / "postgres", folder / "postgres")
+    with Postgres(Folder(folder).postgres) as server:
+
+        def copied(name: str) -> str:
+            asyncio.run(_statement(server.url, f"CREATE DATABASE {name} TEMPLATE postgres"))
+            return server.url.removesuffix("postgres") + name
+
+        yield copied
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_changed_event_is_found(copies: Callable[[str], str]) -> None:
+    url = copies("changed")
+    asyncio.run(_tamper(url))
+    result = _run("log", "verify", DATABASE_URL=url)
     assert result.exit_code == 1
     assert f"BREAK  {ENDED} event 2: the hash does not fit" in result.stdout
+
+
+@pytest.fixture(scope="module")
+def archived(copies: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A copy of that log on which the game that ended was archived: its URL, and the file."""
+    url, folder = copies("archived"), tmp_path_factory.mktemp("archive")
+    options = ("log", "archive", "--out", folder, "--idle-days", 0)
+    done = _run(*options, "--json", DATABASE_URL=url, PLAYMOLT_STREAM_EVENTS="1")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)["archives"]
+    assert [(each["file"], each["streams"]) for each in told] == [(*os.listdir(folder), 1)]
+    again = _run(*options, DATABASE_URL=url, PLAYMOLT_STREAM_EVENTS="1")
+    assert (again.exit_code, again.stdout) == (0, "nothing to archive\n")
+    return url, folder / told[0]["file"]
+
+
+def test_a_log_without_its_old_games_is_whole(archived: tuple[str, Path]) -> None:
+    url, _ = archived
+    verified = json.loads(_run("log", "verify", "--json", DATABASE_URL=url).stdout)
+    assert {name: verified[name] for name in ("streams", "archived", "diverged", "breaks")} == {
+        "streams": 1, "archived": 1, "diverged": 0, "breaks": [],
+    }  # fmt: skip
+    assert json.loads(_run("log", "check", "--json", DATABASE_URL=url).stdout)["differences"] == []
+    assert json.loads(_run("log", "stats", "--json", DATABASE_URL=url).stdout)["archived"]["streams"] == 1
+    assert _run("log", "export", DATABASE_URL=url).stdout == ""
+
+
+def test_an_archived_game_is_told_from_its_file(archived: tuple[str, Path], data: Path) -> None:
+    url, file = archived
+    refused = _run("replay", ENDED, DATABASE_URL=url)
+    assert refused.exit_code == 2
+    assert f"was archived: replay it with --log and the file {file.name}" in refused.stderr
+    assert _run("replay", ENDED, "--log", file).stdout == _run("replay", ENDED, "--data", data).stdout
+    assert _run("replay", RUNNING, "--log", file).exit_code == 2
+
+
+def test_an_archive_and_an_export_are_checked_as_files(archived: tuple[str, Path], data: Path, tmp_path: Path) -> None:
+    _, file = archived
+    export = tmp_path / "log.jsonl"
+    assert _run("log", "export", "--running", "--out", export, "--data", data).exit_code == 0
+    verified = json.loads(_run("log", "verify", file, export, "--json").stdout)
+    assert (verified["streams"], verified["exact"], verified["breaks"]) == (3, 2, [])
+    checked = json.loads(_run("log", "check", file, export, "--json").stdout)
+    assert (checked["streams"], checked["differences"]) == (2, [])
+    edited = gzip.decompress(file.read_bytes()).replace(b"Agent 0", b"Agent 9", 1)
+    harmed = tmp_path / "harmed.jsonl.gz"
+    harmed.write_bytes(gzip.compress(edited))
+    found = _run("log", "verify", harmed)
+    assert found.exit_code == 1
+    assert f"BREAK  {ENDED} event 2: the hash does not fit" in found.stdout
+    harmed.write_bytes(file.read_bytes()[:-9])
+    cut = _run("log", "verify", harmed)
+    assert (cut.exit_code, cut.stderr.count("\n")) == (2, 1)
+
+
+@pytest.fixture(scope="module")
+def narrow(archived: tuple[str, Path]) -> Callable[[str], str]:
+    """Gives URLs of logins that are members of one role each."""
+    url, _ = archived
+
+    def login(role: str) -> str:
+        asyncio.run(_statement(url, f"CREATE ROLE {role} LOGIN PASSWORD 'p' IN ROLE playmolt_{role}"))
+        return f"postgresql://{role}:p@" + url.rpartition("@")[2]
+
+    return login
+
+
+def test_only_the_login_that_migrates_archives(narrow: Callable[[str], str], tmp_path: Path) -> None:
+    refused = _run("log", "archive", "--out", tmp_path, DATABASE_URL=narrow("engine"))
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "only the login that migrates" in refused.stderr
+
+
+@pytest.mark.parametrize(("role", "marks"), [("reader", ["?", "ok"]), ("gateway", ["?", "?"])])
+def test_doctor_says_what_a_narrow_login_may_not_see_and_goes_on(
+    narrow: Callable[[str], str], role: str, marks: list[str]
+) -> None:
+    url = narrow(role)
+    lines = _run("doctor", DATABASE_URL=url).stdout.splitlines()
+    told = {line.split()[1]: line.split()[0] for line in lines if not line.startswith(" ")}
+    assert [told["database"], told["migrations"], told["roles"], told["log"]] == ["ok", "?", *marks]
+    assert "gateway" in told
+    findings = {
+        each["name"]: each for each in json.loads(_run("doctor", "--json", DATABASE_URL=url).stdout)["findings"]
+    }
+    assert findings["migrations"]["seen"] is False
+    assert "permission denied" in findings["migrations"]["detail"]
+    if role == "gateway":
+        refused = _run("log", "stats", DATABASE_URL=url)
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+
+
+async def _statement(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url, timeout=10)
+    await connection.execute(statement)
+    await connection.close()
 
 
 def _give_to_the_owner_of(model: Path, tree: Path) -> None:

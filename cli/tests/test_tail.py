@@ -29,6 +29,14 @@ async def test_running_games_are_left_out_unless_asked_for(log: MemoryLog, store
     assert await _tail(log, 3) == []
 
 
+async def test_an_archived_game_counts_as_finished(log: MemoryLog, store: Store) -> None:
+    await store(ENDED, ended=True)
+    await store(RUNNING, ended=False)
+    log.archive(ENDED)
+    assert await _tail(log, 1000) == []
+    assert {stream for stream, _ in await _tail(log, 1000, running=True)} == {RUNNING}
+
+
 async def test_a_followed_game_is_given_whole_as_soon_as_it_ends(log: MemoryLog, store: Store) -> None:
     records = tail(log, deciders(), count=0, follow=True, running=False)
     first = asyncio.ensure_future(anext(records))

@@ -1,14 +1,23 @@
 """What every event log promises (`log.port`). MemoryLog and PostgresLog run the same suite."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 import pytest
 from playmolt_core.log.chain import recomputed, seal
-from playmolt_core.log.port import EventLog, NewRecord, Outcome, RecordTooLarge, StreamAppend, Unit
+from playmolt_core.log.port import (
+    ARCHIVED,
+    Archived,
+    EventLog,
+    NewRecord,
+    Outcome,
+    RecordTooLarge,
+    StreamAppend,
+    Unit,
+)
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.cards import Card
 from playmolt_schemas.identifiers import rfc3339
@@ -17,6 +26,7 @@ from playmolt_schemas.records import ZERO_HASH, Metadata
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 120, tzinfo=UTC)
 WAITING = Card(phase="waiting", round=0, seated=1, needed=5)
+OVER = Card(phase="ended", round=9, seated=5, needed=5, over=True)
 
 
 class Game:
@@ -61,6 +71,10 @@ class Game:
             due=due,
         )
 
+    def ends(self, **parts: Any) -> StreamAppend:
+        """Move on by the record that ends the game, with results."""
+        return self.adds(1, kind="game_end", closes=True, card=OVER, **parts)
+
     def twin(self) -> "Game":
         """Another writer that knows as much."""
         other = Game(self.stream)
@@ -90,7 +104,8 @@ async def read_all(log: EventLog) -> list[tuple[int, str, int]]:
 
 
 class LogContract:
-    """Subclasses give `log`, and `another`: what makes a further client of the same log."""
+    """Subclasses give `log`, `another`: what makes a further client of the same log, and `archive`: what takes a game
+    out of it."""
 
     @pytest.fixture
     def log(self) -> EventLog:
@@ -100,8 +115,12 @@ class LogContract:
     def another(self) -> Callable[[], EventLog]:
         raise NotImplementedError
 
+    @pytest.fixture
+    def archive(self) -> Callable[[Game], Awaitable[None]]:
+        raise NotImplementedError
+
     async def test_an_empty_log(self, log: EventLog) -> None:
-        assert await log.position() == 0
+        assert await log.position() == await log.archived_to() == 0
         assert await log.forward(0, 10) == []
         assert await log.load("ox-1") is None
         assert await log.versions(["ox-1"]) == {}
@@ -416,6 +435,39 @@ class LogContract:
         running = await log.games("ox", phase=None, before=None, limit=9, running=True)
         assert [line.stream for line in running] == ["ox-3", "ox-1"]
         assert await log.games("ox", phase="aborted", before=None, limit=9, running=True) == []
+
+    async def test_of_an_archived_game_nothing_is_left_but_its_result(
+        self, log: EventLog, archive: Callable[[Game], Awaitable[None]]
+    ) -> None:
+        game, other = Game("ox-1"), Game("ox-2")
+        await log.append([unit(game.adds(2), outcomes=[outcome("ox-1", 1)]), unit(other.adds(1)), unit(game.ends())])
+        await archive(game)
+        assert await log.versions(["ox-1", "ox-2"]) == {"ox-1": ARCHIVED, "ox-2": 1}
+        for read in (log.load("ox-1"), log.facts("ox-1"), log.facts("ox-1", 2, commands=True)):
+            with pytest.raises(Archived, match="ox-1 was archived"):
+                await read
+        assert await log.outcome("ox-1", f"{1:032x}") is None
+        assert await read_all(log) == [(3, "ox-2", 1), (4, "ox-1", 3)]
+        assert [entry.record.hash for entry in await log.results(0, 9)] == [game.hash]
+        assert (await log.position(), await log.archived_to()) == (4, 2)
+        listings: list[dict[str, Any]] = [
+            {"phase": None}, {"phase": None, "running": True}, {"phase": None, "idle_since": NOON},
+            {"phase": None, "opened_by": "agent-1"}, {"phase": "waiting"},
+        ]  # fmt: skip
+        for asked in listings:
+            assert [line.stream for line in await log.games("ox", before=None, limit=9, **asked)] == ["ox-2"]
+        assert await log.games("ox", phase="ended", before=None, limit=9) == []
+
+    async def test_nothing_follows_an_archived_game_nor_takes_its_name(
+        self, log: EventLog, archive: Callable[[Game], Awaitable[None]]
+    ) -> None:
+        game = Game("ox-1")
+        await log.append([unit(game.adds(2)), unit(game.ends())])
+        await archive(game)
+        for part in (game.twin().adds(1), game.twin().adds(0), Game("ox-1").adds(1), Game("ox-1").adds(0)):
+            other = Game("ox-2")
+            assert await log.append([unit(part), unit(other.adds(1), part)]) == ["conflict", "conflict"]
+        assert await log.position() == 3
 
     async def test_of_many_that_make_the_same_stream_one_does(
         self, log: EventLog, another: Callable[[], EventLog]

@@ -423,3 +423,61 @@ async def test_draining_answers_what_was_taken(log: ScriptedLog) -> None:
     log.gate.set()
     assert (await waiting)[0] == 200
     await stopping
+
+
+async def _over(player: Player) -> str:
+    game = await player.game()
+    await player.call("act", game, {"add": 10}, agent="a")
+    return game
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+@pytest.mark.parametrize(
+    ("op", "body", "options"),
+    [
+        ("state", {}, {}),
+        ("state", {"at": 1}, {}),
+        ("events", {}, {}),
+        ("feed", {}, {"agent": "a"}),
+        ("log", {}, {"operator": True}),
+        ("operator", {}, {"operator": True}),
+        ("act", {"add": 1}, {"agent": "a"}),
+        ("leave", {}, {"agent": "a"}),
+        ("end", {"reason": "old"}, {"operator": True}),
+    ],
+)
+async def test_an_archived_game_is_refused_and_never_folded(
+    player: Player, log: ScriptedLog, op: Op, body: Any, options: dict[str, Any], remembered: bool
+) -> None:
+    game = await _over(player)
+    log.archive(game)
+    if not remembered:
+        player.engine.hot.drop(game)
+    status, problem = await player.call(op, game, body, **options)
+    assert status == 404
+    assert "archived" in problem["detail"]
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_an_agent_whose_last_game_was_archived_is_free(
+    player: Player, log: ScriptedLog, remembered: bool
+) -> None:
+    game = await _over(player)
+    log.archive(game)
+    if not remembered:
+        player.engine.hot.drop(game)
+    assert await player.call("turn", agent="a") == (200, {"turn": None, "games": []})
+    status, joined = await player.call("join", agent="a", name="A")
+    assert (status, joined["seated"]) == (200, 1)
+    assert joined["game_id"] != game
+
+
+async def test_an_open_game_that_was_archived_is_passed_over(player: Player, log: ScriptedLog) -> None:
+    _, joined = await player.call("join", agent="a", name="A")
+    await player.call("end", joined["game_id"], {"reason": "closed"}, operator=True)
+    log.archive(joined["game_id"])
+    player.engine.hot.drop(joined["game_id"])
+    for agent in ("b", "a"):
+        status, again = await player.call("join", agent=agent, name="X")
+        assert status == 200
+        assert again["game_id"] != joined["game_id"]

@@ -1,6 +1,7 @@
 """What each role may do, generated: every role tries every operation on every table and function."""
 
 import itertools
+import json
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -16,6 +17,7 @@ TABLES = {
     "log.stream": "version",
     "log.event": "version",
     "log.outcome": "body",
+    "log.archived": "file",
     "account.agent": "name",
     "account.api_key": "hash",
     "limits.bucket": "full_at",
@@ -40,6 +42,7 @@ OPERATIONS = {
 }
 FUNCTIONS = {
     "log.append": "SELECT log.append('[]', '[]')",
+    "log.prune": "SELECT log.prune('[]', 'a file', '')",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
     "limits.sweep": "SELECT limits.sweep()",
     "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1)",
@@ -62,7 +65,7 @@ ALLOWED = {
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
     },
     "playmolt_relay": {
-        ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"),
+        ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.archived"),
         *((verb, "projection.score") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep",
     },
@@ -73,7 +76,7 @@ ALLOWED = {
     },
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
-        ("SELECT", "projection.score"), ("SELECT", "projection.progress"), *_BLOBS,
+        ("SELECT", "log.archived"), ("SELECT", "projection.score"), ("SELECT", "projection.progress"), *_BLOBS,
     },
 }  # fmt: skip
 TABLE_TRIES = [
@@ -138,10 +141,15 @@ async def test_the_matrix_names_every_table(database_url: str) -> None:
     assert {row[0] for row in rows} == set(TABLES)
 
 
-@pytest.mark.parametrize("table", ["log.event", "log.outcome"])
+@pytest.mark.parametrize("table", ["log.event", "log.outcome", "log.archived"])
 async def test_not_even_the_owner_rewrites_what_is_stored(database_url: str, table: str) -> None:
     pool = await open_pool(database_url)
-    await PostgresLog(pool).append([unit(Game("ox-1").adds(1), outcomes=[outcome("ox-1", 1)])])
+    old = Game("ox-2")
+    await PostgresLog(pool).append(
+        [unit(Game("ox-1").adds(1), outcomes=[outcome("ox-1", 1)]), unit(old.adds(1)), unit(old.ends())]
+    )
+    ended = json.dumps([{"stream": old.stream, "version": old.version, "hash": old.hash}])
+    await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
     for statement in (f"UPDATE {table} SET stream = stream", f"DELETE FROM {table}", f"TRUNCATE {table}"):
         for role in ("playmolt_owner", "none"):
             async with pool.connection() as connection:
@@ -149,6 +157,17 @@ async def test_not_even_the_owner_rewrites_what_is_stored(database_url: str, tab
                 with pytest.raises(asyncpg.FeatureNotSupportedError, match="append-only"):
                     await connection.execute(statement)
                 await connection.execute("RESET ROLE")
+    await pool.close()
+
+
+async def test_the_result_of_an_archived_game_is_not_deleted_either(database_url: str) -> None:
+    pool = await open_pool(database_url)
+    old = Game("ox-1")
+    await PostgresLog(pool).append([unit(old.adds(1)), unit(old.ends())])
+    ended = json.dumps([{"stream": old.stream, "version": old.version, "hash": old.hash}])
+    assert await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32)) == 1
+    with pytest.raises(asyncpg.FeatureNotSupportedError, match="append-only"):
+        await pool.fetch("DELETE FROM log.event WHERE stream = 'ox-1'")
     await pool.close()
 
 
@@ -161,7 +180,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob')"
     )
     await connection.close()
-    assert len(rows) == 11
+    assert len(rows) == 12
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

@@ -1,6 +1,7 @@
 """The relay on real servers: whatever is killed when, stream sequence k holds position k, byte for byte."""
 
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -307,6 +308,25 @@ async def test_a_batch_is_stored_whole_behind_the_expected_end_or_not_at_all(bus
     state = await bus.state("EVENTS")
     assert state is not None
     assert state.last == 3
+
+
+async def test_lost_streams_are_filled_again_behind_what_was_archived(
+    log: PostgresLog, bus: JetStream, pool: Pool
+) -> None:
+    """Also when they are to keep more than when it was archived: a hole in them would be for ever."""
+    old, young = Game("ox-1"), Game("ox-2")
+    await log.append([unit(old.adds(2)), unit(young.adds(1)), unit(old.ends()), unit(young.adds(2))])
+    ended = json.dumps([{"stream": old.stream, "version": old.version, "hash": old.hash}])
+    await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
+    relay = Relay(log, bus, LIMIT)
+    while await relay.step():
+        continue
+    left = await log.forward(2, 99)
+    for stream, message_of in STREAMS.items():
+        state = await bus.state(stream)
+        assert state is not None
+        assert (state.first, state.last) == (3, 6)
+        assert await held(bus, stream, [3, 4, 5, 6]) == [message_of(entry) for entry in left]
 
 
 async def test_a_database_set_back_is_refused(log: PostgresLog, bus: JetStream, pool: Pool) -> None:

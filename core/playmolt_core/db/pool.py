@@ -35,6 +35,8 @@ _AWAY = (
     asyncpg.exceptions.ReadOnlySQLTransactionError,
     asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
 )
+NotPermitted = asyncpg.InsufficientPrivilegeError
+"""What a statement raises that this login may not run; `unavailable` lets it pass."""
 _NOT_MIGRATED = (
     asyncpg.exceptions.InvalidSchemaNameError,
     asyncpg.exceptions.UndefinedTableError,

@@ -226,7 +226,7 @@ class Commands:
             return Repeat(self._lobby)
         state: Lobby = lobby.head.state
         seated = state.seat_of(work.call.agent)
-        if seated is not None:
+        if seated is not None and seated not in work.archived:
             entry = self._hot(seated)
             if entry is None:
                 return Need(seated)
@@ -241,6 +241,9 @@ class Commands:
         happened: list[Event] = []
         chosen: Entry | None = None
         for game_id in lobby.head.state.open:
+            if game_id in work.archived:
+                happened.append(GameClosed(game_id=game_id))
+                continue
             entry = self._hot(game_id)
             if entry is None:
                 return Need(game_id)

@@ -6,7 +6,7 @@ from asyncio import Future
 from playmolt_core.host.entry import Snapshot
 from playmolt_core.host.hot import Hot
 from playmolt_core.host.writes import Writes
-from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.log.port import ARCHIVED, Archived, EventLog, LogUnavailable
 
 _LOOKS = 4
 
@@ -51,8 +51,10 @@ class Freshness:
         return entry.committed if entry is not None and entry.committed.version else None
 
     async def snapshot(self, stream: str) -> Snapshot | None:
-        """Give a stream as committed now; None when it is unknown. Raises LogUnavailable."""
+        """Give a stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
         version = await asyncio.shield(self._version(stream))
+        if version == ARCHIVED:
+            raise Archived(stream)
         for _ in range(_LOOKS):
             entry = self._hot.get(stream)
             if entry is not None and entry.committed.version >= version:

@@ -48,7 +48,10 @@ class Hot:
         self._entries.pop(stream, None)
 
     async def read(self, stream: str) -> Entry | None:
-        """Read a stream from the log; None when it is unknown. A lobby always exists. Raises LogUnavailable."""
+        """Read a stream from the log; None when it is unknown. A lobby always exists.
+
+        Raises Archived and LogUnavailable.
+        """
         decider: Decider[Any] = _LOBBY_RULES if is_lobby(stream) else self._decider
         async with self._reads:
             stored = await self._log.facts(stream, commands=True)

@@ -22,8 +22,8 @@ from playmolt_core.host.entry import Snapshot
 from playmolt_core.host.freshness import Freshness
 from playmolt_core.host.history import Histories
 from playmolt_core.host.messages import message
-from playmolt_core.host.work import Work, refuse_busy
-from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.host.work import ARCHIVED_GAME, Work, refuse_busy
+from playmolt_core.log.port import Archived, EventLog, LogUnavailable
 from playmolt_core.telemetry import log, where
 
 _log = log("reads")
@@ -131,6 +131,8 @@ class Reads:
                 reply = await self._handlers[work.call.op](work)
         except (LogUnavailable, TimeoutError):
             refuse_busy(work)
+        except Archived:
+            work.refuse(Code.NOT_FOUND, _NO_SESSION if self._private else ARCHIVED_GAME)
         except (msgspec.MsgspecError, BadBody) as error:
             work.refuse(Code.INVALID_REQUEST, f"The body does not fit: {error}.")
         except Exception as error:  # a stored event that does not fold or a bug: this call fails, the engine goes on
@@ -195,11 +197,17 @@ class Reads:
         body = b'{"messages":[%b],"version":%d,"closed":%b}' % (b",".join(messages), snapshot.version, over)
         return 200, body
 
+    async def _unless_archived(self, stream: str) -> Snapshot | None:
+        try:
+            return await self._fresh.snapshot(stream)
+        except Archived:
+            return None
+
     async def _seated(self, agent: str) -> tuple[str, Snapshot] | None:
         """The unfinished game an agent sits in, and where it stands."""
         lobby = await self._fresh.snapshot(lobby_of(self._decider.game))
         stream = lobby.state.seat_of(agent) if lobby else None
-        snapshot = await self._fresh.snapshot(stream) if stream else None
+        snapshot = await self._unless_archived(stream) if stream else None
         if stream is None or snapshot is None or snapshot.card.over:
             return None
         return stream, snapshot
@@ -324,7 +332,7 @@ class Reads:
     async def _answered(self, desk: Desk[Any], ask: Ask) -> DeskReply | Refused:
         if ask.route in desk.lists:
             return _newest(desk, await self._sessions_of(ask), ask)
-        snapshot = await self._fresh.snapshot(ask.stream)
+        snapshot = await self._unless_archived(ask.stream)
         if snapshot is None:
             # Worded by the desk, so that what is another's looks like what is not there.
             return desk.answer(self._decider.initial(ask.stream), ask)
@@ -350,7 +358,7 @@ class Reads:
     async def _sessions_of(self, ask: Ask) -> list[Any]:
         owner = None if ask.operator else ask.agent_id
         found = await self._log.games(self._decider.game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
-        snapshots = [await self._fresh.snapshot(game.stream) for game in found]
+        snapshots = [await self._unless_archived(game.stream) for game in found]
         return [snapshot.state for snapshot in snapshots if snapshot is not None]
 
 

@@ -13,7 +13,7 @@ Respond = Callable[[Answer], None]
 class Work:
     """A call and the way to answer it, once. A wish brings its command with it."""
 
-    __slots__ = ("afresh", "call", "command", "respond", "tries")
+    __slots__ = ("afresh", "archived", "call", "command", "respond", "tries")
 
     def __init__(self, call: Call, respond: Respond, command: Command | None = None) -> None:
         self.call = call
@@ -22,6 +22,8 @@ class Work:
         self.tries = 0
         self.afresh = False
         """Decide it again although its outcome is remembered: it came to nothing."""
+        self.archived: frozenset[str] = frozenset()
+        """Streams it asked for that are over and no longer in the log."""
 
     def answer(self, status: int, body: bytes, content_type: str = "", total: int = 0) -> None:
         """Send the answer."""
@@ -37,6 +39,8 @@ class Work:
 
 
 BUSY = "The engine is busy or its database is away; nothing is lost. Repeat the request with the same Idempotency-Key."
+
+ARCHIVED_GAME = "This game is over and was archived: its states and events are no longer served here."
 
 
 def refuse_busy(work: Work) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core import tracing
 from playmolt_core.decider import Decider, Refused
@@ -18,8 +19,8 @@ from playmolt_core.host.commands import Commands, Need, Plan, Repeat, body_of
 from playmolt_core.host.entry import fresh_entry, number_of
 from playmolt_core.host.gathering import Gathering, Group
 from playmolt_core.host.hot import Hot
-from playmolt_core.host.work import Work, refuse_busy
-from playmolt_core.log.port import EventLog, LogUnavailable, RecordTooLarge
+from playmolt_core.host.work import ARCHIVED_GAME, Work, refuse_busy
+from playmolt_core.log.port import Archived, EventLog, LogUnavailable, RecordTooLarge
 from playmolt_core.metrics import SIZES, Histogram
 from playmolt_core.settings import Settings
 from playmolt_core.telemetry import log, trace_id, where
@@ -167,6 +168,10 @@ class Writes:
             await asyncio.sleep(_AWAY_SECONDS)
             self._again(self._parked.pop(stream, ()))
             return
+        except Archived:
+            for work in self._parked.pop(stream, ()):
+                self._go_on_without(work, stream)
+            return
         except Exception as error:  # a stored event that does not fold: this game is refused, the others go on
             _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
             for work in self._parked.pop(stream, ()):
@@ -180,6 +185,18 @@ class Writes:
             else:
                 self._under_way -= 1
                 self._refuse_unknown(work)
+
+    def _go_on_without(self, work: Work, stream: str) -> None:
+        """Refuse a call about an archived stream; one that only passes by it, as a join does, is decided without it."""
+        if work.call.target != stream:
+            work.archived |= {stream}
+            self._attempt(work)
+            return
+        self._under_way -= 1
+        if self._decider.game in SESSION_TYPES:
+            self._refuse_unknown(work)
+        else:
+            work.refuse(Code.NOT_FOUND, ARCHIVED_GAME)
 
     def _refuse_unknown(self, work: Work) -> None:
         try:

@@ -17,16 +17,20 @@ _encode = msgspec.json.Encoder().encode
 async def exported(log: EventLog, *, running: bool = False) -> AsyncIterator[list[Record]]:
     """Give the records in position order, in chunks; streams that have not ended only if `running` is asked for.
 
-    What runs holds secrets, and a lobby never ends.
+    What runs holds secrets, and a lobby never ends. What is left of an archived stream stays out: it is no stream.
     """
-    finished = None if running else await _finished(log)
+    wanted = await _begun(log, running=running)
     async for entries in chunks(log):
-        records = [entry.record for entry in entries]
-        yield records if finished is None else [record for record in records if record.stream in finished]
+        yield [entry.record for entry in entries if entry.record.stream in wanted]
 
 
-async def _finished(log: EventLog) -> set[str]:
-    return {entry.record.stream async for entries in chunks(log) for entry in entries if entry.closes}
+async def _begun(log: EventLog, *, running: bool) -> set[str]:
+    begun: set[str] = set()
+    ended: set[str] = set()
+    async for entries in chunks(log):
+        begun |= {entry.record.stream for entry in entries if entry.record.version == 1}
+        ended |= {entry.record.stream for entry in entries if entry.closes}
+    return begun if running else begun & ended
 
 
 async def json_lines(log: EventLog, *, running: bool = False) -> AsyncIterator[bytes]:

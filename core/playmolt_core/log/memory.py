@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 
 import msgspec
 from playmolt_schemas.cards import Card
@@ -9,8 +10,10 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 
 from playmolt_core.log.port import (
+    ARCHIVED,
     GAME_END,
     AppendStatus,
+    Archived,
     GameCard,
     Head,
     NewRecord,
@@ -32,6 +35,7 @@ class _Stream:
         self.hash = ZERO_HASH
         self.card: Card | None = None
         self.due: datetime | None = None
+        self.archived = False
         self.created_at = self.updated_at = created_at
 
     def head(self) -> Head:
@@ -56,6 +60,14 @@ class MemoryLog:
         self._streams: dict[str, _Stream] = {}
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._log: list[PublicRecord] = []
+        self._gone: set[int] = set()
+
+    def archive(self, stream: str) -> None:
+        """Take a stream out, as `log.prune` does."""
+        known = self._streams[stream]
+        known.archived, known.hash, known.card, known.due = True, ZERO_HASH, None, None
+        self._gone |= {entry.record.position for entry in known.records if entry.record.type != GAME_END}
+        self._outcomes = {key: outcome for key, outcome in self._outcomes.items() if outcome.stream != stream}
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         """See the port."""
@@ -111,14 +123,14 @@ class MemoryLog:
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         """See the port."""
-        known = self._streams.get(stream)
+        known = self._whole(stream)
         if known is None:
             return None
         return StoredStream(head=known.head(), records=[stored.record for stored in known.records[after:]])
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
         """See the port."""
-        known = self._streams.get(stream)
+        known = self._whole(stream)
         if known is None:
             return None
         facts = [
@@ -128,23 +140,33 @@ class MemoryLog:
         ids = sorted(command for name, command in self._outcomes if name == stream) if commands else []
         return StoredFacts(head=known.head(), facts=facts, command_ids=ids)
 
+    def _whole(self, stream: str) -> _Stream | None:
+        known = self._streams.get(stream)
+        if known is not None and known.archived:
+            raise Archived(stream)
+        return known
+
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:
         """See the port."""
         return self._outcomes.get((stream, command_id))
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         """See the port."""
-        return {name: len(self._streams[name].records) for name in streams if name in self._streams}
+        known = {name: self._streams[name] for name in streams if name in self._streams}
+        return {name: ARCHIVED if stream.archived else len(stream.records) for name, stream in known.items()}
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
         """See the port."""
         known = self._streams.get(stream)
-        stored = known.records[after:] if known else []
+        stored = self._left(known.records[after:]) if known else ()
         return [entry.public for entry in stored if entry.public is not None][:limit]
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
-        return self._log[after : after + limit]
+        return list(islice(self._left(self._log[after:]), limit))
+
+    def _left(self, entries: Iterable[PublicRecord]) -> Iterator[PublicRecord]:
+        return (entry for entry in entries if entry.record.position not in self._gone)
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
@@ -153,6 +175,10 @@ class MemoryLog:
     async def position(self) -> int:
         """See the port."""
         return len(self._log)
+
+    async def archived_to(self) -> int:
+        """See the port."""
+        return max(self._gone, default=0)
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         """See the port."""
@@ -185,7 +211,8 @@ class MemoryLog:
         return sorted(found, key=lambda line: (line.created_at, line.stream), reverse=True)[:limit]
 
     def _opened_by(self, actor: str) -> set[str]:
-        firsts = ((stream.name, stream.records[0].record.metadata) for stream in self._streams.values())
+        kept = (stream for stream in self._streams.values() if not stream.archived)
+        firsts = ((stream.name, stream.records[0].record.metadata) for stream in kept)
         return {name for name, metadata in firsts if msgspec.json.decode(metadata)["actor"] == actor}
 
     def _of(self, game: str) -> Iterator[_Stream]:

@@ -15,6 +15,10 @@ GAME_END: Final = "game_end"
 """The type of the event that ends a game with results, in every game: `data.results` is [{agent_id, points, …}]."""
 
 
+ARCHIVED: Final = -1
+"""What `versions` gives for a stream whose records were taken out of the log."""
+
+
 class NewRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A sealed record, still without its position, and what goes out for it.
 
@@ -125,8 +129,19 @@ class LogUnavailable(ConnectionError):
     """The database did not answer. Whether an append was stored is unknown: read again before answering anybody."""
 
 
+class Archived(LookupError):
+    """The stream's records were taken out of the log and are in a file that its register names."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(f"{stream} was archived: its records are no longer in the log")
+        self.stream = stream
+
+
 class EventLog(Protocol):
-    """Append and read. Every method raises LogUnavailable when the database is away."""
+    """Append and read. Every method raises LogUnavailable when the database is away.
+
+    Of an archived stream nothing is left but its `game_end`, and nothing can be appended to it.
+    """
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         """Store the units in one transaction, each whole or not at all, and give a status each.
@@ -136,11 +151,17 @@ class EventLog(Protocol):
         ...
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
-        """Read a stream's records with version > after, as of one moment; None when the stream is unknown."""
+        """Read a stream's records with version > after, as of one moment; None when the stream is unknown.
+
+        Raises Archived.
+        """
         ...
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
-        """Read what a fold needs of a stream, several times as fast as `load`, and, if asked, all its command ids."""
+        """Read what a fold needs of a stream, several times as fast as `load`, and, if asked, all its command ids.
+
+        Raises Archived.
+        """
         ...
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:
@@ -148,7 +169,7 @@ class EventLog(Protocol):
         ...
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
-        """Give the committed version of each stream that exists."""
+        """Give the committed version of each stream that exists, ARCHIVED for an archived one."""
         ...
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
@@ -167,6 +188,10 @@ class EventLog(Protocol):
         """Give the position of the newest record, 0 in an empty log."""
         ...
 
+    async def archived_to(self) -> int:
+        """Give the newest position whose record was taken out, 0 when none was: behind it there is no hole."""
+        ...
+
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         """Give the streams of a game type whose `due` has come."""
         ...
@@ -182,7 +207,7 @@ class EventLog(Protocol):
         running: bool = False,
         opened_by: str | None = None,
     ) -> Sequence[GameCard]:
-        """List games newest first (created_at, then id), older than `before`.
+        """List games newest first (created_at, then id), older than `before`; archived ones are left out.
 
         `opened_by` keeps those whose first record has this actor; it goes with none of the others. `running` keeps
         those that are not over; `idle_since` those of them that nothing happened in since then.

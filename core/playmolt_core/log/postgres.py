@@ -14,6 +14,7 @@ from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import documents
 from playmolt_core.log.port import (
     AppendStatus,
+    Archived,
     Fact,
     GameCard,
     Head,
@@ -23,6 +24,7 @@ from playmolt_core.log.port import (
     StoredStream,
     Unit,
 )
+from playmolt_core.log.register import Register
 from playmolt_core.log.units import check
 
 _SQL = queries("log")
@@ -38,6 +40,8 @@ class PostgresLog:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self.register = Register(pool)
+        """Of what was taken out."""
         self._writer: Connection | None = None
         self._appending = asyncio.Lock()
 
@@ -62,7 +66,9 @@ class PostgresLog:
             found = await connection.fetchrow(_SQL["head"], stream)
             if found is None:
                 return None
-            version, last, at = found
+            version, last, at, archived = found
+            if archived:
+                raise Archived(stream)
             # Records never change, so what is read up to that version is as of that moment.
             rows = await connection.fetch(_SQL["records"], stream, after, version) if version > after else ()
         head = Head(version=version, hash=last.hex(), at=at)
@@ -73,7 +79,9 @@ class PostgresLog:
         found = await self._pool.row(_SQL["facts"], stream, after, commands)
         if found is None:
             return None
-        version, last, at, command_ids, text = found
+        version, last, at, archived, command_ids, text = found
+        if archived:
+            raise Archived(stream)
         head = Head(version=version, hash=last.hex(), at=at)
         return StoredFacts(head=head, facts=_read_facts(text), command_ids=command_ids)
 
@@ -113,6 +121,10 @@ class PostgresLog:
     async def position(self) -> int:
         """See the port."""
         return int(await self._pool.value(_SQL["position"]))
+
+    async def archived_to(self) -> int:
+        """See the port."""
+        return int(await self._pool.value(_SQL["archived_to"]))
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         """See the port."""

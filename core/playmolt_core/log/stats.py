@@ -6,6 +6,7 @@ import msgspec
 
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks
+from playmolt_core.log.register import Register, Totals
 
 
 class Amount(msgspec.Struct):
@@ -16,16 +17,20 @@ class Amount(msgspec.Struct):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """Streams and events in all, streams by game type, and amounts by game type and event type."""
+    """Streams and events in all, streams by game type, and amounts by game type and event type.
+
+    archived: what was taken out of the log; what is left of it counts among the events.
+    """
 
     streams: int
     events: int
     bytes: int
     streams_by_game: dict[str, int]
     by_game: dict[str, dict[str, Amount]]
+    archived: Totals = Totals(0, 0)
 
 
-async def stats(log: EventLog) -> Stats:
+async def stats(log: EventLog, register: Register | None = None) -> Stats:
     """Count everything committed until now; raises LogUnavailable."""
     streams: defaultdict[str, int] = defaultdict(int)
     amounts: defaultdict[str, defaultdict[str, Amount]] = defaultdict(lambda: defaultdict(Amount))
@@ -44,4 +49,5 @@ async def stats(log: EventLog) -> Stats:
         bytes=sum(amount.bytes for amount in every),
         streams_by_game=dict(streams),
         by_game={game: dict(types) for game, types in amounts.items()},
+        archived=await register.totals() if register else Totals(0, 0),
     )

@@ -1,6 +1,7 @@
 """Whether the log is whole (positions, versions, hash chains) and folds to the states it was played with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -9,8 +10,9 @@ from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 from playmolt_core.decider import Decider
 from playmolt_core.fold import state_hash, step
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.port import EventLog, PublicRecord
+from playmolt_core.log.port import GAME_END, EventLog, PublicRecord
 from playmolt_core.log.reading import CHUNK, chunks
+from playmolt_core.log.register import Gap, Gone, Register
 
 Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED"]
 _metadata_of = msgspec.json.Decoder(Metadata).decode
@@ -28,7 +30,7 @@ class Verification(msgspec.Struct, frozen=True):
     """Counts of streams by verdict, and every stream's first break.
 
     exact: every state hash of the stream agrees, and it has one. unverified: it has none, or no rules are known for its
-    type. diverged: it has a break.
+    type. diverged: it has a break. archived: those whose records were taken out, which are none of `streams`.
     """
 
     streams: int
@@ -37,6 +39,7 @@ class Verification(msgspec.Struct, frozen=True):
     unverified: int
     diverged: int
     breaks: list[Break]
+    archived: int = 0
 
 
 class _Progress:
@@ -58,23 +61,28 @@ class _Progress:
 
 
 class Verifier:
-    """Takes records in position order. It holds the states of running streams only."""
+    """Takes the records of each stream in their order. It holds the states of running streams only."""
 
     def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
         self._deciders = deciders
         self._running: dict[str, _Progress] = {}
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0}
-        self._position = 0
         self._events = 0
         self._breaks: list[Break] = []
+        self._not_gone: set[str] = set()
+        self.gone: Mapping[str, Gone] = {}
+        """The archived ones among the streams that the next records may begin."""
 
-    def take(self, entry: PublicRecord) -> None:
-        """Check the next record."""
-        record = entry.record
-        if record.position != self._position + 1:
-            self._breaks.append(Break("", 0, f"position {record.position} follows {self._position}"))
-        self._position = record.position
+    def follows(self, stream: str) -> bool:
+        """Say whether records of a stream came that has not ended."""
+        return stream in self._running
+
+    def take(self, record: Record, *, closes: bool) -> None:
+        """Check the next record; `closes`: its stream ends here."""
         self._events += 1
+        if record.stream in self.gone:
+            self._take_left(record, self.gone[record.stream])
+            return
         progress = self._running.get(record.stream)
         if progress is None:
             progress = self._running[record.stream] = _Progress(self._initial(record.stream))
@@ -82,8 +90,18 @@ class Verifier:
             progress.broken = True
             progress.state = None
             self._breaks.append(Break(record.stream, record.version, problem))
-        if entry.closes:
+        if closes:
             self._verdicts[self._running.pop(record.stream).verdict()] += 1
+
+    def _take_left(self, record: Record, gone: Gone) -> None:
+        problem = _left_problem(record, gone)
+        if problem and record.stream not in self._not_gone:
+            self._not_gone.add(record.stream)
+            self._breaks.append(Break(record.stream, record.version, problem))
+
+    def fault(self, problem: str) -> None:
+        """Note a fault of the log as a whole."""
+        self._breaks.append(Break("", 0, problem))
 
     def _decider(self, stream: str) -> Decider[Any] | None:
         return self._deciders.get(stream.partition("-")[0])
@@ -119,10 +137,8 @@ class Verifier:
         progress.agreed = True
         return "" if state_hash(progress.state) == expected else "the state differs from the one it was played with"
 
-    def finish(self, position: int) -> Verification:
-        """Give the result; `position` is where the log says that it ends."""
-        if position != self._position:
-            self._breaks.append(Break("", 0, f"the log ends at position {self._position} and says {position}"))
+    def finish(self, archived: int = 0) -> Verification:
+        """Give the result."""
         verdicts = dict(self._verdicts)
         for progress in self._running.values():
             verdicts[progress.verdict()] += 1
@@ -133,26 +149,71 @@ class Verifier:
             unverified=verdicts["UNVERIFIED"],
             diverged=verdicts["DIVERGED"],
             breaks=self._breaks,
+            archived=archived,
         )
+
+
+def _left_problem(record: Record, gone: Gone) -> str:
+    """What is left of an archived stream is its result, which is the record that the stream ended with."""
+    if record.type != GAME_END:
+        return f"the register says that it was archived into {gone.file}, and it is still here"
+    if (record.version, record.hash) != (gone.version, gone.hash):
+        return f"it is not what its archived stream ended with: event {gone.version}, hash {gone.hash}"
+    if recomputed(record) != record.hash:
+        return "the hash does not fit the record: it was changed after it was stored"
+    return ""
+
+
+def closes(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
+    """Say whether a stream ends with this record, by the rules at hand."""
+    decider = deciders.get(record.stream.partition("-")[0])
+    event = decider.events.get((record.type, record.schema_version)) if decider else None
+    return event is not None and event.closes
+
+
+def verify_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Verification:
+    """Verify streams out of a file, each in its order; positions do not matter there."""
+    verifier = Verifier(deciders)
+    for record in records:
+        verifier.take(record, closes=closes(deciders, record))
+    return verifier.finish()
 
 
 async def verify(
     log: EventLog,
     deciders: Mapping[str, Decider[Any]],
     *,
+    register: Register | None = None,
     chunk: int = CHUNK,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Verify everything committed until now; `deciders` maps a stream's prefix to its rules.
 
-    `progress` is told the position after each chunk. Raises LogUnavailable.
+    Without a register of archived streams nothing may be missing. `progress` is told the position after each chunk.
+    Raises LogUnavailable.
     """
     verifier = Verifier(deciders)
-    end = await log.position()
+    seen, end = 0, await log.position()
     async for entries in chunks(log, size=chunk):
+        for first, last in await _missing(register, _gaps(seen, entries)):
+            verifier.fault(f"position {last + 1} follows {first - 1}")
+        if register:
+            begun = {entry.record.stream for entry in entries if not verifier.follows(entry.record.stream)}
+            verifier.gone = await register.of(begun)
         for entry in entries:
-            verifier.take(entry)
-        end = max(end, entries[-1].record.position)
+            verifier.take(entry.record, closes=entry.closes)
+        seen = entries[-1].record.position
         if progress:
-            progress(entries[-1].record.position)
-    return verifier.finish(end)
+            progress(seen)
+    if seen < end and await _missing(register, [(seen + 1, end)]):
+        verifier.fault(f"the log ends at position {seen} and says {end}")
+    return verifier.finish((await register.totals()).streams if register else 0)
+
+
+def _gaps(seen: int, entries: Sequence[PublicRecord]) -> list[Gap]:
+    positions = [seen, *(entry.record.position for entry in entries)]
+    return [(before + 1, after - 1) for before, after in pairwise(positions) if after > before + 1]
+
+
+async def _missing(register: Register | None, gaps: Sequence[Gap]) -> Sequence[Gap]:
+    return await register.unaccounted(gaps) if register else gaps

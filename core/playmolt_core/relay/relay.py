@@ -181,7 +181,8 @@ class Relay:
     async def _opened(self, feed: Feed) -> int:
         """Give the end of a stream, made where it is missing and compared with the log where it is not."""
         position = await self._log.position()
-        oldest_kept = max(1, position - self._limit + 1)
+        # Behind what was archived, too: the stream may keep more than it did then.
+        oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to() + 1)
         await self._streams.ensure(feed.stream, feed.subjects, first=oldest_kept, limit=self._limit)
         state = await self._streams.state(feed.stream)
         if state is None:

@@ -2,7 +2,7 @@
 SELECT log.append($1, $2)
 
 -- name: head
-SELECT version, hash, updated_at FROM log.stream WHERE stream = $1
+SELECT version, hash, updated_at, archived FROM log.stream WHERE stream = $1
 
 -- name: records
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
@@ -12,7 +12,7 @@ FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY ver
 -- One JSON text for all: a row for each event would cost the client twice as much as all the rest of a replay. Times are
 -- seconds: a double holds them to the microsecond until the year 2255, and the server writes them in half the time.
 SELECT
-  s.version, s.hash, s.updated_at,
+  s.version, s.hash, s.updated_at, s.archived,
   CASE WHEN $3 THEN ARRAY(SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1) ELSE '{}' END,
   (
     SELECT '[' || coalesce(string_agg(
@@ -28,7 +28,7 @@ FROM log.stream AS s WHERE s.stream = $1
 SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
 
 -- name: versions
-SELECT stream, version FROM log.stream WHERE stream = ANY ($1)
+SELECT stream, CASE WHEN archived THEN -1 ELSE version END AS version FROM log.stream WHERE stream = ANY ($1)
 
 -- name: public
 SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3
@@ -43,6 +43,9 @@ FROM log.event WHERE type = 'game_end' AND position > $1 ORDER BY position LIMIT
 
 -- name: position
 SELECT position FROM log.head
+
+-- name: archived_to
+SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE NOT isempty(positions)
 
 -- name: due
 SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3

@@ -1,0 +1,27 @@
+-- name: gone
+SELECT stream, version, hash, file FROM log.archived WHERE stream = ANY ($1)
+
+-- name: unaccounted
+SELECT lower(gap), upper(gap) - 1
+FROM unnest($1::text::int8multirange - coalesce(
+  (
+    SELECT range_agg(taken) FROM log.archived AS a CROSS JOIN unnest(a.positions) AS taken
+    WHERE a.positions && $1::text::int8multirange
+  ), '{}'
+)) AS gap ORDER BY gap
+
+-- name: totals
+SELECT count(*), coalesce(sum(version), 0) FROM log.archived
+
+-- name: finished
+SELECT s.stream, s.version, s.hash, s.created_at
+FROM log.stream AS s JOIN log.event AS e ON e.stream = s.stream AND e.version = s.version
+WHERE s.game = $1 AND s.phase IS NOT NULL AND (s.created_at, s.stream) > ($2, $3)
+  AND s.over AND s.due IS NULL AND s.updated_at < $4 AND e.closes AND e.position <= $5
+ORDER BY s.created_at, s.stream LIMIT $6
+
+-- name: permitted
+SELECT has_function_privilege('log.prune(json, text, bytea)', 'EXECUTE')
+
+-- name: prune
+SELECT log.prune($1, $2, $3)

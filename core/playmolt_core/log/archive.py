@@ -1,0 +1,180 @@
+"""Taking old games out of the log: into a file that is read back and checked, then out of the database."""
+
+import gzip
+import hashlib
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+import msgspec
+from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.records import ZERO_HASH, Record
+
+from playmolt_core.db.pool import Connection, unavailable
+from playmolt_core.db.queries import queries
+from playmolt_core.log.chain import recomputed
+from playmolt_core.log.files import NoRecords, records_in
+from playmolt_core.log.port import Archived
+from playmolt_core.log.postgres import PostgresLog
+
+TYPES: Final = (*GAME_TYPES, "legal", "jury")
+"""What can be archived: streams that nothing reads once they are over. An experiment reads its runs for ever."""
+SESSION: Final = {"statement_timeout": "10min", "lock_timeout": "10s"}
+"""Deleting the records of one file may take longer than a service's statements."""
+_SQL = queries("archive")
+_EVENTS_A_FILE = 100_000
+_PAGE = 1_000
+_encode = msgspec.json.Encoder().encode
+
+
+class NotArchived(RuntimeError):
+    """What was written is not what the log holds, or the log changed meanwhile: nothing was deleted."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A finished stream and where it ends."""
+
+    stream: str
+    version: int
+    hash: str
+
+
+class Archive(msgspec.Struct, frozen=True):
+    """A file that was written, and how many of its records were deleted; the others are results, which stay."""
+
+    file: str
+    sha256: str
+    streams: int
+    events: int
+    deleted: int
+
+
+async def permitted(connection: Connection) -> bool:
+    """Say whether this login may archive. Raises LogUnavailable, also before the migrations that it takes."""
+    with unavailable():
+        return bool(await connection.fetchval(_SQL["permitted"]))
+
+
+async def finished(
+    connection: Connection, game: str, *, idle_since: datetime, newest: int
+) -> AsyncIterator[Sequence[Ended]]:
+    """Give the streams that ended before a time and with all their positions up to `newest`, oldest first, in pages.
+
+    Raises LogUnavailable.
+    """
+    created_at, stream = datetime(1970, 1, 1, tzinfo=UTC), ""
+    while True:
+        with unavailable():
+            rows = await connection.fetch(_SQL["finished"], game, created_at, stream, idle_since, newest, _PAGE)
+        if rows:
+            yield [Ended(name, version, end.hex()) for name, version, end, _ in rows]
+        if len(rows) < _PAGE:
+            return
+        stream, created_at = rows[-1]["stream"], rows[-1]["created_at"]
+
+
+def batches(streams: Iterable[Ended], events: int = _EVENTS_A_FILE) -> Iterator[list[Ended]]:
+    """Cut streams into what one file is to hold."""
+    batch: list[Ended] = []
+    size = 0
+    for ended in streams:
+        if batch and size + ended.version > events:
+            yield batch
+            batch, size = [], 0
+        batch.append(ended)
+        size += ended.version
+    if batch:
+        yield batch
+
+
+async def archive(connection: Connection, log: PostgresLog, streams: Sequence[Ended], folder: Path) -> Archive:
+    """Write streams to a new file of the folder, read it back, and only then delete them from the log.
+
+    The file's name follows from what it holds, so that a repeat after a crash makes the same file again. Raises
+    NotArchived, LogUnavailable and OSError; whatever is raised, nothing is lost.
+    """
+    path, sha256, events = await written(log, streams, folder)
+    with unavailable():
+        try:
+            names = _encode(streams).decode()
+            deleted = await connection.fetchval(_SQL["prune"], names, path.name, bytes.fromhex(sha256))
+        except asyncpg.ObjectNotInPrerequisiteStateError as error:
+            raise NotArchived(f"{error}; {path} is no archive, delete it") from error
+    return Archive(path.name, sha256, len(streams), events, deleted)
+
+
+async def written(log: PostgresLog, streams: Sequence[Ended], folder: Path) -> tuple[Path, str, int]:
+    """Write streams one after another to a file, safe on disk and read back; give it, its SHA-256 and its records.
+
+    Raises NotArchived, LogUnavailable and OSError, and then leaves no file.
+    """
+    unfinished = folder / ".archive.unfinished"
+    try:
+        first, events = await _write(log, streams, unfinished)
+        check(unfinished, streams)
+        with unfinished.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        path = folder / f"games-{first:012}-{sha256[:12]}.jsonl.gz"
+        unfinished.replace(path)
+        _sync(folder)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return path, sha256, events
+
+
+async def _write(log: PostgresLog, streams: Sequence[Ended], path: Path) -> tuple[int, int]:
+    first, events = 0, 0
+    with path.open("wb") as raw:
+        # No name and no time: the same records make the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
+            for ended in streams:
+                records = await _records(log, ended.stream)
+                file.writelines(_encode(record) + b"\n" for record in records)
+                first = first or records[0].position
+                events += len(records)
+        raw.flush()
+        os.fsync(raw.fileno())
+    return first, events
+
+
+async def _records(log: PostgresLog, stream: str) -> Sequence[Record]:
+    try:
+        stored = await log.load(stream)
+    except Archived as error:
+        raise NotArchived(f"{stream} was archived meanwhile: somebody else does the same") from error
+    if stored is None or not stored.records:
+        raise NotArchived(f"{stream} holds no records: run `playmolt log verify`")
+    return stored.records
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check(path: Path, streams: Sequence[Ended]) -> None:
+    """Read a file back: does it hold these streams and no more, each whole? Raises NotArchived."""
+    try:
+        found = [_end(stream, records) for stream, records in groupby(records_in(path), lambda record: record.stream)]
+    except NoRecords as error:
+        raise NotArchived(str(error)) from error
+    if found != list(streams):
+        raise NotArchived(f"{path} does not hold the streams that the log has: nothing was deleted")
+
+
+def _end(stream: str, records: Iterable[Record]) -> Ended:
+    version, last = 0, ZERO_HASH
+    for record in records:
+        if (record.version, record.prev_hash) != (version + 1, last) or recomputed(record) != record.hash:
+            raise NotArchived(f"the hash chain of {stream} breaks at event {record.version}: nothing was deleted")
+        version, last = record.version, record.hash
+    return Ended(stream, version, last)
