@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 from playmolt_core.db.migrate import migrate
+from playmolt_jury.chain import deployer_key
 
+from playmolt_cli.failures import Failure
 from playmolt_cli.folder import Folder
 from playmolt_cli.options import PORT, data_option, read_settings
 from playmolt_cli.services import Counts
@@ -43,6 +45,10 @@ def up(
     Example: playmolt up --port 8080 --data playmolt-data
     """
     settings = read_settings(port=port, spectator_port=spectator_port, data=str(data) if data else None)
+    try:
+        deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
+    except ValueError as error:  # else the engine would say it again and again
+        raise Failure(str(error)) from error
     folder = Folder(settings.data)
     folder.lock()
     supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators), tell)

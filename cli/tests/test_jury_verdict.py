@@ -1,4 +1,4 @@
-"""`verify-verdict` and `content check`: one clear line whatever is missing."""
+"""`verify-verdict`, `content check` and the chain of `up`: one clear line whatever is missing."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -58,6 +58,13 @@ def test_a_copy_that_is_no_log_is_told(tmp_path: Path) -> None:
 
 def test_without_a_chain_it_says_how_to_name_one(tmp_path: Path, copy: Path) -> None:
     refused(run(tmp_path, "verify-verdict", SESSION, "--log", str(copy)), "--rpc or EVM_RPC_URL")
+
+
+@pytest.mark.parametrize("key", ["", "0x12"])
+def test_up_does_not_start_for_a_chain_that_nobody_can_pay_on(tmp_path: Path, key: str) -> None:
+    own = {"EVM_RPC_URL": NODE, "PLAYMOLT_EVM_DEPLOYER_KEY": key, "DATABASE_URL": ""}
+    refused(CliRunner().invoke(cli, ["up", "--data", str(tmp_path / "data")], env=own), "PLAYMOLT_EVM_DEPLOYER_KEY")
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_chain_kept_in_the_folder_is_started_for_the_time(tmp_path: Path) -> None:

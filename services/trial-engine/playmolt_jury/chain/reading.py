@@ -49,7 +49,7 @@ async def reading(rpc: Rpc, address: str, block: str) -> Reading:
     try:
         return contract.reading_of(bytes.fromhex(output[2:]))
     except ValueError:
-        raise ChainFault(f"no JuryVoting stands at {address}: is this the chain the session voted on?") from None
+        raise ChainFault(f"no JuryVoting stands at {address}: this is not the chain the session voted on") from None
 
 
 async def settled(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
