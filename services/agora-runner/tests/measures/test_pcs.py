@@ -5,6 +5,7 @@ import pytest
 from playmolt_agora.measures import bootstrap, pcs, permutation
 from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
 from playmolt_agora.measures.frame import frame
+from playmolt_agora.measures.sampling import intervals
 from playmolt_schemas.agora import ACTIONS
 
 STAGE1 = ((2, 11, 5, 1, 1, 0), (3, 9, 5, 1, 0, 2), (1, 12, 4, 1, 1, 1), (2, 10, 6, 0, 0, 2), (2, 10, 5, 1, 1, 1))
@@ -179,14 +180,16 @@ def test_places_of_one_arm_alone_are_not_covered():
     assert pcs.within([[0, 0]], [[1, 0]]) == (None, None)
 
 
+IMPORTED = [
+    {"run": f"elsewhere/{number}", "model": "E", "language": "ko", "action": action, "count": count}
+    for number, counts in enumerate(STAGE1)
+    for action, count in zip(ACTIONS, counts, strict=True)
+]
+
+
 def test_imported_counts_stand_in_for_stage_1(study):
     alone = [record for record in study() if record["phase"] == "phase1"]
-    imported = [
-        {"run": f"elsewhere/{number}", "model": "E", "language": "ko", "action": action, "count": count}
-        for number, counts in enumerate(STAGE1)
-        for action, count in zip(ACTIONS, counts, strict=True)
-    ]
-    row = pcs.row(pcs.cells(frame(alone), imported)[0], "seed").row
+    row = pcs.row(pcs.cells(frame(alone), IMPORTED)[0], "seed").row
     assert row["pcs"] == pytest.approx(0.3548, abs=5e-5)
     assert row["p_perm"] == pytest.approx(1 / 56, abs=1e-12)
     assert (row["pcs_agent"], row["pcs_within"]) == (None, None)
@@ -207,3 +210,18 @@ def test_models_are_compared_by_the_difference_of_their_divergence(study):
     assert row["delta_pcs"] == pytest.approx(0.3548, abs=5e-5)
     assert 0.3 < row["ci_lo"] < row["delta_pcs"] < row["ci_hi"] < 0.42
     assert row["p"] == row["p_holm"] == pytest.approx(2 / 2001)
+
+
+def test_adaptive_sampling_looks_at_the_interval_of_the_row(study):
+    row = pcs.row(pcs.cells(frame(study()))[0], "seed").row
+    assert intervals(study(), "pcs", "seed") == {("E", "ko"): (row["ci_lo"], row["ci_hi"])}
+    alone = [record for record in study() if record["phase"] == "phase1"]
+    assert intervals(alone, "pcs", "seed") == {("E", "ko"): None}
+    assert intervals(alone, "pcs", "seed", IMPORTED) == intervals(study(), "pcs", "seed")
+
+
+def test_adaptive_sampling_of_a_share_looks_at_phase_1_alone(study):
+    low, high = intervals(study(), "p:speak", "seed")["E", "ko"]
+    assert low <= 47 / 100 <= high
+    alone = [record for record in study() if record["phase"] == "phase1"]
+    assert intervals(alone, "p:speak", "seed") == {("E", "ko"): (low, high)}
