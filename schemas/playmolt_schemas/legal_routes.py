@@ -1,10 +1,23 @@
 """The calls of the legal simulation (`legal.md`, API)."""
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from playmolt_schemas import legal
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routing import EVENT_STREAM, Auth, Media, NoFields, OneOf, Query, Route, StreamQuery
+from playmolt_schemas.routing import (
+    EVENT_STREAM,
+    HTML,
+    JSON,
+    MARKDOWN,
+    Auth,
+    Media,
+    NoFields,
+    OneOf,
+    Query,
+    Route,
+    StreamQuery,
+)
 
 _PATH: Final = "/api/sessions"
 FORMS: Final = OneOf((legal.FactsForm, legal.Round1Form, legal.Round2Form, legal.EndForm))
@@ -16,10 +29,21 @@ MESSAGES: Final = OneOf(
 )  # fmt: skip
 
 
+ReportFormat = Literal["json", "md", "html", "docx", "pdf"]
+REPORT_MEDIA: Final[Mapping[ReportFormat, str]] = {
+    "json": JSON,
+    "md": MARKDOWN,
+    "html": HTML,
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "pdf": "application/pdf",
+}
+"""Format of a report → its content type."""
+
+
 class ReportQuery(Query, frozen=True):
     """`GET /api/sessions/{id}/report`."""
 
-    format: Literal["json", "md", "html", "docx", "pdf"] = "json"
+    format: ReportFormat = "json"
 
 
 LEGAL: Final = (
@@ -55,7 +79,7 @@ LEGAL: Final = (
     Route(
         method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.AGENT, service="legal",
         summary="The report, as JSON or in another format.", query=ReportQuery, patient=True,
-        answers={200: legal.Report},
+        answers={200: legal.Report}, other_media=tuple(kind for kind in REPORT_MEDIA.values() if kind != JSON),
         errors=(Code.NOT_FINISHED,),
     ),
     Route(

@@ -92,6 +92,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     request: Any = None
     query: Any = Query
     answers: Mapping[int, Any]
+    other_media: tuple[str, ...] = ()
+    """Content types that the answers come in as well, where the query asks for it."""
     errors: tuple[Code, ...] = ()
     auth: Auth = Auth.OPTIONAL
     idempotent: bool = False

@@ -236,8 +236,8 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
             assert (await owner.get(f"/api/games/{owner.session}/{path}")).status_code == 404
         listed = (await owner.get("/api/games")).json()["games"]
         assert owner.session not in json.dumps(listed)
-        feed = await owner.client.get(f"{running.run.spectator}/sse/games/{owner.session}")
-        assert feed.status_code == 404
+    async with httpx.AsyncClient(base_url=running.run.spectator) as watcher:
+        assert (await watcher.get(f"/sse/games/{owner.session}")).status_code == 404
 
 
 async def test_the_stream_tells_every_version_once_and_ends(running: Stack) -> None:

@@ -67,11 +67,15 @@ def _row(route: Route) -> str:
         route.summary,
         _KEYS[route.auth],
         _kind(route.request) if route.request is not None else "",
-        "; ".join(f"{status} {_kind(answer)}" for status, answer in route.answers.items()),
+        "; ".join(f"{status} {_kind(answer)}{_others(route)}" for status, answer in route.answers.items()),
         "yes" if route.idempotent else "",
         ", ".join(f"`{code.wire}`" for code in dict.fromkeys(route.refusals())),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _others(route: Route) -> str:
+    return "".join(f", `{kind.partition(';')[0]}`" for kind in route.other_media)
 
 
 def _query(route: Route) -> str:

@@ -102,11 +102,19 @@ def _content(answer: Any, schemas: _Schemas) -> dict[str, Any]:
     return {"content": {answer.content_type.partition(";")[0]: media}}
 
 
+def _document(content_type: str) -> tuple[str, dict[str, Any]]:
+    """Describe a document that is no JSON: a text, or a file."""
+    kind = content_type.partition(";")[0]
+    return kind, {"schema": {"type": "string"} if kind.startswith("text/") else {"contentMediaType": kind}}
+
+
 def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     responses: dict[str, Any] = {
         str(status): {"description": HTTPStatus(status).phrase, **_content(answer, schemas)}
         for status, answer in route.answers.items()
     }
+    for answer in responses.values():
+        answer.get("content", {}).update(map(_document, route.other_media))
     by_status: defaultdict[int, list[Code]] = defaultdict(list)
     for code in route.refusals():
         by_status[code.status].append(code)

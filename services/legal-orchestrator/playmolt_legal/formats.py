@@ -7,6 +7,7 @@ import msgspec
 from playmolt_core.decider import Refused
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.legal import Report
+from playmolt_schemas.legal_routes import REPORT_MEDIA, ReportFormat
 
 from playmolt_legal.report_html import render_html
 from playmolt_legal.report_markdown import render_md
@@ -31,13 +32,12 @@ def _pdf(report: Report) -> bytes:
     return render_pdf(report)
 
 
-_DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_RENDER: Final[Mapping[str, tuple[str, Callable[[Report], bytes]]]] = {
-    "json": ("application/json", msgspec.json.encode),
-    "md": ("text/markdown; charset=utf-8", lambda report: render_md(report).encode()),
-    "html": ("text/html; charset=utf-8", lambda report: render_html(report).encode()),
-    "docx": (_DOCX, _docx),
-    "pdf": ("application/pdf", _pdf),
+_RENDER: Final[Mapping[ReportFormat, Callable[[Report], bytes]]] = {
+    "json": msgspec.json.encode,
+    "md": lambda report: render_md(report).encode(),
+    "html": lambda report: render_html(report).encode(),
+    "docx": _docx,
+    "pdf": _pdf,
 }
 
 
@@ -46,8 +46,8 @@ def render(report: Report, name: str = "json") -> Rendered | Refused:
 
     docx and pdf take about a second of the processor: call it away from an event loop.
     """
-    if name not in _RENDER:
-        message = f"must be one of {', '.join(_RENDER)}"
-        return Refused(Code.INVALID_REQUEST, f"There is no such format: format {message}.", faults({"format": message}))
-    content_type, made = _RENDER[name]
-    return Rendered(content_type, made(report))
+    for known, made in _RENDER.items():
+        if known == name:
+            return Rendered(REPORT_MEDIA[known], made(report))
+    message = f"must be one of {', '.join(_RENDER)}"
+    return Refused(Code.INVALID_REQUEST, f"There is no such format: format {message}.", faults({"format": message}))
