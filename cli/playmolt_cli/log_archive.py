@@ -22,7 +22,7 @@ from playmolt_cli.options import data_option, json_option, read_settings
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the files.")
 @click.option(
     "--idle-days",
-    type=click.FloatRange(0),
+    type=click.IntRange(0, 36_500),
     default=30,
     show_default=True,
     metavar="N",
@@ -38,7 +38,7 @@ from playmolt_cli.options import data_option, json_option, read_settings
 )
 @data_option
 @json_option
-def archive(out: Path, idle_days: float, games: Sequence[str], data: Path | None, as_json: bool) -> None:
+def archive(out: Path, idle_days: int, games: Sequence[str], data: Path | None, as_json: bool) -> None:
     """Write finished games to files, read those back, and then delete the games from the database.
 
     What stays is each game's result, for leaderboards, and a register with every game's end and file. Games among the

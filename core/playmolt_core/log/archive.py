@@ -4,10 +4,11 @@ import gzip
 import hashlib
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Final
 
 import asyncpg
@@ -113,19 +114,33 @@ async def written(log: PostgresLog, streams: Sequence[Ended], folder: Path) -> t
 
     Raises NotArchived, LogUnavailable and OSError, and then leaves no file.
     """
-    unfinished = folder / ".archive.unfinished"
-    try:
-        first, events = await _write(log, streams, unfinished)
-        check(unfinished, streams)
-        with unfinished.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        path = folder / f"games-{first:012}-{sha256[:12]}.jsonl.gz"
-        unfinished.replace(path)
-        _sync(folder)
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+    with _unfinished(folder) as file:
+        first, events = await _write(log, streams, file)
+        path, sha256 = _finish(file, streams, first)
     return path, sha256, events
+
+
+@contextmanager
+def _unfinished(folder: Path) -> Iterator[Path]:
+    """Give a new file, another archiver's is another one; it is gone afterwards, unless it has been renamed."""
+    descriptor, name = mkstemp(prefix=".archive-", suffix=".unfinished", dir=folder)
+    os.close(descriptor)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _finish(file: Path, streams: Sequence[Ended], first: int) -> tuple[Path, str]:
+    """Check a file, and give it the name that follows from what it holds."""
+    check(file, streams)
+    with file.open("rb") as written_file:
+        sha256 = hashlib.file_digest(written_file, "sha256").hexdigest()
+    path = file.with_name(f"games-{first:012}-{sha256[:12]}.jsonl.gz")
+    file.chmod(0o640)
+    file.replace(path)
+    _sync(path.parent)
+    return path, sha256
 
 
 async def _write(log: PostgresLog, streams: Sequence[Ended], path: Path) -> tuple[int, int]:
