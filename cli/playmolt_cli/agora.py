@@ -1,6 +1,7 @@
 """`playmolt agora`: plan, run, analyse, branch and hand on experiments."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +13,7 @@ from playmolt_schemas.canonical import digest
 from rich.console import Console
 
 from playmolt_cli import agora_plan, agora_study
-from playmolt_cli.agora_follow import follow
+from playmolt_cli.agora_follow import follow, stopped_by_ctrl_c
 from playmolt_cli.agora_office import Office, office
 from playmolt_cli.agora_opening import opened, taken_up
 from playmolt_cli.agora_table import line
@@ -131,9 +132,10 @@ def run(
     with stopping(), office(url, key, data) as calls:
         state = opened(calls, chosen)
         console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
-        state = taken_up(calls, chosen, state, resume=resume)
-        if state.status == "running":
-            state = _followed(calls, state.experiment, console, blind=blind)
+        with _interruptible(calls, state.experiment, console):
+            state = taken_up(calls, chosen, state, resume=resume)
+            if state.status == "running":
+                state = follow(calls, state.experiment, console, blind=blind)
     _conclude(console, state, data)
     if as_json:
         click.echo(msgspec.json.encode({"experiment": state.experiment}))
@@ -202,9 +204,10 @@ def fork(
         request = ForkRequest(at=at, set=change)
         made = calls.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
         console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
-        state = taken_up(calls, None, calls.experiment(made.experiment), resume=False)
-        if state.status == "running":
-            state = _followed(calls, made.experiment, console, blind=True)
+        with _interruptible(calls, made.experiment, console):
+            state = taken_up(calls, None, calls.experiment(made.experiment), resume=False)
+            if state.status == "running":
+                state = follow(calls, made.experiment, console)
     _conclude(console, state, data)
     if as_json:
         click.echo(msgspec.json.encode({"run": made.run, "experiment": made.experiment}))
@@ -241,9 +244,11 @@ def _refuse_faults(chosen: agora_plan.Chosen, data: Path | None) -> None:
         raise Failure(f"{chosen.name} would be refused\n{agora_plan.told(faults)}")
 
 
-def _followed(calls: Office, experiment: str, console: Console, *, blind: bool) -> ExperimentState:
+@contextmanager
+def _interruptible(calls: Office, experiment: str, console: Console) -> Iterator[None]:
     try:
-        return follow(calls, experiment, console, blind=blind)
+        with stopped_by_ctrl_c(calls, experiment, console):
+            yield
     except KeyboardInterrupt:
         console.print(f"{experiment} is stopped; the same command goes on with it")
         raise click.Abort from None

@@ -1,7 +1,8 @@
 """Following an experiment until it stands still."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from playmolt_schemas.agora_plan import ExperimentState, RunLine
@@ -24,16 +25,21 @@ Tell = Callable[[ExperimentState, tuple[RunLine, ...], Pause | None], None]
 
 
 def follow(office: Office, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
-    """Show an experiment until it is finished or stopped; gives how it then stands. Ctrl-C stops it first.
+    """Show an experiment until it is finished or stopped; gives how it then stands.
 
-    A table on a terminal, with PCS so far unless `blind`, else a line every few seconds. Raises KeyboardInterrupt once
-    the stop is committed.
+    A table on a terminal, with PCS so far unless `blind`, else a line every few seconds.
     """
+    if not console.is_terminal:
+        return _followed(office, experiment, _lines(console), blind=True)
+    with Live(console=console, auto_refresh=False) as live:
+        return _followed(office, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind)
+
+
+@contextmanager
+def stopped_by_ctrl_c(office: Office, experiment: str, console: Console) -> Iterator[None]:
+    """Let Ctrl-C stop the experiment, too. Raises KeyboardInterrupt once the stop is committed."""
     try:
-        if not console.is_terminal:
-            return _followed(office, experiment, _lines(console), blind=True)
-        with Live(console=console, auto_refresh=False) as live:
-            return _followed(office, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind)
+        yield
     except KeyboardInterrupt:
         console.print("stopping: turns under way end, no further one begins")
         try:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from playmolt_agora import plan as plans
 from playmolt_cli import agora_follow, agora_office
-from playmolt_cli.agora_follow import INTERRUPTED, follow
+from playmolt_cli.agora_follow import INTERRUPTED, follow, stopped_by_ctrl_c
 from playmolt_cli.agora_office import Declined, Office
 from playmolt_cli.agora_opening import opened, taken_up
 from playmolt_cli.agora_plan import Chosen, chosen
@@ -153,8 +153,9 @@ def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platfo
         raise KeyboardInterrupt
 
     platform.before = interrupt
-    with _office() as office, pytest.raises(KeyboardInterrupt):
-        follow(office, ID, Console(quiet=True))
+    quiet = Console(quiet=True)
+    with _office() as office, pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c(office, ID, quiet):
+        follow(office, ID, quiet)
     assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
 
 

@@ -167,7 +167,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's state: `GET /api/agora/runs/{id}/state`. What a world does not have is null."""
+    """A run's state: `GET /api/games/{id}/state`. What a world does not have is null."""
 
     id: str
     gameType: Literal["agora"] = "agora"  # noqa: N815 -- the wire's spelling

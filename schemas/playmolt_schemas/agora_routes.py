@@ -9,7 +9,7 @@ from playmolt_schemas import agora_plan, api
 from playmolt_schemas.agora import Parent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import PAGE_DEFAULT
-from playmolt_schemas.routing import HTML, Auth, Cursor, EventsQuery, Limit, Media, Query, Route
+from playmolt_schemas.routing import HTML, Auth, Cursor, EventsQuery, Limit, Media, OneOf, Query, Route
 
 _EXPERIMENTS: Final = "/api/agora/experiments"
 _RUNS: Final = "/api/agora/runs"
@@ -56,7 +56,8 @@ AGORA: Final = (
         method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
         service="experiment", summary="Lock a plan and run it; with ?dry=1 only say what it comes to.",
         query=OpenQuery, request=agora_plan.Plan,
-        answers={201: agora_plan.ExperimentState, 200: agora_plan.Preview}, errors=(Code.ALREADY_STARTED,),
+        answers={201: agora_plan.ExperimentState, 200: OneOf((agora_plan.Preview, agora_plan.ExperimentState))},
+        errors=(Code.ALREADY_STARTED,),
     ),
     Route(
         method="GET", path=_EXPERIMENTS, name="agora_list", tag="agora", auth=Auth.OPERATOR, service="experiment",
@@ -108,6 +109,6 @@ AGORA: Final = (
     Route(
         method="POST", path=_RUNS + "/{id}/fork", name="agora_fork", tag="agora", auth=Auth.OPERATOR, idempotent=True,
         summary="Branch a run off after one of its events, with one change.", request=ForkRequest,
-        answers={201: Forked}, errors=(Code.NOT_FOUND,),
+        answers={201: Forked, 200: Forked}, errors=(Code.NOT_FOUND,),
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from playmolt_schemas import api, limits, ox, trial
+from playmolt_schemas import agora_feed, api, limits, ox, trial
 from playmolt_schemas.agora_routes import AGORA
 from playmolt_schemas.codes import Code
 from playmolt_schemas.jury_routes import JURY
@@ -148,8 +148,8 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 ACTIONS: Final = OneOf((trial.Speak, trial.Vote, ox.FirstChoice, ox.Switch))
-STATES: Final = OneOf((trial.TrialState, ox.OxState))
-MESSAGES: Final = OneOf((trial.TrialMessage, ox.OxMessage))
+STATES: Final = OneOf((trial.TrialState, ox.OxState, agora_feed.RunView))
+MESSAGES: Final = OneOf((trial.TrialMessage, ox.OxMessage, agora_feed.AgoraMessage))
 
 AGENTS: Final = (
     Route(

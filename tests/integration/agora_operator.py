@@ -2,7 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import httpx
@@ -16,6 +20,7 @@ from playmolt_core.log.verify import verify
 from core.tests.llm.fake_server import Asked, Canned, FakeServer, reply
 from tests.integration.contract import judged
 
+OWN = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
 EXPERIMENTS = "/api/agora/experiments"
 RUNS = "/api/agora/runs"
 TURNS = ("agent_acted", "turn_failed")
@@ -43,6 +48,12 @@ def square_plan(turns: int = 2) -> Any:
     }
 
 
+def playmolt_agora(*arguments: str) -> "subprocess.Popen[str]":
+    """Begin a `playmolt agora` command in a process of its own, as a person does."""
+    command = [sys.executable, "-m", "playmolt_cli", "agora", *arguments]
+    return subprocess.Popen(command, env=OWN, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 class Counted:
     """A model that says one thing to everybody, after a while."""
 
@@ -61,17 +72,21 @@ def turns_asked(server: FakeServer) -> list[tuple[str, str, str]]:
 
 
 class Operator:
-    """Whoever holds the operator's key of a platform."""
+    """Whoever holds the operator's key of a platform. Who has read streams verifies the whole log at the end."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
         self.client = httpx.AsyncClient(timeout=40, event_hooks=judged())
+        self._has_read = False
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         await self.client.aclose()
+        if self._has_read and kind is None:
+            async with self._log() as log:
+                assert (await verify(log, deciders())).breaks == []
 
     async def call(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         """Call until a part that restarts is back."""
@@ -122,15 +137,20 @@ class Operator:
         await self.until(experiment, "finished")
         return experiment
 
-    async def records(self, stream: str) -> list[Any]:
-        """Give a stream's records, once the whole log verifies."""
+    @asynccontextmanager
+    async def _log(self) -> AsyncIterator[PostgresLog]:
         pool = await open_pool(self.stack.run.database_url)
         try:
-            stored = await PostgresLog(pool).load(stream)
-            assert stored is not None
-            assert (await verify(PostgresLog(pool), deciders())).breaks == []
+            yield PostgresLog(pool)
         finally:
             await pool.close()
+
+    async def records(self, stream: str) -> list[Any]:
+        """Give a stream's records."""
+        self._has_read = True
+        async with self._log() as log:
+            stored = await log.load(stream)
+        assert stored is not None
         return list(stored.records)
 
     async def events(self, stream: str) -> list[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from tests.integration.agora_operator import (
     Operator,
     calls_of,
     plan,
+    playmolt_agora,
     said,
     square_plan,
     turns_asked,
@@ -322,14 +324,16 @@ async def test_a_stop_is_heeded_and_a_resume_goes_on_where_it_was(running: Stack
         async with asyncio.timeout(30):
             while len(server.asked) < 3:
                 await asyncio.sleep(0.02)
-        assert (await operator.post(experiment, "stop", {"reason": "lunch"})).status_code == 200
-        await asyncio.sleep(1.5)
-        asked = len(server.asked)
-        await asyncio.sleep(1)
-        assert len(server.asked) == asked < 24, "no turn begins after a stop"
+            assert (await operator.post(experiment, "stop", {"reason": "lunch"})).status_code == 200
+            run = (await operator.runs(experiment))[0]["run"]
+            while (await operator.get(f"/api/games/{run}/state"))["paused"] != "stopped":
+                await asyncio.sleep(0.05)
+        assert len(server.asked) < 24
         assert (await operator.now(experiment))["reason"] == "lunch"
         assert (await operator.post(experiment, "resume", {})).status_code == 200
         await operator.until(experiment, "finished")
+        kinds = [kind for kind, _ in await operator.events(run)]
+        assert kinds.index("run_resumed") == kinds.index("run_paused") + 1, "no turn begins after a stop"
         assert len(server.asked) == 24
         assert set(Counter(turns_asked(server)).values()) == {1}
 
@@ -343,6 +347,77 @@ async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeSe
         assert min(later - earlier for earlier, later in pairwise(begun)) >= 0.05
 
 
+def by_hand(running: Stack, *arguments: str) -> tuple[int, str, str]:
+    """Run a command of `playmolt agora` beside the platform to its end; gives exit status and what it said."""
+    with playmolt_agora(*arguments, "--data", str(running.folder.path)) as command:
+        out, err = command.communicate(timeout=90)
+    return command.returncode, out, err
+
+
+def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(running: Stack, folder: Path) -> None:
+    text = json.dumps(plan("scripted-steady", turns=12) | {"name": "by hand"})
+    file = folder / "plan.yaml"
+    file.write_text(text)
+    with playmolt_agora("run", str(file), "--data", str(running.folder.path), "--json") as first:
+        assert first.stderr is not None
+        assert "locked" in first.stderr.readline()
+        first.send_signal(signal.SIGINT)
+        out, err = first.communicate(timeout=60)
+    assert (first.returncode, out) == (130, "")
+    assert "the same command goes on" in err
+
+    code, out, err = by_hand(running, "run", str(file), "--json")
+    assert code == 0, err
+    experiment = json.loads(out)["experiment"]
+    assert "finished: runs 1/1, turns 144/144" in err
+    file.write_text(
+        "# another budget is the same plan\n" + json.dumps(json.loads(text) | {"budget": {"calls": 100_000}})
+    )
+    code, out, err = by_hand(running, "run", str(file))
+    assert (code, experiment in out, "running" in out) == (0, True, False), "a finished experiment is left alone"
+
+    with httpx.Client(
+        base_url=running.run.gateway, headers={"Authorization": f"Bearer {running.run.operator_key}"}
+    ) as one:
+        parent = one.get(f"{EXPERIMENTS}/{experiment}/runs").json()["runs"][0]["run"]
+        change = ("fork", parent, "--at", "100", "--set", "model=scripted-wild")
+        code, out, err = by_hand(running, *change, "--json")
+        assert code == 0, err
+        fork = json.loads(out)
+        assert fork["experiment"] == experiment
+        code, out, _ = by_hand(running, *change, "--json")
+        assert (code, json.loads(out)) == (0, fork), "the same fork is made once"
+        runs = {run["run"]: run for run in one.get(f"{EXPERIMENTS}/{experiment}/runs").json()["runs"]}
+        assert (len(runs), runs[fork["run"]]["parent"], runs[fork["run"]]["status"]) == (2, parent, "finished")
+    for at, change_, fault in (("9999", "model=scripted", "the run's version"), ("100", "colour=blue", "is no change")):
+        code, _, err = by_hand(running, "fork", parent, "--at", at, "--set", change_)
+        assert (code, fault in err) == (2, True), err
+
+
+async def test_pcs_is_looked_at_on_the_way_and_every_look_is_logged(running: Stack, server: FakeServer) -> None:
+    server.otherwise = Counted(delay=0.1)
+    compared = {arm: {"runs": 1, "turns": 1} for arm in ("stage1", "phase1")}
+    async with Operator(running) as operator:
+        # The rooms of the second model wait for each other, so that the first has acted long before the end.
+        experiment = await operator.open(plan() | {"models": ["fake", "one-at-a-time"], "phases": compared})
+        state = await operator.now(experiment)
+        assert (state["pcs_cells"], state["looks"]) == (["phase1/fake/en", "phase1/one-at-a-time/en"], [])
+        async with asyncio.timeout(60):
+            while not state["looks"]:
+                looked = await operator.post(experiment, "look")
+                assert looked.status_code == 200
+                state = looked.json()
+        (look,) = state["looks"]
+        figure = look["pcs"]["phase1/fake/en"]
+        assert (figure["pcs"], figure["n_stage1"], figure["n_phase1"], look["turns"] >= 24) == ("0", 12, 12, True)
+        state = await operator.until(experiment, "finished")
+        assert (await operator.post(experiment, "look")).json()["looks"] == state["looks"], "the report has them now"
+        kinds = [kind for kind, _ in await operator.events(experiment)]
+        assert (kinds.count("pcs_seen"), kinds[-1]) == (len(state["looks"]), "experiment_finished")
+        without = await operator.finished(plan())
+        assert (await operator.post(without, "look")).status_code == 400
+
+
 async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running: Stack, server: FakeServer) -> None:
     async with Operator(running) as operator:
         experiment = await operator.finished(plan())
@@ -353,7 +428,7 @@ async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running:
         body = {"at": at, "set": "model=scripted-wild"}
         made = await operator.call("POST", f"{RUNS}/{parent}/fork", body, **{"Idempotency-Key": "fork"})
         again = await operator.call("POST", f"{RUNS}/{parent}/fork", body, **{"Idempotency-Key": "fork"})
-        assert (made.status_code, again.json()["run"]) == (201, made.json()["run"])
+        assert (made.status_code, again.status_code, again.json()["run"]) == (201, 200, made.json()["run"])
         await operator.until(experiment, "finished")
         runs = {run["run"]: run for run in await operator.runs(experiment)}
         fork = runs[made.json()["run"]]
