@@ -147,14 +147,14 @@ def export(out: Path | None, kind: str | None, running: bool, data: Path | None)
 
 async def _write_file(event_log: PostgresLog, path: Path, kind: str, running: bool) -> int:
     if kind == "parquet":
-        return await parquet(event_log, path, running=running)
+        return await parquet(event_log, path, deciders(), running=running)
     with path.open("wb") as file:
         return await _write_lines(event_log, file, running)
 
 
 async def _write_lines(event_log: PostgresLog, file: BinaryIO, running: bool) -> int:
     written = 0
-    async for piece in json_lines(event_log, running=running):
+    async for piece in json_lines(event_log, deciders(), running=running):
         file.write(piece)
         written += piece.count(b"\n")
     file.flush()

@@ -6,7 +6,7 @@ from typing import Any
 
 from playmolt_core.decider import Decider
 from playmolt_core.log.port import ARCHIVED, EventLog
-from playmolt_core.log.verify import closes
+from playmolt_core.log.verify import rests
 from playmolt_schemas.records import Record
 
 _POLL_SECONDS = 0.5
@@ -38,7 +38,7 @@ async def tail(
             after = stored.record.position
             if running:
                 yield stored.record
-            elif stored.closes and not over.get(stored.record.stream):
+            elif rests(deciders, stored.record) and not over.get(stored.record.stream):
                 over[stored.record.stream] = True
                 whole = await log.load(stored.record.stream)
                 for record in whole.records if whole else ():
@@ -52,4 +52,4 @@ async def _is_over(log: EventLog, deciders: Mapping[str, Decider[Any]], stream: 
     if version == ARCHIVED:
         return True
     stored = await log.load(stream, version - 1)
-    return stored is not None and closes(deciders, stored.records[-1])
+    return stored is not None and rests(deciders, stored.records[-1])

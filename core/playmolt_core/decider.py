@@ -17,6 +17,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     schema_version: ClassVar[int] = 1
     closes: ClassVar[bool] = False
     """Whether the feed of the game ends with this event."""
+    rests: ClassVar[bool] = False
+    """Whether the game is over while this event is its last, although it can be opened again."""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,6 +28,11 @@ class Added(Event, frozen=True, kw_only=True):
     amount: int
 
 
+class Paused(Added, frozen=True, kw_only=True):
+    type: ClassVar[str] = "paused"
+    rests: ClassVar[bool] = True
+
+
 class Sum(msgspec.Struct, frozen=True):
     total: int = 0
 
@@ -36,7 +41,7 @@ class Adder:
     """The part of a decider that a fold needs."""
 
     game = "sum"
-    events: Mapping[tuple[str, int], type[Event]] = {("added", 1): Added}
+    events: Mapping[tuple[str, int], type[Event]] = {("added", 1): Added, ("paused", 1): Paused}
 
     def initial(self, game_id: str) -> Sum:
         return Sum()
@@ -48,8 +53,10 @@ class Adder:
 RULES = {"sum": cast("Decider[Any]", Adder())}
 
 
-def game(stream: str, amounts: list[int], *, hashed: bool = True, over: bool = True, lie: int = 0) -> Unit:
-    """A stream that adds amounts; `lie` falsifies the state hash of that version."""
+def game(
+    stream: str, amounts: list[int], *, hashed: bool = True, over: bool = True, lie: int = 0, pause: int = 0
+) -> Unit:
+    """A stream that adds amounts; `lie` falsifies the state hash of that version, after `pause` it rests."""
     records: list[NewRecord] = []
     total, prev_hash = 0, ZERO_HASH
     for version, amount in enumerate(amounts, 1):
@@ -60,7 +67,7 @@ def game(stream: str, amounts: list[int], *, hashed: bool = True, over: bool = T
             version=version,
             prev_hash=prev_hash,
             at=NOON,
-            event_type="added",
+            event_type="paused" if version == pause else "added",
             schema_version=1,
             data=canonical_json({"amount": amount}),
             metadata=Metadata(command_id=f"{version:032x}", state_hash=state_hash(state) if hashed else ""),
@@ -213,6 +220,14 @@ async def test_the_export_has_finished_streams_only_unless_asked() -> None:
     assert [msgspec.json.decode(line)["stream"] for line in lines] == ["sum-1", "sum-1", "sum-3"]
     everything = b"".join([piece async for piece in json_lines(log, running=True)]).splitlines()
     assert [msgspec.json.decode(line)["position"] for line in everything] == [1, 2, 3, 4]
+
+
+async def test_the_export_has_what_rests_until_it_is_opened_again() -> None:
+    log = await written(
+        game("sum-1", [1, 2], over=False, pause=2), game("sum-2", [3, 4, 5], over=False, pause=2), game("sum-3", [6])
+    )
+    lines = b"".join([piece async for piece in json_lines(log, RULES)]).splitlines()
+    assert [msgspec.json.decode(line)["stream"] for line in lines] == ["sum-1", "sum-1", "sum-3"]
 
 
 async def test_a_line_has_the_fields_of_a_record_in_their_order_and_checks() -> None:

@@ -1,6 +1,6 @@
 """The log for other tools: JSON lines, or Parquet with the extra `playmolt-core[parquet]`. One record a line or row."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,38 +8,45 @@ from typing import Any
 import msgspec
 from playmolt_schemas.records import Record
 
+from playmolt_core.decider import Decider
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks
+from playmolt_core.log.verify import rests
+
+Deciders = Mapping[str, Decider[Any]]
 
 _encode = msgspec.json.Encoder().encode
 
 
-async def exported(log: EventLog, *, running: bool = False) -> AsyncIterator[list[Record]]:
-    """Give the records in position order, in chunks; streams that have not ended only if `running` is asked for.
+async def exported(
+    log: EventLog, deciders: Deciders | None = None, *, running: bool = False
+) -> AsyncIterator[list[Record]]:
+    """Give the records in position order, in chunks; streams that are not over only if `running` is asked for.
 
-    What runs holds secrets, and a lobby never ends. What is left of an archived stream stays out: it is no stream.
+    What runs holds secrets, and a lobby never ends. What is over but can be opened again is known by its rules, in
+    `deciders`. What is left of an archived stream stays out: it is no stream.
     """
-    wanted = await _begun(log, running=running)
+    wanted = await _begun(log, deciders or {}, running=running)
     async for entries in chunks(log):
         yield [entry.record for entry in entries if entry.record.stream in wanted]
 
 
-async def _begun(log: EventLog, *, running: bool) -> set[str]:
+async def _begun(log: EventLog, deciders: Deciders, *, running: bool) -> set[str]:
     begun: set[str] = set()
-    ended: set[str] = set()
+    over: dict[str, bool] = {}
     async for entries in chunks(log):
         begun |= {entry.record.stream for entry in entries if entry.record.version == 1}
-        ended |= {entry.record.stream for entry in entries if entry.closes}
-    return begun if running else begun & ended
+        over |= {entry.record.stream: entry.closes or rests(deciders, entry.record) for entry in entries}
+    return begun if running else {stream for stream in begun if over[stream]}
 
 
-async def json_lines(log: EventLog, *, running: bool = False) -> AsyncIterator[bytes]:
+async def json_lines(log: EventLog, deciders: Deciders | None = None, *, running: bool = False) -> AsyncIterator[bytes]:
     """Give the export as JSON lines, whole lines in each piece; fields in the order of `Record`."""
-    async for records in exported(log, running=running):
+    async for records in exported(log, deciders, running=running):
         yield b"".join(_encode(record) + b"\n" for record in records)
 
 
-async def parquet(log: EventLog, out: Path, *, running: bool = False) -> int:
+async def parquet(log: EventLog, out: Path, deciders: Deciders | None = None, *, running: bool = False) -> int:
     """Write the export to a Parquet file (data and metadata as JSON text) and give the number of records.
 
     Raises ImportError without the extra.
@@ -49,7 +56,7 @@ async def parquet(log: EventLog, out: Path, *, running: bool = False) -> int:
     schema = pyarrow.schema([(name, _arrow_type(pyarrow, name)) for name in Record.__struct_fields__])
     written = 0
     with writer_of(out, schema) as writer:
-        async for records in exported(log, running=running):
+        async for records in exported(log, deciders, running=running):
             if records:
                 writer.write_table(pyarrow.Table.from_pylist(list(_rows(records)), schema=schema))
                 written += len(records)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 
-from playmolt_core.decider import Decider
+from playmolt_core.decider import Decider, Event
 from playmolt_core.fold import state_hash, step
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.port import GAME_END, EventLog, PublicRecord
@@ -166,9 +166,19 @@ def _left_problem(record: Record, gone: Gone) -> str:
 
 def closes(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
     """Say whether a stream ends with this record, by the rules at hand."""
-    decider = deciders.get(record.stream.partition("-")[0])
-    event = decider.events.get((record.type, record.schema_version)) if decider else None
+    event = _event(deciders, record)
     return event is not None and event.closes
+
+
+def rests(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
+    """Say whether a stream is over as long as this record is its last, by the rules at hand."""
+    event = _event(deciders, record)
+    return event is not None and (event.closes or event.rests)
+
+
+def _event(deciders: Mapping[str, Decider[Any]], record: Record) -> type[Event] | None:
+    decider = deciders.get(record.stream.partition("-")[0])
+    return decider.events.get((record.type, record.schema_version)) if decider else None
 
 
 def verify_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Verification:

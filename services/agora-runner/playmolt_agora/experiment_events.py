@@ -199,6 +199,7 @@ class ExperimentFinished(Event, frozen=True, kw_only=True):
     """All runs came to their end. It closes nothing: a fork opens the experiment again, and a look may follow."""
 
     type: ClassVar[str] = "experiment_finished"
+    rests: ClassVar[bool] = True
     runs: int
     spent: Spent
 
