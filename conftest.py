@@ -9,17 +9,24 @@ import pytest
 import structlog
 from xdist.scheduler import LoadScopeScheduling
 
-_PLATFORM = ("tests", "cli/tests", "services/trial-engine/tests/chain")
-"""Folders whose tests start processes. They run one after another in one worker, and everything else beside them: two
-platforms at once on two cores would make each other's waits too long."""
+_USED = (
+    "tests/browser/", "tests/deploy/", "cli/tests/", "services/trial-engine/tests/chain/",
+    "tests/integration/test_rows_", "tests/integration/test_jury", "tests/integration/test_legal",
+)  # fmt: skip
+"""Tests that start processes to use them."""
+_BROKEN = ("tests/",)
+"""The other tests that start processes, to kill most of them. Each of the two is one piece, whose tests run one after
+another in one worker: neighbours share platforms, and with more than two of those at work on two cores waits would
+become too long."""
 
 
 class _Shares(LoadScopeScheduling):
-    """Shares tests out by file, those of platforms as one piece."""
+    """Shares tests out by file, those that start processes as two pieces."""
 
     def _split_scope(self, nodeid: str) -> str:
-        platform = nodeid.startswith(tuple(f"{folder}/" for folder in _PLATFORM))
-        return "platform" if platform else nodeid.partition("::")[0]
+        if nodeid.startswith(_USED):
+            return "used"
+        return "broken" if nodeid.startswith(_BROKEN) else nodeid.partition("::")[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Shares:

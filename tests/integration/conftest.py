@@ -176,6 +176,15 @@ async def _drop_streams(url: str) -> None:
 
 
 StackFactory = Callable[..., Stack]
+OWN_SERVERS = {"DATABASE_URL": "", "NATS_URL": ""}
+"""The servers of the environment belong to the tests of the log and the bus; `up` is to bring its own."""
+
+
+@pytest.fixture(scope="session")
+def running(session_folder: Path) -> Iterator[Stack]:
+    """One of everything, shared by tests that kill what they like: it comes back, and nothing is lost."""
+    with Stack(session_folder / "running", environment=OWN_SERVERS) as stack:
+        yield stack
 
 
 @pytest.fixture
@@ -187,9 +196,7 @@ def stack(folder: Path) -> Iterator[StackFactory]:
     started: list[Stack] = []
 
     def start(*options: str, data: Path | None = None, **environment: str) -> Stack:
-        # The servers of the environment belong to the other tests; `up` is to bring its own.
-        own = {"DATABASE_URL": "", "NATS_URL": "", **environment}
-        one = Stack(data or folder / "data", options, own)
+        one = Stack(data or folder / "data", options, {**OWN_SERVERS, **environment})
         started.append(one)
         return one.start()
 

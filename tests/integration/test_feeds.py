@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from urllib.request import urlopen
@@ -18,7 +17,6 @@ from playmolt_schemas.api import Events, GameType
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-StackFactory = Callable[..., Stack]
 GAME_SECONDS = 90
 
 
@@ -98,10 +96,9 @@ async def opened(told: list[dict[str, Any]], game: GameType) -> str:
             await asyncio.sleep(0.01)
 
 
-@pytest.fixture(scope="module")
-def platform(session_folder: Any) -> Any:
-    with Stack(session_folder / "feeds", environment={"DATABASE_URL": "", "NATS_URL": ""}) as stack:
-        yield stack
+@pytest.fixture
+def platform(running: Stack) -> Stack:
+    return running
 
 
 @pytest.mark.parametrize("game", ["ox", "trial"])
@@ -154,8 +151,7 @@ async def play_slowly(client: AsyncClient, number: int) -> None:
     await client.play(act, "ox")
 
 
-async def test_killed_processes_cost_no_reader_a_message(stack: StackFactory) -> None:
-    platform = stack()
+async def test_killed_processes_cost_no_reader_a_message(platform: Stack) -> None:
     clients = [AsyncClient(platform.run.gateway) for _ in range(5)]
     for number, client in enumerate(clients):
         await client.register(f"slow {number}")

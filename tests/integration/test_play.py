@@ -24,10 +24,11 @@ from playmolt_schemas.api import ActionAccepted, Events, GameType
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
+from tests.integration.conftest import OWN_SERVERS
+
 StackFactory = Callable[..., Stack]
 SIZE: dict[GameType, int] = {"ox": 5, "trial": 6}
 SECONDS = 100.0
-OWN = {"DATABASE_URL": "", "NATS_URL": ""}
 PATIENT = Retry(attempts=60, seconds=60)
 
 
@@ -150,17 +151,10 @@ async def play_through(stack: Stack, fault: Callable[[], None], *, games: int = 
 
 
 @pytest.fixture(scope="module")
-def running(session_folder: Path) -> Iterator[Stack]:
-    """One of everything."""
-    with Stack(session_folder / "play", environment=OWN) as stack:
-        yield stack
-
-
-@pytest.fixture(scope="module")
 def doubled(session_folder: Path) -> Iterator[Stack]:
     """Two of everything."""
     twice = ("--engines", "2", "--gateways", "2", "--spectators", "2")
-    with Stack(session_folder / "doubled", twice, OWN) as stack:
+    with Stack(session_folder / "doubled", twice, OWN_SERVERS) as stack:
         yield stack
 
 

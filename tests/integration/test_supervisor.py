@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -43,13 +43,6 @@ def _gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
-
-
-@pytest.fixture(scope="module")
-def running(session_folder: Path) -> Iterator[Stack]:
-    environment = {"DATABASE_URL": "", "NATS_URL": ""}
-    with Stack(session_folder / "supervised", environment=environment) as stack:
-        yield stack
 
 
 @pytest.mark.parametrize("name", CHILDREN)
@@ -115,16 +108,9 @@ def test_sigterm_leaves_no_process_and_replicas_share_their_ports(stack: StackFa
     assert "ended with" not in said
 
 
-def test_no_child_outlives_a_killed_supervisor(stack: StackFactory) -> None:
-    up = stack()
-    pids = list(up.run.processes.values())
-    assert up.process is not None
-    up.process.kill()
-    up.process.wait(10)
-    _eventually(lambda: all(map(_gone, pids)), 15, "a child survived")
-
-
-def test_after_a_crash_of_everything_the_next_up_goes_on_with_every_game(stack: StackFactory, folder: Path) -> None:
+def test_no_child_outlives_a_killed_supervisor_and_the_next_up_goes_on_with_every_game(
+    stack: StackFactory, folder: Path
+) -> None:
     first = stack()
     players = [Client(first.run.gateway) for _ in range(5)]
     for number, player in enumerate(players):
@@ -132,7 +118,11 @@ def test_after_a_crash_of_everything_the_next_up_goes_on_with_every_game(stack: 
     seats = [player.join("ox") for player in players[:4]]
     before = players[0].state(seats[0].game_id)
     key = first.run.operator_key
-    first.kill_tree()
+    pids = list(first.run.processes.values())
+    assert first.process is not None
+    first.process.kill()
+    first.process.wait(10)
+    _eventually(lambda: all(map(_gone, pids)), 15, "a child survived")
 
     second = stack(data=folder / "data")
     assert second.run.operator_key == key
