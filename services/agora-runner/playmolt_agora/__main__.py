@@ -37,7 +37,7 @@ def runs(kit: Kit) -> Hosted:
         if errand.attempt == 1 and share.leaves(errand.stream):
             return
         with share.hold(errand.stream):
-            await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].writes)(errand)
+            await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].writes, kit.catalogue)(errand)
 
     workers: dict[str, Worker] = {
         commands.WISH_TURN: take_turns,

@@ -2,20 +2,16 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, factorial, prod, sqrt
+from math import comb, factorial, prod
 from typing import Final
 
 import msgspec
-import numpy as np
 from playmolt_schemas.agora import Language
 from playmolt_schemas.agora_plan import Hypothesis, Plan, PlannedTest
-from scipy import special  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora import plan as plans
 from playmolt_agora.squares import PERSONAS, labels
 
-MARGIN: Final = 0.02
-"""H2b: a slope within ± this much a window is level."""
 _DEFAULT_ALPHA: Final = "0.05"
 _SLOPE_WINDOWS: Final = 3
 """H1b needs a slope over windows 2 … W, hence two of them."""
@@ -53,29 +49,6 @@ def shuffled(groups: int, runs: int) -> tuple[int, Fraction]:
 def windows(turns: int) -> int:
     """Give the number of windows of a run: max(2, T/25 rounded half up)."""
     return max(2, (2 * turns + 25) // 50)
-
-
-def level_sd(runs: int, alpha: float = 0.05) -> float:
-    """Give the observed SD of slopes below which H2b passes when their mean is 0; 2 runs or more."""
-    return MARGIN * sqrt(runs) / float(special.stdtrit(runs - 1, 1 - alpha))
-
-
-def level_power(runs: int, sd: float, alpha: float = 0.05) -> float:
-    """Give the power of H2b at a true mean of 0 and a true SD of slopes."""
-    quantile = float(special.stdtrit(runs - 1, 1 - alpha))
-    # Over the observed SD: its square is chi2 with runs - 1 degrees of freedom.
-    steps = (np.arange(2000) + 0.5) / 2000
-    observed = sd * np.sqrt(special.chdtri(runs - 1, 1 - steps) / (runs - 1))
-    room = np.maximum(0.0, MARGIN - quantile * observed / sqrt(runs))
-    return float(np.mean(2 * special.ndtr(room * sqrt(runs) / sd) - 1))
-
-
-def level_sd_for(runs: int, power: float = 0.8, alpha: float = 0.05) -> float:
-    """Give the true SD of slopes at which H2b has that power."""
-    # Imported where it is needed: it takes longer to load than everything else of a plan to work out.
-    from scipy.optimize import brentq  # type: ignore[import-untyped]  # noqa: PLC0415
-
-    return float(brentq(lambda sd: level_power(runs, sd, alpha) - power, 1e-4, 1.0))
 
 
 def persona_runs(plan: Plan) -> int:

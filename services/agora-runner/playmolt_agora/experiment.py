@@ -1,6 +1,6 @@
 """An experiment: a plan is locked, its runs are opened, what they took is counted, what departs from it is recorded."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -38,6 +38,7 @@ from playmolt_agora.experiment_events import (
     Forked,
     Looked,
     PcsSeen,
+    PinnedModel,
     PlannedRun,
     Resumed,
     RunAdded,
@@ -54,6 +55,7 @@ _METADATA_BYTES: Final = 16 * 1024
 _BY_CHARS: Final = 100
 _LOOKS: Final = 2000
 _FORKS: Final = 200
+_OTHERWISE: Final = "the runner has it otherwise than it was locked"
 
 
 class Experiment:
@@ -75,7 +77,7 @@ class Experiment:
             commands.Stop: _stop,
             commands.Resume: _resume,
             commands.RaiseBudget: _raise_budget,
-            commands.Deviate: _deviate,
+            commands.Compare: _compare,
             commands.Look: _look,
             commands.SeePcs: _see_pcs,
             commands.Fork: _fork,
@@ -355,23 +357,35 @@ def _raise_budget(state: State, command: commands.RaiseBudget) -> Decision:
     return _with_reason(command.reason, deviation)
 
 
-def _deviate(state: State, command: commands.Deviate) -> Decision:
-    if state.status == "aborted":
-        return _game_over(state)
-    if len(state.deviations) >= _LOOKS:
-        return Refused(Code.INVALID_REQUEST, f"An experiment holds {_LOOKS} deviations at most.")
-    if command.field == "budget":
-        return Refused(Code.INVALID_REQUEST, "Raise the budget with resume: {budget, reason}.")
-    texts_ = (command.field, command.before, command.after)
-    if any(unstorable(text) for text in texts_):
-        return Refused(Code.INVALID_REQUEST, "A deviation must not hold NUL or lone surrogates.")
+def _compare(state: State, command: commands.Compare) -> Decision:
+    if state.over or len(state.deviations) >= _LOOKS:
+        return Accepted()
+    told = {line.field: line.after for line in state.deviations}
+    found: list[Deviation] = []
+    for field, locked, now in _compared(state, command):
+        before = told.get(field, locked)
+        if now != before:
+            number = len(state.deviations) + len(found) + 1
+            found.append(
+                Deviation(
+                    number=number, by=command.by[:_BY_CHARS], field=field, before=before[:NOTE_CHARS],
+                    after=now[:NOTE_CHARS], reason=_OTHERWISE,
+                )
+            )  # fmt: skip
+    return Accepted(tuple(found))
 
-    def deviation(reason: str) -> tuple[Event, ...]:
-        field, before, after = (text[:NOTE_CHARS] for text in texts_)
-        by, number = command.by[:_BY_CHARS], len(state.deviations) + 1
-        return (Deviation(number=number, by=by, field=field, before=before, after=after, reason=reason),)
 
-    return _with_reason(command.reason, deviation)
+def _compared(state: State, command: commands.Compare) -> Iterator[tuple[str, str, str]]:
+    """Give field, value at the lock and value now; a model that the runner has not, plays nothing."""
+    yield "stimuli", state.pins.stimuli, command.pins.stimuli
+    yield "stage1", state.pins.stage1, command.pins.stage1
+    now = {model.alias: model for model in command.models}
+    for model in state.models:
+        yield f"models.{model.alias}", _model_text(model), _model_text(now.get(model.alias, model))
+
+
+def _model_text(model: PinnedModel) -> str:
+    return canonical_json(model).decode()
 
 
 def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Decision:

@@ -8,6 +8,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora_plan import Budget, Spent
 
 from playmolt_agora.budget import Reached
+from playmolt_agora.experiment_events import PinnedModel, Pins
 
 WISH_OPEN: Final = "open_run"
 """`Wish.kind` of a run whose stream is to be opened; `Experiment.run_owed` gives its specification."""
@@ -81,14 +82,13 @@ class RaiseBudget(Command, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Deviate(Command, frozen=True, kw_only=True):
-    """Record that something is done otherwise than planned."""
+class Compare(Command, frozen=True, kw_only=True):
+    """Record what is otherwise than it was locked: texts, Stage 1 rules, models. What is recorded already is not told
+    again; a change of the measures is the report's to tell."""
 
     by: str
-    field: str
-    before: str
-    after: str
-    reason: str
+    pins: Pins
+    models: tuple[PinnedModel, ...]
 
 
 class Look(Command, frozen=True, kw_only=True):

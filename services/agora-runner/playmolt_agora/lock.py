@@ -25,6 +25,11 @@ def pins(plan: Plan) -> Pins:
     return Pins(stimuli=texts.version(), stage1=stage1_version(plan), measures=definitions.version())
 
 
+def pinned_models(plan: Plan, catalogue: Catalogue) -> tuple[PinnedModel, ...]:
+    """Give a plan's models as the catalogue names them."""
+    return tuple(_pinned(model, catalogue) for model in plans.all_models(plan))
+
+
 def stage1_version(plan: Plan) -> str:
     """Name the Stage 1 rule set with its texts, with the changes that the plan makes to it."""
     phase = plans.phase_of(plan, "stage1")
@@ -72,7 +77,7 @@ def preregistered(
         text_hash=hashlib.sha256(text.encode()).hexdigest(),
         text=text,
         plan=plan,
-        models=tuple(_pinned(model, catalogue) for model in plans.all_models(plan)),
+        models=pinned_models(plan, catalogue),
         tests=_tests(plan, preview),
         squares=tuple(_without_margins(square) for square in preview.squares),
         runs=tuple(planned_run(spec) for spec in matrix.specs(plan, experiment)),

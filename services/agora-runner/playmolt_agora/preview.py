@@ -182,8 +182,11 @@ def _test_warnings(plan: Plan) -> Iterator[str]:
     named = {hypothesis.test for hypothesis in plans.hypotheses(plan)}
     runs = attainable.persona_runs(plan)
     if "H2" in named and runs >= 2:
-        level, needed = attainable.level_sd(runs), attainable.level_sd_for(runs)
-        power = attainable.level_power(runs, level)
+        # Imported where it is needed: loading scipy takes longer than everything else that starts a runner.
+        from playmolt_agora import equivalence  # noqa: PLC0415
+
+        level, needed = equivalence.level_sd(runs), equivalence.level_sd_for(runs)
+        power = equivalence.level_power(runs, level)
         yield (
             f"H2b with {runs} runs: the observed SD of the slopes must be below {level:.4f} at a mean of 0; 80 % power "
             f"needs a true SD of about {needed:.3f} (at {level:.4f} it is {100 * power:.0f} %)."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playmolt_agora import attainable
+from playmolt_agora import attainable, equivalence
 from playmolt_agora import plan as plans
 from playmolt_schemas.agora_plan import Plan, PlannedTest
 
@@ -83,18 +83,18 @@ def test_windows_are_rounded_half_up(turns: int, windows: int) -> None:
 
 class TestPower:
     def test_six_runs(self) -> None:
-        assert attainable.level_sd(6) == pytest.approx(0.0243, abs=5e-5)
-        assert attainable.level_sd_for(6) == pytest.approx(0.014, abs=5e-4)
-        assert attainable.level_power(6, 0.0243) == pytest.approx(0.22, abs=5e-3)
+        assert equivalence.level_sd(6) == pytest.approx(0.0243, abs=5e-5)
+        assert equivalence.level_sd_for(6) == pytest.approx(0.014, abs=5e-4)
+        assert equivalence.level_power(6, 0.0243) == pytest.approx(0.22, abs=5e-3)
 
     def test_it_is_what_simulation_finds(self) -> None:
         draws = np.random.default_rng(4).normal(0, 0.02, size=(40_000, 6))
         half = 2.015048 * draws.std(axis=1, ddof=1) / np.sqrt(6)
-        passed = np.abs(draws.mean(axis=1)) + half < attainable.MARGIN
-        assert attainable.level_power(6, 0.02) == pytest.approx(float(passed.mean()), abs=0.01)
+        passed = np.abs(draws.mean(axis=1)) + half < equivalence.MARGIN
+        assert equivalence.level_power(6, 0.02) == pytest.approx(float(passed.mean()), abs=0.01)
 
     def test_more_runs_have_more(self) -> None:
-        assert attainable.level_power(12, 0.02) > attainable.level_power(6, 0.02)
+        assert equivalence.level_power(12, 0.02) > equivalence.level_power(6, 0.02)
 
 
 class TestPlannedTests:

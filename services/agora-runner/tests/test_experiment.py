@@ -290,7 +290,6 @@ class TestStops:
             commands.Stop(by="o"),
             commands.Resume(by="o"),
             commands.RaiseBudget(by="o", budget=Budget(calls=1)),
-            commands.Deviate(by="o", field="f", before="b", after="a", reason="r"),
             commands.Fork(by="o", run=bench.run(0), version=1, change="model=scripted"),
             EndGame(reason="again"),
         ):
@@ -299,14 +298,22 @@ class TestStops:
 
 
 class TestRecords:
-    def test_deviations_are_numbered(self, bench: Bench) -> None:
-        for number in (1, 2):
-            told = commands.Deviate(by="operator", field="models", before="a", after="b", reason="gone")
-            bench.when(told).then("deviation")
-            assert bench.state.deviations[-1].n == number
+    def test_what_the_runner_has_otherwise_than_locked_is_told_once(self) -> None:
+        bench = Bench(SMALL | {"models": ["paid"]})
+        same = commands.Compare(by="runner", pins=bench.state.pins, models=bench.state.models)
+        bench.when(same).then()
+        moved = msgspec.structs.replace(bench.state.models[0], model="maxi")
+        stimuli = msgspec.structs.replace(bench.state.pins, stimuli="f" * 16)
+        other = commands.Compare(by="runner", pins=stimuli, models=(moved,))
+        bench.when(other).then("deviation", "deviation")
+        bench.when(other).then()
+        assert [(line.n, line.field) for line in bench.state.deviations] == [(1, "stimuli"), (2, "models.paid")]
+        assert ("mini" in bench.state.deviations[1].before, "maxi" in bench.state.deviations[1].after) == (True, True)
         assert bench.state.budget == Budget()
-        bench.when(msgspec.structs.replace(told, field="budget")).refused(400, "invalid_request")
-        bench.when(msgspec.structs.replace(told, reason="\ud800")).refused(400, "invalid_request", "reason")
+        bench.when(same).then("deviation", "deviation")
+        bench.when(msgspec.structs.replace(same, models=())).then()
+        measures = msgspec.structs.replace(bench.state.pins, measures="measures@0")
+        bench.when(msgspec.structs.replace(same, pins=measures)).then()
 
     def test_looks_at_pcs_are_logged_once_for_each_thing_there_is_to_see(self) -> None:
         bench = Bench(COMPARED)
@@ -616,9 +623,10 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def stop_for_budget(self, place: int) -> None:
         self.told(commands.StopForBudget(run=self.pick(place), reached=REACHED))
 
-    @rule(field=st.text(max_size=5), reason=st.text(max_size=5))
-    def deviate(self, field: str, reason: str) -> None:
-        self.told(commands.Deviate(by="o", field=field, before="b", after="a", reason=reason))
+    @rule(stimuli=st.sampled_from(["a", "b"]))
+    def compare(self, stimuli: str) -> None:
+        pins = msgspec.structs.replace(self.bench.state.pins, stimuli=stimuli)
+        self.told(commands.Compare(by="runner", pins=pins, models=()))
 
     @rule(ends=st.none() | st.sampled_from([("0", "0.05"), ("0", "0.9")]), old=st.booleans())
     def look(self, ends: tuple[str, str] | None, old: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from playmolt_core.host.engine import Engine
 from playmolt_schemas.agora_feed import PauseCode
-from playmolt_schemas.agora_plan import Budget
+from playmolt_schemas.agora_plan import Budget, Plan
 
 from playmolt_agora.experiment_state import State
 
@@ -29,6 +29,12 @@ class Standings:
     def __init__(self, engines: Mapping[str, Engine]) -> None:
         self._engines = engines
         self._known: dict[str, tuple[float, Standing]] = {}
+
+    async def plan(self, experiment: str) -> Plan | None:
+        """Give an experiment's plan; None for a run of no experiment. Raises LogUnavailable."""
+        snapshot = await self._engines["experiment"].fresh.snapshot(experiment)
+        found: State | None = snapshot.state if snapshot else None
+        return found.plan if found else None
 
     async def of(self, experiment: str) -> Standing:
         """Give where an experiment stands; a run of none goes on. Raises LogUnavailable."""

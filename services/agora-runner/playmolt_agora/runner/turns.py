@@ -9,10 +9,12 @@ from playmolt_core.decider import Wish
 from playmolt_core.host.entry import Snapshot
 from playmolt_core.host.errand import Errand
 from playmolt_core.host.writes import Writes
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora_plan import Spent
+from playmolt_schemas.canonical import digest
 
-from playmolt_agora import commands, scenes
+from playmolt_agora import commands, lock, scenes
 from playmolt_agora import experiment_commands as experiments
 from playmolt_agora.reply import TurnReply
 from playmolt_agora.rules import Agora
@@ -29,8 +31,15 @@ class Turns:
     """Fulfils the wishes of a run: `agent_turn`, and `report_run` at its end."""
 
     def __init__(
-        self, rules: Agora, log: EventLog, asking: Asking, standings: Standings, experiments_writes: Writes
+        self,
+        rules: Agora,
+        log: EventLog,
+        asking: Asking,
+        standings: Standings,
+        experiments_writes: Writes,
+        catalogue: Catalogue,
     ) -> None:
+        self._catalogue = catalogue
         self._rules = rules
         self._log = log
         self._asking = asking
@@ -43,6 +52,7 @@ class Turns:
         before = await events_of(self._log, errand.stream)
         spent, lost = spent_of(before, snapshot.state.replayed), newly_lost(before, errand.attempt)
         acts = acts_of(before)
+        await self._compare(errand, snapshot.state)
         told = time.monotonic()
         while not errand.stopping and (wish := self._wish(snapshot)) is not None:
             if wish.kind == commands.WISH_REPORT:
@@ -100,6 +110,17 @@ class Turns:
         for number, call in enumerate(calls if agent else ()):
             made = commands.RecordCall(turn=state.turn, agent=str(agent), call=call)
             await errand.tell(made, f"{step}/call/{number}", wish=wish)
+
+    async def _compare(self, errand: Errand, state: State) -> None:
+        """Have the experiment record where this runner's texts and models are not those of the lock."""
+        plan = await self._standings.plan(state.run.experiment)
+        if plan is None:
+            return
+        compared = experiments.Compare(
+            by="runner", pins=lock.pins(plan), models=lock.pinned_models(plan, self._catalogue)
+        )
+        step = f"compare/{digest([compared.pins, compared.models])}"
+        await errand.tell(compared, step, to=(self._experiments, state.run.experiment))
 
     async def _progress(self, errand: Errand, wish: Wish, state: State, spent: Spent, acts: Mapping[str, int]) -> None:
         told = experiments.RunProgressed(run=state.run.run, spent=spent, acts=dict(acts))
