@@ -1,4 +1,4 @@
-"""Every process of the platform replaced one by one while games, a legal session and an experiment go on."""
+"""Every process of the platform replaced, a second relay beside, while games, a session and an experiment go on."""
 
 import asyncio
 import os
@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.integration.agora_operator import Operator, square_plan, turns_of
 from tests.integration.legal_person import Person
+from tests.integration.replica import Replica
 from tests.integration.test_play import Table, Witness, check
 
 StackFactory = Callable[..., Stack]
@@ -120,6 +122,12 @@ class Load:
         self.clients += clients
         return clients
 
+    async def another_action(self) -> None:
+        """Wait until one more action is accepted."""
+        before = [list(client.receipts) for client in self.clients]
+        while [list(client.receipts) for client in self.clients] == before:
+            await asyncio.sleep(0.05)
+
     async def play(self, game: GameType, clients: list[Regular]) -> None:
         while not self.enough.is_set():
             table = Round(self._stack, game, clients)
@@ -188,12 +196,31 @@ async def _is_ready(stack: Stack, name: str, before: int) -> bool:
     return False
 
 
-def rolling(stack: Stack) -> list[str]:
-    """The order of a rollout: those that serve others first, those that callers reach last."""
+def rolling(stack: Stack) -> list[list[str]]:
+    """The order of a rollout: those that serve others first, those that callers reach last.
+
+    Engines of different games are replaced at once, one replica of each at a time, as a cluster replaces Deployments.
+    """
     servers = ("postgres", "nats", "evm")
-    names = [name for name in stack.run.processes if not name.startswith(servers)]
     ranks = {"relay": 0, "gateway": 2, "spectator": 3}
-    return sorted(names, key=lambda name: (ranks.get(name.rpartition("-")[0], 1), name))
+
+    def turn(name: str) -> tuple[int, str]:
+        service, _, number = name.rpartition("-")
+        return ranks.get(service, 1), number
+
+    names = sorted((name for name in stack.run.processes if not name.startswith(servers)), key=turn)
+    return [list(group) for _, group in groupby(names, key=turn)]
+
+
+async def _copied_whole(stack: Stack) -> None:
+    """Both streams end where the log does, and nothing stands in them twice: sequence k is position k."""
+    key = {"Authorization": f"Bearer {stack.run.operator_key}"}
+    async with asyncio.timeout(READY_SECONDS), httpx.AsyncClient(base_url=stack.run.gateway, headers=key) as client:
+        while True:
+            lag = (await client.get("/api/admin/lag")).json()
+            if lag["events"] == lag["spectate"] == lag["log"]:
+                return
+            await asyncio.sleep(0.1)
 
 
 def _new_version(folder: Path) -> Path:
@@ -218,14 +245,22 @@ async def test_a_rollout_with_its_migrations_loses_no_action_and_drops_no_game(
     running = stack("--engines", "2", "--gateways", "2", "--spectators", "2")
     url, files = running.run.database_url, _new_version(folder / "migrations")
     old = running.run.processes
+    beside = Replica(running, "relay-1", "playmolt_core.relay", "PLAYMOLT_HEALTH_PORT")
     assert await pending(url, folder=files) == ["0901_pre_note.sql", "0902_post_note.sql"]
     assert len(migrations()) == len(migrations(files)) - 2
-    async with asyncio.timeout(SECONDS), under_load(running) as load:
-        assert await migrate(url, "pre", folder=files) == ["0901_pre_note.sql"]
-        for name in rolling(running):
-            await roll(running, name)
-        assert await migrate(url, "post", folder=files) == ["0902_post_note.sql"]
-        await asyncio.sleep(1)  # and some more is played on the new schema
+    with beside:
+        async with asyncio.timeout(SECONDS), under_load(running) as load:
+            assert await migrate(url, "pre", folder=files) == ["0901_pre_note.sql"]
+            for names in rolling(running):
+                await asyncio.gather(*(roll(running, name) for name in names))
+            await asyncio.to_thread(beside.roll)
+            assert await migrate(url, "post", folder=files) == ["0902_post_note.sql"]
+            await load.another_action()  # on the new schema
+        await _copied_whole(running)
+        told = beside.log.read_text()
+        assert "feed_broken" not in told + running.folder.log("relay-1").read_text(), "two relays did not disturb"
+        assert "Traceback" not in told
     new = running.run.processes
-    assert {name for name in new if old[name] != new[name]} == set(rolling(running)), "each was replaced, no server was"
+    rolled = {name for names in rolling(running) for name in names}
+    assert {name for name in new if old[name] != new[name]} == rolled, "each was replaced, no server was"
     assert len(load.rounds) > len({table.game for table in load.rounds}), "games began and ended on the way"

@@ -1,0 +1,61 @@
+"""A further process beside those of an `up`, made as it makes its own."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from playmolt_cli import probe
+from playmolt_cli.embedded import free_port
+from playmolt_cli.stack import Stack
+
+SECONDS = 30
+
+
+class Replica:
+    """Runs a module with the environment of one of the `up`'s processes, on a port of its own; inside it is ready.
+
+    `port` names the variable of that port.
+    """
+
+    def __init__(self, stack: Stack, like: str, module: str, port: str, **environment: str) -> None:
+        raw = Path(f"/proc/{stack.run.processes[like]}/environ").read_bytes()
+        found = dict(pair.split("=", 1) for pair in raw.decode().split("\x00") if "=" in pair)
+        number = free_port()
+        self.url = f"http://127.0.0.1:{number}"
+        self._environment = {**found, port: str(number), **environment}
+        self._command = [sys.executable, "-m", module]
+        self.log = stack.folder.log(f"{like}-replica")
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def roll(self) -> None:
+        """Replace it as a rollout does."""
+        assert self._stop() == 0, self.log.read_text()[-2000:]
+        self._start()
+
+    def _start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
+        end = time.monotonic() + SECONDS
+        while not probe.ready(f"{self.url}/readyz?self").ready:
+            assert self.process.poll() is None, self.log.read_text()[-2000:]
+            assert time.monotonic() < end, self.log.read_text()[-2000:]
+            time.sleep(0.05)
+
+    def _stop(self) -> int:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
