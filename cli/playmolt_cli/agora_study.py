@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from playmolt_agora.study_files import REPORT
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.postgres import PostgresLog
@@ -49,7 +50,7 @@ async def _written(pool: Pool, experiment: str, out: Path, say: Say, *, sealed: 
     if not sealed:
         files = study.write(study.analysed(gathered), out)
         say(f"{len(files)} files in {out}")
-        return out / study.REPORT
+        return out / REPORT
     try:
         digest = await study.export(gathered, PgBlobs(pool), out)
     except Unsealable as error:

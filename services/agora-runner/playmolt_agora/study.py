@@ -26,9 +26,8 @@ from playmolt_agora.report import assembly, page
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.study import Links, Study
 from playmolt_agora.report.tables_io import write_tables
+from playmolt_agora.study_files import BUNDLE, REPORT
 
-REPORT: Final = "report.html"
-BUNDLE: Final = "bundle.zip"
 _PROMPTS_AT_ONCE: Final = 500
 
 

@@ -14,15 +14,15 @@ from playmolt_core.desk import Ask, Reply
 from playmolt_core.telemetry import log
 from playmolt_schemas.codes import Code
 
-from playmolt_agora import study
 from playmolt_agora.experiment_state import State
+from playmolt_agora.study_files import BUNDLE, REPORT
 
 _log = log("library")
 _SECONDS: Final = 600
 _KEPT: Final = 8
 _FILES: Final = {
-    "agora_report": (study.REPORT, "text/html; charset=utf-8"),
-    "agora_bundle": (study.BUNDLE, "application/zip"),
+    "agora_report": (REPORT, "text/html; charset=utf-8"),
+    "agora_bundle": (BUNDLE, "application/zip"),
 }
 
 
