@@ -74,6 +74,11 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     successor: str = ""
 
 
+def successor_of(session: str) -> str:
+    """Another id than the session's own, whatever that ends in."""
+    return session[:-1] + ("1" if session.endswith("0") else "0")
+
+
 class Asking:
     """A session, private to who opened it."""
 
@@ -158,7 +163,7 @@ class AskingDesk:
             return Refused(Code.NOT_FOUND, "no such session")
         if ask.route == "put":
             return Put(command_id=ask.command_id, text=str(ask.body))
-        return Close(successor=f"{state.id[:-1]}0")
+        return Close(successor=successor_of(state.id))
 
     def linked(self, before: Talk, after: Talk) -> Linked | None:
         if before.successor == after.successor:

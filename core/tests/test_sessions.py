@@ -16,7 +16,7 @@ from playmolt_schemas.envelopes import Answer as Reply
 from playmolt_schemas.envelopes import Call, Op
 from playmolt_schemas.identifiers import id_of_command
 
-from core.tests.asking import Answer, Asking, AskingDesk
+from core.tests.asking import Answer, Asking, AskingDesk, successor_of
 
 
 class Worker:
@@ -231,9 +231,24 @@ async def test_rules_that_break_harm_no_other_session(house: House) -> None:
 async def test_what_one_session_opens_in_another_is_stored_with_it(house: House) -> None:
     session = await house.opened()
     assert (await house.tell("close", session)).status == 200
-    successor = f"{session[:-1]}0"
+    successor = successor_of(session)
     assert await house.types(session) == ["opened", "closed"]
     assert msgspec.json.decode((await house.ask("read", successor)).body)["topic"] == "after weather"
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_an_archived_session_is_one_that_is_not_there(house: House, remembered: bool) -> None:
+    session = await house.opened()
+    house.log.archive(session)
+    if not remembered:
+        house.engines[0].hot.drop(session)
+    unknown = await house.ask("read", id_of_command("jury", "0"))
+    assert unknown.status == 404
+    assert (await house.ask("read", session)).body == unknown.body
+    assert (await house.tell("put", session, "why")).status == 404
+    assert (await house.tell("open", session, "weather")).status == 404
+    assert msgspec.json.decode((await house.ask("list", session)).body) == []
+    assert (await house.call("feed", session, {})).status == 404
 
 
 async def test_a_long_answer_comes_in_parts(house: House) -> None:
