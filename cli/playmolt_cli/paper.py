@@ -9,6 +9,9 @@ _LEAST_WIDTH = 20
 _WIDTH = 96
 """Longer lines are hard to read; a wider terminal leaves the rest empty."""
 _STEP = 2
+_CLOSING = "，。；：！？、）》」”’…"
+_MOST_CLOSING = 6
+"""How many cells are kept free for them: three in a row, as in `！”）`."""
 
 
 def console(*, err: bool = False) -> Console:
@@ -31,9 +34,19 @@ class Paper:
             return
         width = max(_LEAST_WIDTH, min(_WIDTH, self._out.width) - Text(head).cell_len)
         hang = " " * Text(head).cell_len
-        for place, part in enumerate(body.wrap(self._out, width) or [Text()]):
+        for place, part in enumerate(self._wrapped(body, width)):
             part.rstrip()
             self._out.print(Text(hang if place else head) + part, style=style, soft_wrap=True)
+
+    def _wrapped(self, body: Text, width: int) -> list[Text]:
+        """Wrap a text; no line of Chinese begins with what closes a sentence."""
+        hanging = _MOST_CLOSING if body.cell_len > len(body) else 0
+        parts = list(body.wrap(self._out, width - hanging)) or [Text()]
+        for place in range(1, len(parts) if hanging else 0):
+            closing = len(parts[place].plain) - len(parts[place].plain.lstrip(_CLOSING))
+            parts[place - 1].append_text(parts[place][:closing])
+            parts[place] = parts[place][closing:]
+        return [part for part in parts if part.plain] or parts[:1]
 
     def whole(self, text: str) -> None:
         """Write a line that is copied and pasted, such as a command or an id: it is never wrapped."""

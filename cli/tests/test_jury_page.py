@@ -64,6 +64,16 @@ def test_chinese_is_wrapped_by_the_width_it_takes() -> None:
     assert len(shown(out)) > 3
 
 
+def test_no_line_of_chinese_begins_with_what_closes_a_sentence() -> None:
+    for width in range(30, 50):
+        made, out = page(terminal=True, width=width)
+        made.line("他说：“是它干的。”（没有人笑。）" * 9)
+        lines = shown(out)
+        assert "".join(lines) == "他说：“是它干的。”（没有人笑。）" * 9
+        assert not [line for line in lines if line[0] in "，。；：！？、）》”"]
+        assert all(Text(line).cell_len <= width for line in lines)
+
+
 def test_nothing_that_is_said_can_steer_the_terminal() -> None:
     made, out = page()
     reply = ChatReply(
