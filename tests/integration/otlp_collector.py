@@ -25,11 +25,16 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Collector:
-    """What came in so far; `url` goes into OTEL_EXPORTER_OTLP_ENDPOINT."""
+    """What came in so far."""
 
     def __init__(self) -> None:
         self.spans: list[Seen] = []
-        self.url = ""
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        """What goes into OTEL_EXPORTER_OTLP_ENDPOINT."""
+        return f"http://127.0.0.1:{self._port}"
 
     def take(self, body: bytes) -> None:
         request = ExportTraceServiceRequest.FromString(body)
@@ -59,28 +64,28 @@ class Collector:
             assert time.monotonic() < end, [(span.service, span.name, span.trace) for span in self.spans]
             time.sleep(0.05)
 
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take spans inside, and refuse every connection after; the next time on the same port."""
+        collector = self
 
-@contextmanager
-def collecting() -> Iterator[Collector]:
-    collector = Collector()
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                collector.take(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            collector.take(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            def log_message(self, *_: Any) -> None:
+                """Say nothing."""
 
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    collector.url = f"http://127.0.0.1:{server.server_address[1]}"
-    serving = threading.Thread(target=server.serve_forever, daemon=True)
-    serving.start()
-    try:
-        yield collector
-    finally:
-        server.shutdown()
-        server.server_close()
-        serving.join(5)
+        server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
+        self._port = server.server_address[1]
+        serving = threading.Thread(target=server.serve_forever, daemon=True)
+        serving.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.server_close()
+            serving.join(5)

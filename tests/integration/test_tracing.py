@@ -2,9 +2,8 @@
 
 import json
 import re
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,27 +13,51 @@ from playmolt_cli.stack import Stack
 from playmolt_core.metrics import METRICS
 from websockets.sync.client import connect
 
-sys.path.insert(0, str(Path(__file__).parent))
+from tests.integration.conftest import OWN_SERVERS
+from tests.integration.otlp_collector import Collector, Seen
+from tests.integration.replica import Replica
 
-from otlp_collector import Collector, Seen, collecting
-
-StackFactory = Callable[..., Stack]
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 ACT = {"type": "first_choice", "choice": "O", "comment": "a word that no span may hold"}
 
 
+class Traced:
+    """A platform whose spans go to a collector."""
+
+    def __init__(self, stack: Stack, collector: Collector) -> None:
+        self.stack = stack
+        self.collector = collector
+        self.games = 0
+
+    def game(self, gateway: str = "") -> "Game":
+        self.games += 1
+        return Game(self.stack, gateway or self.stack.run.gateway)
+
+
+@pytest.fixture(scope="module")
+def traced(session_folder: Path) -> Iterator[Traced]:
+    collector = Collector()
+    with collector.listening():
+        bounds = {"OTEL_BSP_SCHEDULE_DELAY": "200", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+        sent = {**OWN_SERVERS, **bounds, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+        stack = Stack(session_folder / "traced", (), sent).start()
+    yield Traced(stack, collector)
+    assert stack.stop(), "stops in time although the last spans could not be sent"
+
+
 @pytest.fixture
-def collector() -> Iterator[Collector]:
-    with collecting() as one:
-        yield one
+def collector(traced: Traced) -> Iterator[Collector]:
+    """The collector while it listens; to who does not ask for it, it is away."""
+    with traced.collector.listening():
+        yield traced.collector
 
 
 class Game:
     """An O/X game whose five seats are taken."""
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: Stack, gateway: str) -> None:
         self.run = stack.run
-        self.http = httpx.Client(base_url=stack.run.gateway, timeout=20)
+        self.http = httpx.Client(base_url=gateway, timeout=20)
         self.keys = [self._post("/api/agents", {"name": f"seat {n}"}).json()["api_key"] for n in range(5)]
         joined = [self._post("/api/games/join", {"gameType": "ox"}, key) for key in self.keys]
         self.id = joined[0].json()["game_id"]
@@ -64,9 +87,8 @@ class Game:
                 continue
 
 
-def test_an_action_is_followed_from_http_to_the_watchers(stack: StackFactory, collector: Collector) -> None:
-    running = stack(OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_BSP_SCHEDULE_DELAY="200")
-    with Game(running) as game:
+def test_an_action_is_followed_from_http_to_the_watchers(traced: Traced, collector: Collector) -> None:
+    with traced.game() as game:
         game.act_and_watch(0, traceparent=f"00-{TRACE}-{CALLER}-01")
     wanted = {
         ("gateway", "act"), ("ox-engine", "decide ox"), ("ox-engine", "commit"), ("relay", "publish"),
@@ -98,50 +120,49 @@ def _other_requests_have_traces_of_their_own(collector: Collector) -> None:
     assert len({span.trace for span in roots}) == len(roots)
 
 
-def test_who_asks_not_to_be_traced_is_not(stack: StackFactory, collector: Collector) -> None:
-    running = stack(
-        OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_BSP_SCHEDULE_DELAY="200", OTEL_TRACES_SAMPLER_ARG="0"
-    )
+def test_who_asks_not_to_be_traced_is_not(traced: Traced, collector: Collector) -> None:
     sampled = TRACE[::-1]
-    with Game(running) as game:
+    began = time.time_ns()
+    quiet = Replica(traced.stack, "gateway-1", "playmolt_gateway", "PLAYMOLT_PORT", OTEL_TRACES_SAMPLER_ARG="0")
+    with quiet, traced.game(quiet.url) as game:
         game.act(0, traceparent=f"00-{TRACE}-{CALLER}-00")
         game.act(1)
         game.act(2, traceparent=f"00-{sampled}-{CALLER}-01")
-    collector.until(lambda: len(collector.of(sampled)) >= 4)
-    assert {(span.trace, span.name) for span in collector.spans if span.trace != sampled} == set()
+        collector.until(lambda: len(collector.of(sampled)) >= 4)
+    assert {span.trace for span in collector.spans if span.started > began} == {sampled}
 
 
 def _figures(text: str) -> set[str]:
     return set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
 
 
-def test_every_service_shows_its_figures_and_a_collector_that_is_away_harms_nobody(stack: StackFactory) -> None:
-    running = stack(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", OTEL_BSP_SCHEDULE_DELAY="200")
-    with Game(running) as game:
+def test_every_service_shows_its_figures_and_a_collector_that_is_away_harms_nobody(traced: Traced) -> None:
+    running = traced.stack
+    with traced.game() as game:
         game.act_and_watch(0)
         phase = _phase(game)
-    pages = _pages(running)
+    games = f'playmolt_games{{game="ox",phase="{phase}"}} {traced.games}\n'
+    pages = _pages(running, games)
     shown = {name for page in pages.values() for name in _figures(page)}
     quiet = {name for name in METRICS if name.startswith("playmolt_llm_")} | {"playmolt_wishes_pending"}
     assert shown | quiet == set(METRICS), "each declared figure is shown by some service, and no other"
     for service, page in pages.items():
         assert len(_figures(page)) == page.count("# TYPE "), f"{service} names a figure twice"
-    assert f'playmolt_games{{game="ox",phase="{phase}"}} 1\n' in pages["relay"]
+    assert games in pages["relay"]
     assert 'playmolt_relay_lag_events{copy="spectate"} 0\n' in pages["relay"]
     assert re.search(r'playmolt_commit_commands_count\{game="ox"\} [1-9]', pages["ox-engine"])
     assert re.search(r"playmolt_spectator_feed_lag_seconds_count [1-9]", pages["spectator"])
-    assert running.stop(), "stops in time although the spans could not be sent"
 
 
 def _phase(game: Game) -> str:
     return str(game.http.get(f"/api/games/{game.id}/state").json()["phase"])
 
 
-def _pages(running: Stack) -> dict[str, str]:
+def _pages(running: Stack, games: str) -> dict[str, str]:
     bases = {name.removesuffix("-1"): url.removesuffix("/readyz") for name, url in running.run.health.items()}
     del bases["evm"]
     end = time.monotonic() + 15
-    while 'playmolt_games{game="ox"' not in httpx.get(f"{bases['relay']}/metrics").text:  # it looks every five seconds
+    while games not in httpx.get(f"{bases['relay']}/metrics").text:  # it looks every five seconds
         assert time.monotonic() < end
         time.sleep(0.1)
     return {name: httpx.get(f"{base}/metrics", timeout=10).text for name, base in bases.items()}
