@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.plots.figure import Figure, registered_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.study import Study, has_pcs, rows
 
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 """The parts that a hypothesis is the conjunction of; registered with it."""
@@ -130,10 +130,12 @@ def _verdict(row: dict[str, Any], alpha: str | None) -> str | None:
 def pcs_markup(study: Study, drawn: Mapping[str, Figure]) -> str:
     """Give PCS with its figures, companions and leave-one-run-out values, under the notice that Stage 1 asks for."""
     found = rows(study.tables.get("pcs"))
+    if not has_pcs(study):
+        return f"<h3>Phantom Cost Sensitivity</h3>{markup.paragraph(prose.NO_PCS)}"
     indicative = markup.paragraph(prose.INDICATIVE, "notice") if any(row.get("indicative") for row in found) else ""
     parts = [
         "<h3>Phantom Cost Sensitivity</h3>",
-        markup.paragraph(stage1_notice(study), "notice"),
+        stage1_notice(study),
         figures_markup(study, drawn, "pcs", "pcs-parts"),
         markup.paragraph(prose.CELLS_DESCRIPTIVE),
         _companions(found),
@@ -164,7 +166,9 @@ def _figure(name: str, value: Any) -> object:
 def stage1_notice(study: Study) -> str:
     """Give the sentence that every report with Stage 1 carries, and the file where counts were imported."""
     notice = prose.STAGE1.format(stage1=study.stage1)
-    return notice if study.stage1_import is None else f"{notice} {prose.STAGE1_IMPORT.format(file=study.stage1_import)}"
+    if study.stage1_import is not None:
+        notice = f"{notice} {prose.STAGE1_IMPORT.format(file=study.stage1_import)}"
+    return markup.paragraph(notice, "notice")
 
 
 def exclusions(study: Study) -> Section:

@@ -70,7 +70,7 @@ def _cell_order(row: dict[str, Any]) -> tuple[int, str, str, str]:
 
 def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:
     names = confirmatory.registered_tests(study)
-    found = [row for row in rows(study.tables.get("tests")) if row["test"] not in names]
+    found = [row for row in rows(study.tables.get("tests")) if row["test"] not in names and row["n"]]
     body = confirmatory.tests_markup(study, "Tests that were not registered", found) if found else ""
     if rows(study.tables.get("shared_model")):
         body += rows_markup(

@@ -2,14 +2,14 @@
 
 from playmolt_agora.report.plots import contrasts, counts, drift, pcs, ritual, society, time
 from playmolt_agora.report.plots.figure import Figure
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.study import Study, has_pcs, rows
 
 
 def gallery(study: Study) -> dict[str, Figure]:
     """Draw what can be drawn, in the order of the page."""
     makers = (
-        (pcs.estimate_figure, bool(rows(study.tables.get("pcs")))),
-        (pcs.parts_figure, bool(rows(study.tables.get("pcs")))),
+        (pcs.estimate_figure, has_pcs(study)),
+        (pcs.parts_figure, has_pcs(study)),
         (time.action_figure, bool(study.turns)),
         (time.place_figure, bool(study.turns)),
         (ritual.ritual_figure, bool(rows(study.tables.get("ri")))),

@@ -6,7 +6,7 @@ from importlib.resources import files
 from playmolt_agora.report import confirmatory, exploratory, markup, prose, provenance
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.sections import Section
-from playmolt_agora.report.study import Study
+from playmolt_agora.report.study import Study, has_stage1
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -48,7 +48,7 @@ def _header(study: Study) -> str:
         f"<header><p>PlayMolt Agora · {markup.escaped(kind)}</p><h1>{markup.escaped(study.name)}</h1>"
         f"<p>{runs}, {turns} · made {markup.escaped(study.made_at)} · definitions "
         f"<code>{markup.escaped(study.definitions)}</code></p>"
-        f"{_scripted(study)}{markup.paragraph(confirmatory.stage1_notice(study), 'notice')}"
+        f"{_scripted(study)}{confirmatory.stage1_notice(study) if has_stage1(study) else ''}"
         f"{markup.paragraph(prose.NULLS)}</header>"
     )
 

@@ -4,6 +4,10 @@ from typing import Final
 
 STAGE1: Final = "Stage 1 = re-implementation `{stage1}`; comparisons are within this implementation."
 STAGE1_IMPORT: Final = "Stage 1 counts were imported from {file}; no Stage 1 run of this experiment stands behind them."
+NO_PCS: Final = (
+    "PCS compares Stage 1 with Phase 1 of the same model in the same language. No model has turns of both here, so "
+    "there is none."
+)
 R_BY_DESIGN: Final = (
     "r is bounded by design: with one action a turn r ≤ 1/(N − 1), 0.0909 for N = 12 and 0.2 for N = 6. Speaking in"
     " 60 % of the turns is r = 30/(50·11) = .0545 in Phase 1 and 60/(100·5) = .1200 in Phase 2. Compare phases on "

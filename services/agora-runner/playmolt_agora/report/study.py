@@ -120,6 +120,16 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     links: Links = Links()
 
 
+def has_stage1(study: Study) -> bool:
+    """Say whether anything rests on Stage 1, played or imported."""
+    return study.stage1_import is not None or any(run.phase == "stage1" for run in study.runs)
+
+
+def has_pcs(study: Study) -> bool:
+    """Say whether any model has both arms of PCS."""
+    return any(row["pcs"] is not None for row in rows(study.tables.get("pcs")))
+
+
 def rows(table: Table | None) -> list[dict[str, Any]]:
     """Give a table row by row; none for a table that is not there. StudyFault when columns differ in length."""
     if not table:

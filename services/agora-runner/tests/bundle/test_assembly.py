@@ -96,7 +96,7 @@ def test_an_event_that_nobody_can_read_is_a_fault(played: Played) -> None:
 
 def test_the_measures_of_a_played_experiment_make_a_whole_page(study_played: Study) -> None:
     html = page.render(study_played)
-    for name in ("pcs", "action-mix", "rolling", "contrast-shares", "pcs-models", "network-support", "treasury"):
+    for name in ("pcs", "action-mix", "contrast-shares", "pcs-models", "network-support", "treasury"):
         assert f'<figure id="{name}">' in html
     assert "Headline figures under three treatments" in html
     assert "None" not in html.replace("none", "")

@@ -125,6 +125,15 @@ def test_stage_1_is_named_as_a_re_implementation(html: str) -> None:
     assert notice in part(html, "confirmatory")
 
 
+def test_without_stage_1_there_is_no_pcs_and_no_notice(study: Study, changed: Callable[..., Study]) -> None:
+    pcs = study.tables["pcs"] | {"pcs": [None] * len(study.tables["pcs"]["pcs"])}
+    runs = tuple(run for run in study.runs if run.phase != "stage1")
+    html = page.render(changed(runs=runs, tables={**study.tables, "pcs": pcs}))
+    assert "re-implementation" not in html
+    assert "No model has turns of both here" in part(html, "confirmatory")
+    assert 'id="fig-pcs' not in html
+
+
 def test_imported_stage_1_counts_name_their_file(changed: Callable[..., Study]) -> None:
     assert "imported from earlier.csv" in page.render(changed(stage1_import="earlier.csv"))
 
@@ -261,7 +270,7 @@ def test_an_experiment_without_turns_has_a_page(changed: Callable[..., Study]) -
 
 def test_empty_cells_are_null_and_not_0(study: Study, changed: Callable[..., Study]) -> None:
     pcs = {
-        name: values if name in {"model", "language"} else [None] * len(values)
+        name: values if name in {"model", "language"} else [*values[:1], *[None] * (len(values) - 1)]
         for name, values in study.tables["pcs"].items()
     }
     html = page.render(changed(tables={**study.tables, "pcs": pcs}))
