@@ -16,11 +16,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.routing import Route as Mounted
+from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway import admin, agents, agora, documents, feeds, games, hot, operation, pages, sessions
 from playmolt_gateway.cors import AnyoneMayRead
 from playmolt_gateway.exchange import Ask, House, Reply, reply_to
 from playmolt_gateway.hot import Actions, Front
+from playmolt_gateway.mcp_endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
 from playmolt_gateway.problems import Refusal, bug_body, json_response, refusal_response
 
@@ -58,6 +60,14 @@ class Gateway(Front):
         super().__init__(Actions(house), AnyoneMayRead(api))
         self.house = house
         self.api = api
+        self._mcp = McpEndpoint(self, house.metrics)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] == "http" and is_mcp(scope["path"]):
+            await self._mcp(scope, receive, send)
+            return
+        await super().__call__(scope, receive, send)
 
     async def listen(self) -> None:
         """Hear of replaced keys and of lost connections. Call once, before serving."""

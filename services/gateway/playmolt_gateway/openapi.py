@@ -65,14 +65,14 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     (reference,), components = msgspec.json.schema_components([route.query], ref_template="{name}")
     properties = components[reference["$ref"]].get("properties", {})
     query = [
-        {"name": name, "in": "query", "required": False, "schema": _present(schema)}
+        {"name": name, "in": "query", "required": False, "schema": present(schema)}
         for name, schema in properties.items()
     ]
     return path + query + _header_parameters(route)
 
 
-def _present(schema: dict[str, Any]) -> dict[str, Any]:
-    """Leave null out: a query value is there or it is not."""
+def present(schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave null out of a value's schema: it is there or it is not."""
     kept = {key: value for key, value in schema.items() if value is not None}
     choices = [choice for choice in kept.pop("anyOf", ()) if choice != {"type": "null"}]
     return kept | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 from asyncio import Future
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,6 +19,7 @@ from playmolt_core.db.projections import Points, Ranked
 from playmolt_core.settings import Settings
 from playmolt_gateway.app import Gateway, build
 from playmolt_gateway.auth import hash_of, new_key
+from playmolt_gateway.serving import listening, serve
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import ENGINES
@@ -223,6 +226,19 @@ async def house(make_house: Callable[..., House]) -> AsyncIterator[House]:
     await built.gateway.listen()
     async with built.client:
         yield built
+
+
+@pytest.fixture
+async def port(house: House) -> AsyncIterator[int]:
+    """The port of a gateway on a real socket."""
+    settings = Settings(port=0, deadline_seconds=1)
+    sock = listening(settings, None)
+    task = asyncio.create_task(serve(house.gateway, settings, sock))
+    yield sock.getsockname()[1]
+    os.kill(os.getpid(), signal.SIGTERM)
+    async with asyncio.timeout(10):
+        await task
+    sock.close()
 
 
 @pytest.fixture

@@ -1,30 +1,13 @@
 """The fast lane: the same answer, byte for byte, as the ordinary way, and no way to be told apart or desynchronised."""
 
 import asyncio
-import os
 import re
-import signal
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playmolt_core.settings import Settings
 from playmolt_gateway.lane import whole_action
-from playmolt_gateway.serving import listening, serve
 
 Reply = tuple[bytes, list[bytes], bytes]
-
-
-@pytest.fixture
-async def port(house: Any) -> AsyncIterator[int]:
-    settings = Settings(port=0, deadline_seconds=1)
-    sock = listening(settings, None)
-    task = asyncio.create_task(serve(house.gateway, settings, sock))
-    yield sock.getsockname()[1]
-    os.kill(os.getpid(), signal.SIGTERM)
-    async with asyncio.timeout(10):
-        await task
-    sock.close()
 
 
 class Wire:
