@@ -195,6 +195,9 @@ def _field(path: str, rule: Mapping[str, Any]) -> str:
     """Give a field with what it may be: `goal = a | b`, `facts.answers.Q1 | …`, `facts.timeline = [{when, what}]`."""
     if "oneOf" in rule:
         return f"{path} = {' | '.join(option['const'] for option in rule['oneOf'])}"
+    codes = [option["const"] for option in rule.get("items", {}).get("anyOf", ()) if "const" in option]
+    if codes:
+        return f"{path} = {' | '.join(codes)} | …"
     entries = rule.get("items", {}).get("properties", {})
     if "enum" in entries.get("id", {}):
         return " | ".join(f"{path}.{identifier}" for identifier in entries["id"]["enum"])

@@ -216,9 +216,9 @@ def test_the_fields_are_listed_as_they_are_set() -> None:
         "facts.timeline = [{when, what, agreed}] (optional): Timeline",
         "facts.evidence = [{title, description}] (optional): Evidence",
     ]
-    assert "concession_range (with settlement_interest = true): What could be conceded" in listed(
-        Held("scripted").to("round2")
-    )
+    round2 = listed(Held("scripted").to("round2"))
+    assert "concession_range (with settlement_interest = true): What could be conceded" in round2
+    assert "constraints = decide_within_2_weeks | budget_cap | no_outside_counsel | …: Constraints" in round2
 
 
 def test_each_missing_item_is_listed_under_its_id() -> None:
