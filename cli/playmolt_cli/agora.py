@@ -131,8 +131,8 @@ def run(
         _refuse_faults(chosen, data)
     with stopping(), office(url, key, data) as calls:
         state = opened(calls, chosen)
-        console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
         with _interruptible(calls, state.experiment, console):
+            console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
             state = taken_up(calls, chosen, state, resume=resume)
             if state.status == "running":
                 state = follow(calls, state.experiment, console, blind=blind)
@@ -203,8 +203,8 @@ def fork(
     with stopping(), office(url, key, data) as calls:
         request = ForkRequest(at=at, set=change)
         made = calls.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
-        console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
         with _interruptible(calls, made.experiment, console):
+            console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
             state = taken_up(calls, None, calls.experiment(made.experiment), resume=False)
             if state.status == "running":
                 state = follow(calls, made.experiment, console)

@@ -25,7 +25,7 @@ from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.limits import REASON_CHARS, RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_agora import adaptive, branch, budget, lock, matrix, scripted, so_far, texts
+from playmolt_agora import adaptive, branch, budget, lock, matrix, scripted, so_far, symmetry, texts
 from playmolt_agora import experiment_commands as commands
 from playmolt_agora import plan as plans
 from playmolt_agora.experiment_events import (
@@ -174,6 +174,8 @@ class Experiment:
         if state.version:
             same = state.plan_hash == found.plan_hash
             return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has another plan.")
+        if not symmetry.certificate().ok:
+            return Refused(Code.INVALID_REQUEST, "The prompts are not symmetric: `playmolt agora check` says where.")
         locked = lock.preregistered(
             state.game_id,
             command.operator[:_BY_CHARS],

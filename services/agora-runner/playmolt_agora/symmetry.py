@@ -123,6 +123,12 @@ def check(library: Library | None = None, told: Sequence[Told] = ()) -> Certific
     )
 
 
+@cache
+def certificate() -> Certificate:
+    """Give the certificate of the package's own texts, worked out once."""
+    return check()
+
+
 class _Checker:
     def __init__(self, library: Library) -> None:
         self._library = library

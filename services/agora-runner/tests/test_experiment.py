@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from playmolt_agora import experiment_commands as commands
-from playmolt_agora import matrix, texts
+from playmolt_agora import matrix, symmetry, texts
 from playmolt_agora import plan as plans
 from playmolt_agora.budget import Reached
 from playmolt_agora.experiment import Experiment, look_wish, open_wish
@@ -185,6 +185,11 @@ class TestTheLock:
         Bench().open(["no", "plan"]).refused(400, "invalid_request", "")
         priced = SMALL | {"models": ["unpriced"], "budget": {"money": "5"}}
         Bench().open(priced).refused(400, "invalid_request", "budget.money")
+
+    def test_texts_that_are_not_symmetric_run_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        broken = symmetry.Certificate(version="x", prompts=1, pairs=1, exceptions=(), faults=("ko says more",))
+        monkeypatch.setattr(symmetry, "certificate", lambda: broken)
+        Bench().open(SMALL).refused(400, "invalid_request")
 
     def test_a_plan_too_large_for_one_record_is_refused(self) -> None:
         many = {"models": ["scripted-steady", "scripted-trader", "scripted-social"], "allow_unbalanced": True}
