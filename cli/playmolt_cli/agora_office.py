@@ -95,7 +95,7 @@ class Office:
 
     def look(self, experiment: str) -> ExperimentState:
         """Look at PCS so far, which is logged."""
-        return self._send("POST", f"{_EXPERIMENTS}/{experiment}/look", ExperimentState)
+        return self._send("POST", f"{_EXPERIMENTS}/{experiment}/look", ExperimentState, body={})
 
     def fork(self, run: str, request: ForkRequest, key: str) -> Forked:
         """Branch a run off; under the same key once."""

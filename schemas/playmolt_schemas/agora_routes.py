@@ -9,7 +9,7 @@ from playmolt_schemas import agora_plan, api
 from playmolt_schemas.agora import Parent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import PAGE_DEFAULT
-from playmolt_schemas.routing import HTML, Auth, Cursor, EventsQuery, Limit, Media, OneOf, Query, Route
+from playmolt_schemas.routing import HTML, Auth, Cursor, EventsQuery, Limit, Media, NoFields, OneOf, Query, Route
 
 _EXPERIMENTS: Final = "/api/agora/experiments"
 _RUNS: Final = "/api/agora/runs"
@@ -81,7 +81,7 @@ AGORA: Final = (
     Route(
         method="POST", path=_EXPERIMENTS + "/{id}/look", name="agora_look", tag="agora", auth=Auth.OPERATOR,
         idempotent=True, service="experiment", summary="Look at PCS so far. The look is logged; `looks` holds it.",
-        answers={200: agora_plan.ExperimentState},
+        request=NoFields, answers={200: agora_plan.ExperimentState},
     ),
     Route(
         method="GET", path=_EXPERIMENTS + "/{id}/runs", name="agora_runs", tag="agora", auth=Auth.OPERATOR,
