@@ -1,5 +1,6 @@
 """Watching: live to the end, and back through the whole time on one line."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -130,3 +131,20 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
     expect(page.locator("#scene")).to_contain_text("Plaza")
     page.locator(".log button", has_text="Turn 2").click()
     expect(page.locator("#scene")).to_contain_text("2 / 3")
+
+
+def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:
+    page = reader("/agora")
+    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_role("button", name="Enter").click()
+    arms = {arm: {"runs": 1, "turns": 50} for arm in ("stage1", "phase1")}
+    plan = {"name": "compared", "models": ["scripted-trader"], "languages": ["en"], "phases": arms}
+    page.locator("textarea.code").fill(json.dumps(plan))
+    page.get_by_role("button", name="Lock and run").click()
+    page.wait_for_url("**/agora?experiment=*")
+    seen = page.get_by_role("table", name="PCS after")
+    while not seen.is_visible():
+        page.get_by_role("button", name="Look at PCS").click()
+        page.wait_for_timeout(200)
+    expect(seen).to_contain_text("phase1/scripted-trader/en")
+    expect(page.locator("details summary", has_text="looks")).to_be_visible()
