@@ -110,11 +110,10 @@ async def _kill_leader(cluster: list[Member], stream: str) -> Member:
 async def test_the_leader_of_the_streams_is_killed_under_load_and_nothing_is_lost(
     stack: StackFactory, cluster: list[Member]
 ) -> None:
-    running = stack("--engines", "2", NATS_URL=_urls(cluster), PLAYMOLT_STREAM_REPLICAS="3")
+    running = stack(NATS_URL=_urls(cluster), PLAYMOLT_STREAM_REPLICAS="3")
     tables = [Table(running, "ox", 2), Table(running, "trial")]
     async with asyncio.timeout(150):
-        for table in tables:
-            await table.sit()
+        await asyncio.gather(*(table.sit() for table in tables))
         games = {game_id for table in tables for game_id in table.ids}
         watching = {game_id: asyncio.create_task(watch(running, game_id)) for game_id in games}
         playing = [asyncio.create_task(table.play()) for table in tables]
