@@ -354,8 +354,11 @@ def by_hand(running: Stack, *arguments: str) -> tuple[int, str, str]:
     return command.returncode, out, err
 
 
-def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(running: Stack, folder: Path) -> None:
-    text = json.dumps(plan("scripted-steady", turns=12) | {"name": "by hand"})
+def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
+    running: Stack, server: FakeServer, folder: Path
+) -> None:
+    server.otherwise = Counted(delay=0.2)
+    text = json.dumps(plan(turns=3) | {"name": "by hand"})
     file = folder / "plan.yaml"
     file.write_text(text)
     with playmolt_agora("run", str(file), "--data", str(running.folder.path), "--json") as first:
@@ -366,10 +369,11 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(running: S
     assert (first.returncode, out) == (130, "")
     assert "the same command goes on" in err
 
+    server.otherwise = Counted()
     code, out, err = by_hand(running, "run", str(file), "--json")
     assert code == 0, err
     experiment = json.loads(out)["experiment"]
-    assert "finished: runs 1/1, turns 144/144" in err
+    assert "finished: runs 1/1, turns 36/36" in err
     file.write_text(
         "# another budget is the same plan\n" + json.dumps(json.loads(text) | {"budget": {"calls": 100_000}})
     )
@@ -380,7 +384,7 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(running: S
         base_url=running.run.gateway, headers={"Authorization": f"Bearer {running.run.operator_key}"}
     ) as one:
         parent = one.get(f"{EXPERIMENTS}/{experiment}/runs").json()["runs"][0]["run"]
-        change = ("fork", parent, "--at", "100", "--set", "model=scripted-wild")
+        change = ("fork", parent, "--at", "30", "--set", "model=scripted-wild")
         code, out, err = by_hand(running, *change, "--json")
         assert code == 0, err
         fork = json.loads(out)
@@ -389,7 +393,7 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(running: S
         assert (code, json.loads(out)) == (0, fork), "the same fork is made once"
         runs = {run["run"]: run for run in one.get(f"{EXPERIMENTS}/{experiment}/runs").json()["runs"]}
         assert (len(runs), runs[fork["run"]]["parent"], runs[fork["run"]]["status"]) == (2, parent, "finished")
-    for at, change_, fault in (("9999", "model=scripted", "the run's version"), ("100", "colour=blue", "is no change")):
+    for at, change_, fault in (("9999", "model=scripted", "the run's version"), ("30", "colour=blue", "is no change")):
         code, _, err = by_hand(running, "fork", parent, "--at", at, "--set", change_)
         assert (code, fault in err) == (2, True), err
 
@@ -403,11 +407,11 @@ async def test_pcs_is_looked_at_on_the_way_and_every_look_is_logged(running: Sta
         state = await operator.now(experiment)
         assert (state["pcs_cells"], state["looks"]) == (["phase1/fake/en", "phase1/one-at-a-time/en"], [])
         async with asyncio.timeout(60):
-            while not state["looks"]:
+            while not any("phase1/fake/en" in look["pcs"] for look in state["looks"]):
                 looked = await operator.post(experiment, "look")
                 assert looked.status_code == 200
                 state = looked.json()
-        (look,) = state["looks"]
+        look = state["looks"][-1]
         figure = look["pcs"]["phase1/fake/en"]
         assert (figure["pcs"], figure["n_stage1"], figure["n_phase1"], look["turns"] >= 24) == ("0", 12, 12, True)
         state = await operator.until(experiment, "finished")
