@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from playmolt_cli.embedded import Nats
 from playmolt_core.bus.client import NatsBus, connect
+from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.engine_bus import EngineBus, Respond
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.settings import Settings
@@ -130,7 +131,7 @@ async def test_a_spectators_calls_go_to_the_public_subject_only(nats_url: str) -
     async with caller(settings, "spectator") as bus, caller(settings) as listener:
         await listener.on("public.>", lambda _: taken.append("public"))
         await listener.on("actions.>", lambda _: taken.append("actions"))
-        await listener._connection.flush()
+        await delivered(listener._connection, 5)
         await until(bus.present)
         await bus.submit("ox", "feed", GAME)
         await until(lambda: taken)
@@ -159,7 +160,7 @@ async def test_a_watch_that_is_not_read_reports_a_gap_and_stays_bounded(nats_url
         watch = await bus.watch("ox", GAME)
         for number in range(3000):
             await relay._connection.publish(spectate("ox", GAME), b"%d" % number)
-        await relay._connection.flush()
+        await delivered(relay._connection, 5)
         await asyncio.sleep(0.3)
         first = await watch.next(1)
         assert first == b""

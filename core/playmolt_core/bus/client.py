@@ -14,7 +14,7 @@ from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer
 
 from playmolt_core.bus.calls import Calls
-from playmolt_core.bus.connection import open_connection
+from playmolt_core.bus.connection import delivered, open_connection
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import Announced, announce
@@ -105,7 +105,7 @@ class NatsBus:
         """Publish and wait until the server has it; raises BusUnavailable."""
         try:
             await self._connection.publish(subject, data)
-            await asyncio.shield(self._connection.flush(2))
+            await asyncio.shield(delivered(self._connection, 2))
         except (nats.errors.Error, TimeoutError, OSError) as error:
             raise BusUnavailable(f"could not publish on {subject}: {error!r}") from error
 

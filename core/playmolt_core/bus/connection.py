@@ -61,3 +61,13 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
     except (TimeoutError, OSError, nats.errors.Error) as error:
         where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
         raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {error!r}") from error
+
+
+async def delivered(connection: Client, seconds: float) -> None:
+    """Wait until the server has taken everything sent so far, twice `seconds` at most. Raises what `flush` raises.
+
+    The client writes the PING of a flush at once, in front of what its flusher still holds; only a second round trip
+    comes behind that. With one, a message could pass by a subscription that counts as made.
+    """
+    for _ in range(2):
+        await connection.flush(seconds)  # type: ignore[arg-type]  # seconds of a wait: the annotation is too narrow

@@ -13,6 +13,7 @@ from nats.micro.service import Service
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
 
+from playmolt_core.bus.connection import delivered
 from playmolt_core.telemetry import log
 
 _log = log("service")
@@ -73,7 +74,7 @@ class Replies:
         with suppress(TimeoutError):
             async with asyncio.timeout(2):
                 await self._idle.wait()
-                await self._connection.flush(2)
+                await delivered(self._connection, 1)
         self._task.cancel()
 
 
@@ -139,5 +140,5 @@ async def serve_engine(
     await service.add_endpoint(
         name="public", subject=subjects.public(game, "*"), handler=handler(receive_public), queue_group=group
     )
-    await connection.flush(2)
+    await delivered(connection, 2)
     return Announced(service)

@@ -9,6 +9,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER
 
+from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.port import Traced
 
 _WAITING = 1024
@@ -115,7 +116,7 @@ class Watches:
                 watched.subscription = await self._connection.subscribe(watched.subject, cb=watched.receive)
                 # The server must know of it before the caller reads what there is: else a message falls between.
                 with suppress(nats.errors.Error, TimeoutError):
-                    await self._connection.flush(2)
+                    await delivered(self._connection, 2)
         if not watched.watchers:
             await self.drop(watched)
 
