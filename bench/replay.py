@@ -1,8 +1,14 @@
-"""Replay: a stream read and folded to its state, beside the `eventsourcing` library and beside a bare decode."""
+"""Replay: streams read and folded to their states, beside the `eventsourcing` library.
 
+Both read several streams at once, as an engine does that takes up its games after a restart: ours on one loop, where
+Postgres prepares one stream while another is folded; the library on threads.
+"""
+
+import asyncio
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -26,7 +32,9 @@ from bench.servers import folder
 
 EVENTS = 1_000
 ROUNDS = 7
-STREAM = "count-00000000-0000-7000-8000-000000000001"
+AT_ONCE = 4
+"""What both have of connections, and the library of threads."""
+STREAMS = [f"count-00000000-0000-7000-8000-{number:012}" for number in range(16)]
 
 
 class Added(Event, frozen=True, kw_only=True):
@@ -65,7 +73,7 @@ class Counter(Aggregate):
 
 
 def _library(url: str) -> Callable[[], int]:
-    """The library on the same Postgres."""
+    """Give what replays as many aggregates of the library on the same Postgres, and says how many events those have."""
     parts = urlsplit(url)
     environment = {
         "PERSISTENCE_MODULE": "eventsourcing.postgres",
@@ -76,49 +84,57 @@ def _library(url: str) -> Callable[[], int]:
         "POSTGRES_PASSWORD": parts.password or "",
     }
     application: Application[Any] = Application(env=environment)
-    counter = Counter()
-    for number in range(EVENTS - 1):
-        counter.add("agent-1", number % 3)
-    application.save(counter)
-    return lambda: application.repository.get(counter.id).total  # type: ignore[no-any-return, attr-defined]
+    counters = [Counter() for _ in STREAMS]
+    for counter in counters:
+        for number in range(EVENTS - 1):
+            counter.add("agent-1", number % 3)
+        application.save(counter)
+
+    def replayed(counter: Counter) -> int:
+        return int(application.repository.get(counter.id).version)  # type: ignore[attr-defined]
+
+    def run() -> int:
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            return sum(threads.map(replayed, counters))
+
+    return run
 
 
-def _records(count: int) -> Sequence[Any]:
+def _records(stream: str, count: int) -> Sequence[Any]:
     records, previous = [], ZERO_HASH
     for version in range(1, count + 1):
         data = canonical_json(Added(agent_id="agent-1", amount=version % 3))
         record = seal(
-            STREAM, version, previous, datetime.now(UTC), "added", 1, data, Metadata(command_id="c"), b"{}", None, False
+            stream, version, previous, datetime.now(UTC), "added", 1, data, Metadata(command_id="c"), b"{}", None, False
         )
         previous = record.hash
         records.append(record)
     return records
 
 
-def _rate(run: Callable[[], Any], events: int) -> float:
-    start = time.perf_counter()
-    run()
-    return events / (time.perf_counter() - start)
+async def _replayed(log: PostgresLog, decider: Decider[Any], stream: str) -> int:
+    stored = await log.facts(stream)
+    assert stored is not None
+    return int(fold(decider, stream, stored.facts).version)
 
 
 async def _product(url: str) -> tuple[list[float], list[float]]:
     await migrate(url, "all")
-    pool = await open_pool(url)
+    pool = await open_pool(url, size=AT_ONCE)
     log = PostgresLog(pool)
-    await log.append(
-        [Unit(streams=[StreamAppend(stream=STREAM, expected=0, prev_hash=ZERO_HASH, records=_records(EVENTS))])]
-    )
+    for stream in STREAMS:
+        append = StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=_records(stream, EVENTS))
+        await log.append([Unit(streams=[append])])
     decider: Decider[Any] = Adding()  # type: ignore[assignment]  # a replay needs no more of it
-    library = _library(url)
+    library, events = _library(url), EVENTS * len(STREAMS)
     ours, theirs = [], []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        for _ in range(10):
-            stored = await log.facts(STREAM)
-            assert stored is not None
-            assert fold(decider, STREAM, stored.facts).version == EVENTS
-        ours.append(10 * EVENTS / (time.perf_counter() - start))
-        theirs.append(_rate(library, EVENTS))
+        assert sum(await asyncio.gather(*(_replayed(log, decider, stream) for stream in STREAMS))) == events
+        ours.append(events / (time.perf_counter() - start))
+        start = time.perf_counter()
+        assert await asyncio.to_thread(library) == events
+        theirs.append(events / (time.perf_counter() - start))
     await pool.close()
     return ours, theirs
 
