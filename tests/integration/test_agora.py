@@ -357,8 +357,8 @@ def by_hand(running: Stack, *arguments: str) -> tuple[int, str, str]:
 def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
     running: Stack, server: FakeServer, folder: Path
 ) -> None:
-    server.otherwise = Counted(delay=0.2)
-    text = json.dumps(plan(turns=3) | {"name": "by hand"})
+    server.otherwise = Counted(delay=1)  # rooms wait for each other: it takes far longer than a person to interrupt it
+    text = json.dumps(plan(turns=12) | {"name": "by hand"})
     file = folder / "plan.yaml"
     file.write_text(text)
     with playmolt_agora("run", str(file), "--data", str(running.folder.path), "--json") as first:
@@ -373,7 +373,7 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
     code, out, err = by_hand(running, "run", str(file), "--json")
     assert code == 0, err
     experiment = json.loads(out)["experiment"]
-    assert "finished: runs 1/1, turns 36/36" in err
+    assert "finished: runs 1/1, turns 144/144" in err
     file.write_text(
         "# another budget is the same plan\n" + json.dumps(json.loads(text) | {"budget": {"calls": 100_000}})
     )
@@ -384,7 +384,7 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
         base_url=running.run.gateway, headers={"Authorization": f"Bearer {running.run.operator_key}"}
     ) as one:
         parent = one.get(f"{EXPERIMENTS}/{experiment}/runs").json()["runs"][0]["run"]
-        change = ("fork", parent, "--at", "30", "--set", "model=scripted-wild")
+        change = ("fork", parent, "--at", "100", "--set", "model=scripted-wild")
         code, out, err = by_hand(running, *change, "--json")
         assert code == 0, err
         fork = json.loads(out)
@@ -393,7 +393,7 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
         assert (code, json.loads(out)) == (0, fork), "the same fork is made once"
         runs = {run["run"]: run for run in one.get(f"{EXPERIMENTS}/{experiment}/runs").json()["runs"]}
         assert (len(runs), runs[fork["run"]]["parent"], runs[fork["run"]]["status"]) == (2, parent, "finished")
-    for at, change_, fault in (("9999", "model=scripted", "the run's version"), ("30", "colour=blue", "is no change")):
+    for at, change_, fault in (("9999", "model=scripted", "the run's version"), ("100", "colour=blue", "is no change")):
         code, _, err = by_hand(running, "fork", parent, "--at", at, "--set", change_)
         assert (code, fault in err) == (2, True), err
 
