@@ -41,9 +41,9 @@ class _Paper:
             self._section(section)
         return bytes(self._pdf.output())
 
-    def _head(self, text: str, size: int) -> None:
+    def _head(self, text: str, size: int, kept: float = _KEPT) -> None:
         # A heading alone at the foot of a page loses what it titles.
-        if self._pdf.will_page_break(_KEPT):
+        if self._pdf.will_page_break(kept):
             self._pdf.add_page()
         self._pdf.ln(2)
         self._pdf.set_font(_FONT, size=size)
@@ -52,7 +52,8 @@ class _Paper:
         self._pdf.set_font(_FONT, size=10)
 
     def _section(self, section: Section) -> None:
-        self._head(section.title, 14)
+        # One that is followed by another keeps room for that one's, too: else that one alone goes to the next page.
+        self._head(section.title, 14, 2 * _KEPT if section.lines and section.lines[0].head else _KEPT)
         for line in section.lines:
             if line.head:
                 self._head(line.text, 11)
