@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -50,6 +51,9 @@ def square_plan(turns: int = 2) -> Any:
 
 def playmolt_agora(*arguments: str) -> "subprocess.Popen[str]":
     """Begin a `playmolt agora` command in a process of its own, as a person does."""
+    # What a shell starts in the background is made to ignore Ctrl-C, and so would be the command that the tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "playmolt_cli", "agora", *arguments]
     return subprocess.Popen(command, env=OWN, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
