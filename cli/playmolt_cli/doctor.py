@@ -190,8 +190,8 @@ async def _nats(settings: Settings, position: int | None) -> list[Finding]:
         async with asyncio.timeout(_BUS_SECONDS):
             bus = await connect(settings, "doctor")
     except (BusUnavailable, TimeoutError) as error:
-        advice = "are PLAYMOLT_NATS_USER and PLAYMOLT_NATS_PASSWORD right?"
-        return [Finding("nats", False, str(error) or "did not let us in", advice)]
+        advice = "does it stand still, or are PLAYMOLT_NATS_USER and PLAYMOLT_NATS_PASSWORD wrong?"
+        return [Finding("nats", False, str(error) or f"did not let us in within {_BUS_SECONDS:g} s", advice)]
     try:
         found = [Finding("nats", True, f"answers at {address[0]}:{address[1]}")]
         return found + [finding async for finding in _streams(bus, position)]
