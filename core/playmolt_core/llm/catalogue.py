@@ -27,7 +27,10 @@ class InvalidCatalogue(ValueError):
 
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One `[models.ALIAS]`. Prices are per million tokens; a missing one makes every cost unknown, not 0."""
+    """One `[models.ALIAS]`. Prices are per million tokens; a missing one makes every cost unknown, not 0.
+
+    `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one.
+    """
 
     base_url: str
     model: str
@@ -36,6 +39,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     input_price: Decimal | None = None
     output_price: Decimal | None = None
     decoding: Decoding | None = None
+    reply_tokens: int | None = None
     concurrent: int = 4
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
@@ -170,7 +174,7 @@ def _value_faults(values: Mapping[str, Any], environment: Mapping[str, str] | No
     ]
     faults += [
         f".{name}: {values[name]} must be 1 to {_MOST}"
-        for name in ("concurrent", "requests_per_minute", "tokens_per_minute")
+        for name in ("reply_tokens", "concurrent", "requests_per_minute", "tokens_per_minute")
         if not 1 <= values.get(name, 1) <= _MOST
     ]
     timeout = values.get("timeout_s", Decimal(1))

@@ -1,6 +1,6 @@
 """Asking for an object until the reply is one: a reply that is none is asked for again with its fault named."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +19,7 @@ _ENGLISH = (
     "Your last reply cannot be used: {fault}\n"
     "Answer again with the same content as one JSON object of the required form, and write nothing else."
 )
-_CUT = "it was cut off at {limit} tokens; be shorter"
+_CUT = "it was cut off, because it was too long; be shorter"
 
 Check = Callable[[dict[str, Any]], str | None]
 """A game's own demand on an object that is true to its schema: None, or what the model has to put right."""
@@ -39,12 +39,14 @@ async def ask_object(
     request: ModelRequest,
     record: Record,
     *,
+    accepted: Mapping[str, Any] | None = None,
     check: Check | None = None,
     repairs: int = REPAIRS,
     korean: bool = False,
 ) -> Answered | Failed:
     """Ask for one JSON object true to `request.schema` (and to `check`), with at most `repairs` repair requests.
 
+    `accepted` is the schema that a reply is held to where a game takes more than it asks for.
     Failed is `model_unavailable` when the model is away, `refused` when the last reply was a refusal, else
     `invalid_reply`; its `attempts` counts every request.
     """
@@ -54,7 +56,7 @@ async def ask_object(
         attempts += answer.attempts
         fault = answer.detail if isinstance(answer, Failed) else None
         if isinstance(answer, Reply):
-            judged = _judge(request, answer, check)
+            judged = _judge(answer, accepted or request.schema, check)
             if isinstance(judged, dict):
                 return Answered(value=judged, reply=answer, attempts=attempts, repairs=repair)
             fault = judged
@@ -83,8 +85,8 @@ def repaired(request: ModelRequest, reply: str, fault: str, *, korean: bool = Fa
     return msgspec.structs.replace(request, messages=(*request.messages, *said, demand), turn=turn)
 
 
-def _judge(request: ModelRequest, reply: Reply, check: Check | None) -> dict[str, Any] | str:
-    parsed = parse_object(reply.text, request.schema)
+def _judge(reply: Reply, accepted: Mapping[str, Any] | None, check: Check | None) -> dict[str, Any] | str:
+    parsed = parse_object(reply.text, accepted)
     if isinstance(parsed, Unparsed):
-        return _CUT.format(limit=request.max_tokens) if reply.cut else parsed.detail
+        return _CUT if reply.cut else parsed.detail
     return (check(parsed.value) if check else None) or parsed.value

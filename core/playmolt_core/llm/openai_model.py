@@ -49,6 +49,8 @@ class OpenAIModel:
 
     async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
         """See `port.Model`."""
+        longest = self._entry.reply_tokens or request.max_tokens
+        request = msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
         form, retries, number = first_form(request, self._known), 0, 0
         while True:
             number += 1

@@ -11,6 +11,10 @@ from playmolt_core.llm.tool_text import flattened, tool_messages, tool_schema
 
 DECODINGS: Final[tuple[Decoding, ...]] = ("json_schema", "json_object", "prompt")
 """From the strictest to the one that every server can do."""
+_UNPORTABLE: Final = frozenset({"minLength", "maxLength", "default", "title"})
+_SHORT: Final = 64
+_NAMED: Final = frozenset({"properties", "$defs"})
+"""Keywords whose value maps names to schemas: a field may be called `title`."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -58,8 +62,28 @@ def response_format(schema: Mapping[str, Any] | None, name: str, decoding: Decod
         return {}
     if decoding == "json_object":
         return {"response_format": {"type": "json_object"}}
-    described = {"name": name, "schema": dict(schema), "strict": is_strict(schema)}
+    described = {"name": name, "schema": portable(schema), "strict": is_strict(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": described}}
+
+
+def portable(schema: Any) -> Any:
+    """Give a schema in the words that servers bind a model with; what is left out, the reply is still judged by.
+
+    Strict servers refuse bounds of texts, defaults and an enum without a type. Bounds of short texts, as of ids, are
+    said by a pattern; of long ones a grammar would repeat each of 16,000 characters.
+    """
+    if isinstance(schema, Mapping):
+        kept = {
+            word: {name: portable(part) for name, part in value.items()} if word in _NAMED else portable(value)
+            for word, value in schema.items()
+            if word not in _UNPORTABLE
+        }
+        if all(isinstance(value, str) for value in kept.get("enum", (None,))):
+            return {"type": "string", **kept}
+        longest = schema.get("maxLength")
+        short = isinstance(longest, int) and longest <= _SHORT and "pattern" not in kept
+        return {**kept, "pattern": f"^.{{{schema.get('minLength', 0)},{longest}}}$"} if short else kept
+    return [portable(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def is_strict(schema: object) -> bool:

@@ -44,6 +44,15 @@ async def test_a_good_object_needs_one_request(step: Step) -> None:
     assert (answer.value, answer.attempts, answer.repairs, len(server.asked)) == ({"a": 1}, 1, 0, 1)
 
 
+async def test_a_game_may_take_more_than_it_asks_for() -> None:
+    answer, server, _ = await ask(
+        reply('{"b":2}'), accepted={"type": "object", "properties": {"b": {"type": "integer"}}}
+    )
+    assert isinstance(answer, Answered)
+    assert (answer.value, len(server.asked)) == ({"b": 2}, 1)
+    assert server.asked[0].body["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
 async def test_a_bad_reply_is_asked_for_again_with_itself_and_its_fault() -> None:
     answer, server, attempts = await ask(reply('{"a":"x"}'), GOOD)
     assert isinstance(answer, Answered)
@@ -112,4 +121,4 @@ async def test_a_game_may_demand_more_than_the_schema() -> None:
 
 async def test_a_reply_that_was_cut_is_asked_for_shorter() -> None:
     _, server, _ = await ask(reply('{"a":', finish_reason="length"), GOOD)
-    assert "cut off at 2048 tokens" in server.asked[1].last
+    assert "it was too long; be shorter" in server.asked[1].last

@@ -255,6 +255,29 @@ async def test_best_decoding_goes_down_to_what_the_server_takes_and_remembers_it
     assert [attempt.decoding for attempt in one.attempts] == ["json_schema", "json_object", "json_object"]
 
 
+async def test_a_schema_is_sent_without_what_strict_servers_refuse(asking: Ask) -> None:
+    text = {"type": "string", "minLength": 1, "maxLength": 16_000, "title": "T", "default": "x"}
+    name = {"type": "string", "minLength": 1, "maxLength": 16}
+    schema = {
+        "type": "object",
+        "properties": {"title": text, "default": {"type": "array", "items": name, "maxItems": 2}, "e": {"enum": ["a"]}},
+        "required": ["title", "default", "e"],
+        "additionalProperties": False,
+        "$defs": {"maxLength": {"enum": ["a", 1]}},
+    }
+    one = asking()
+    await one.ask(schema=schema)
+    sent = one.server.asked[0].body["response_format"]["json_schema"]
+    assert sent["strict"] is True
+    assert sent["schema"] == schema | {
+        "properties": {
+            "title": {"type": "string"},
+            "default": {"type": "array", "items": {"type": "string", "pattern": "^.{1,16}$"}, "maxItems": 2},
+            "e": {"type": "string", "enum": ["a"]},
+        },
+    }
+
+
 async def test_a_server_that_rejects_the_parameter_is_asked_without_it(asking: Ask) -> None:
     one = asking()
     one.server.rejects = {"response_format"}
@@ -291,6 +314,13 @@ async def test_a_server_that_wants_the_newer_limit_gets_it(asking: Ask) -> None:
     for _ in range(2):
         assert isinstance(await one.ask(max_tokens=77), Reply)
     assert [asked.body.get("max_completion_tokens") for asked in one.server.asked] == [None, 77, 77]
+
+
+@pytest.mark.parametrize(("asked", "sent"), [(4096, 1500), (77, 77)])
+async def test_a_reply_is_asked_for_no_longer_than_the_model_may_speak(asking: Ask, asked: int, sent: int) -> None:
+    one = asking(reply_tokens=1500)
+    await one.ask(max_tokens=asked)
+    assert one.server.asked[0].body["max_tokens"] == sent
 
 
 async def test_a_sampling_setting_that_is_rejected_is_not_dropped(asking: Ask) -> None:

@@ -364,6 +364,12 @@ class TestMoney:
         assert all(model.scripted and model.cost == "0" for model in found.models)
         assert any("Scripted models" in warning for warning in found.warnings)
 
+    @pytest.mark.parametrize(("longest", "field"), [(299, ["sampling.max_tokens"]), (300, []), (None, [])])
+    def test_a_plan_whose_replies_a_model_may_not_give_is_refused(self, longest: int | None, field: list[str]) -> None:
+        entry = ModelEntry(base_url="http://127.0.0.1:1/v1", model="m", reply_tokens=longest)
+        found = self.seen(entry, sampling={"max_tokens": 300})
+        assert [fault.field for fault in found.faults] == field
+
     def test_a_cost_is_projected_from_the_prices(self) -> None:
         found = self.seen(self.PRICED)
         assert (found.calls, found.scripted) == (120, False)

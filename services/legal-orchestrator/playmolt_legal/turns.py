@@ -65,14 +65,15 @@ async def _ask(
         messages=tuple(msgspec.convert(message, Message) for message in prompts.prompt(state, asked)),
         turn=Turn(state.game_id, asked.phase, asked.kind),
         schema_name=here.role if here else "stipulation",
-        schema=outputs.accepted_schema(asked.phase, state.case_type),
+        schema=outputs.phase_schema(asked.phase, state.case_type),
         max_tokens=REPLY_TOKENS,
     )
 
     def fault(value: dict[str, Any]) -> str | None:
         return outputs.fault(value, asked.phase, state.case_type)
 
-    return await ask_object(model, request, record, check=fault, korean=state.language == "ko")
+    accepted = outputs.accepted_schema(asked.phase, state.case_type)
+    return await ask_object(model, request, record, accepted=accepted, check=fault, korean=state.language == "ko")
 
 
 def _attempted(wish_id: str, phase: str, kind: str, attempt: dict[str, Any]) -> commands.Attempted:
