@@ -95,6 +95,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     stream_events: Annotated[
         Positive, _env("PLAYMOLT_STREAM_EVENTS", "Newest events that NATS keeps; older ones are read from the log.")
     ] = 100_000
+    stream_bytes: Annotated[
+        Positive,
+        _env(
+            "PLAYMOLT_STREAM_BYTES",
+            "Bytes that each of NATS's two streams keeps at most, of the newest; NATS sets them aside, so that both have"
+            " to fit into its `max_memory_store`, or `max_file_store`.",
+        ),
+    ] = 24 * 1024 * 1024
     stream_storage: Annotated[
         Literal["memory", "file"],
         _env(

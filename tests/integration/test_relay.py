@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import nats
@@ -21,7 +22,8 @@ from playmolt_core.bus.jetstream import Fenced, JetStream, Message, open_jetstre
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
-from playmolt_core.log.batch import documents
+from playmolt_core.db.queries import queries
+from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import PublicRecord, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.feeds import event_message, public_message
@@ -34,7 +36,7 @@ from playmolt_schemas.canonical import canonical_json
 from core.tests.log_contract import Game, unit
 
 LIMIT = 1_000_000
-APPEND = "SELECT log.append($1, $2)"
+APPEND = queries("log")["append"]
 STREAMS = {subjects.EVENTS_STREAM: event_message, subjects.SPECTATE_STREAM: public_message}
 
 
@@ -51,8 +53,8 @@ async def log(pool: Pool) -> PostgresLog:
 
 
 @asynccontextmanager
-async def jetstream(url: str) -> AsyncIterator[JetStream]:
-    bus = await open_jetstream(Settings(nats_url=url, stream_storage="file"), "relay")
+async def jetstream(url: str, **settings: Any) -> AsyncIterator[JetStream]:
+    bus = await open_jetstream(Settings(**{"nats_url": url, "stream_storage": "file", **settings}), "relay")
     try:
         yield bus
     finally:
@@ -177,7 +179,7 @@ async def test_rival_relays_writers_that_roll_back_and_a_server_killed_again_and
                     async with pool.connection() as connection:
                         lost = connection.transaction()
                         await lost.start()
-                        await connection.fetchval(APPEND, *documents([unit(game.twin().adds(2))]))
+                        await connection.fetchval(APPEND, *arguments([unit(game.twin().adds(2))]))
                         await lost.rollback()
                 sealed = {"public": None} if turn % 5 == 0 else {}
                 assert await mine.append([unit(game.adds(1 + turn % 3, **sealed))]) == ["appended"]
@@ -281,6 +283,20 @@ async def test_another_number_of_kept_messages_changes_the_stream_there_is(log: 
     await Relay(log, bus, LIMIT).step()
     await Relay(log, bus, 20).step()
     await assert_same(log, bus, first=31)
+
+
+async def test_streams_that_are_full_go_on_without_their_oldest(log: PostgresLog, nats_url: str) -> None:
+    """What an embedded server keeps in memory has room for: more than it is never an end."""
+    game, public = Game("ox-1"), canonical_json({"text": "x" * 200_000})
+    async with jetstream(nats_url, stream_storage="memory") as bus:
+        relay = Relay(log, bus, LIMIT)
+        for _ in range(20):
+            await log.append([unit(game.adds(20, public=public))])
+            while await relay.step():
+                pass
+        state = await bus.state(subjects.SPECTATE_STREAM)
+        assert state is not None
+        assert (state.last, 200 < state.first < 400) == (400, True)
 
 
 async def test_streams_take_neither_deletes_nor_purges(log: PostgresLog, bus: JetStream, nats_url: str) -> None:

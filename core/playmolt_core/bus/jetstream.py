@@ -78,10 +78,17 @@ class JetStream:
     """A connection to NATS. Every method raises BusUnavailable when NATS or the stream does not answer in 5 s."""
 
     def __init__(
-        self, connection: Client, changed: list[Callable[[], None]], *, in_memory: bool, replicas: int
+        self,
+        connection: Client,
+        changed: list[Callable[[], None]],
+        *,
+        in_memory: bool,
+        most_bytes: int,
+        replicas: int,
     ) -> None:
         self._connection = connection
         self._in_memory = in_memory
+        self._most_bytes = most_bytes
         self._replicas = replicas
         self._changed = changed
         self._calls = connection.jetstream(timeout=_SECONDS)
@@ -108,9 +115,15 @@ class JetStream:
     async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None:
         """Make a stream that starts at sequence `first`, or bring the one there is to keep the newest `limit` messages.
 
-        It lies in memory or on disk, on as many servers as the settings say, and takes neither deletes nor purges.
+        It lies in memory or on disk, on as many servers as the settings say, takes neither deletes nor purges, and no
+        more bytes than the settings say: a server whose store is full takes nothing more for any stream.
         """
-        wanted: dict[str, Any] = {"max_msgs": limit, "allow_atomic": True, "allow_direct": True}
+        wanted: dict[str, Any] = {
+            "max_msgs": limit,
+            "max_bytes": self._most_bytes,
+            "allow_atomic": True,
+            "allow_direct": True,
+        }
         if self._replicas:
             wanted["num_replicas"] = self._replicas
         config = StreamConfig(
@@ -257,5 +270,9 @@ async def open_jetstream(settings: Settings, name: str) -> JetStream:
 
     connection = await open_connection(settings, name, tell)
     return JetStream(
-        connection, changed, in_memory=settings.stream_storage == "memory", replicas=settings.stream_replicas
+        connection,
+        changed,
+        in_memory=settings.stream_storage == "memory",
+        most_bytes=settings.stream_bytes,
+        replicas=settings.stream_replicas,
     )
