@@ -99,8 +99,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Positive,
         _env(
             "PLAYMOLT_STREAM_BYTES",
-            "Bytes that each of the two streams keeps at most, of the newest; NATS sets them aside, so that both have to"
-            " fit into its `max_memory_store`, or `max_file_store`.",
+            "Bytes that each of the two streams keeps at most, of the newest; NATS sets them aside, so that both have"
+            " to fit into its `max_memory_store`, or `max_file_store`.",
         ),
     ] = 24 * 1024 * 1024
     stream_storage: Annotated[
