@@ -10,7 +10,7 @@ from pathlib import Path
 import uvloop
 
 from bench.load import Connection, Measured, drive, open_connections, request
-from bench.servers import database_url, folder, naive, product
+from bench.servers import database_url, events_behind, folder, naive, product
 
 IN_FLIGHT = 64
 GAMES = 384
@@ -85,21 +85,23 @@ async def _measure_naive(port: int, actions: int) -> Measured:
     return measured
 
 
-def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Measured], list[Measured]]:
-    """Interleaved rounds on one Postgres with fsync on; product, then baseline, each warm."""
-    ours, theirs = [], []
+def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Measured], list[Measured], list[int]]:
+    """Interleaved rounds on one Postgres with fsync on; product, then baseline, each warm; and how many events the
+    feeds were behind when the last action was answered."""
+    ours, theirs, behind = [], [], []
     with folder() as data, product(Path(data)) as port:
         uvloop.run(_measure_product(port, 64))
         for _ in range(rounds):
             ours.append(uvloop.run(_measure_product(port, games)))
+            behind.append(events_behind(data))
             with naive(database_url(data)) as naive_port:
                 uvloop.run(_measure_naive(naive_port, 3200))
                 theirs.append(uvloop.run(_measure_naive(naive_port, games * 25)))
-    return ours, theirs
+    return ours, theirs, behind
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    ours, theirs = measure()
+    ours, theirs, behind = measure()
 
     def middle(runs: list[Measured], what: str) -> float:
         values = {
@@ -130,4 +132,5 @@ def rows() -> list[tuple[str, str, str, str]]:
             f"{middle(theirs, 'p99'):.1f} ms",
             f"{p99:.2f} (wanted < 1)",
         ),
+        ("events the feeds are behind at the end", f"{max(behind):,}", "", ""),
     ]

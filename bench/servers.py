@@ -98,6 +98,17 @@ def naive(database_url: str, workers: int = 2) -> Iterator[int]:
         yield port
 
 
+def events_behind(data: Path) -> int:
+    """How far the feeds of a running `up` are behind its log."""
+    run = json.loads((data / "run.json").read_text())
+    asked = urllib.request.Request(  # noqa: S310 -- our own server on this machine
+        f"{run['gateway']}/api/admin/lag", headers={"Authorization": f"Bearer {run['operator_key']}"}
+    )
+    with urllib.request.urlopen(asked, timeout=5) as answer:  # noqa: S310 -- as above
+        lag = json.load(answer)
+    return int(lag["log"]) - min(int(lag["events"]), int(lag["spectate"]))
+
+
 def database_url(data: Path) -> str:
     """The Postgres of a running `up`."""
     return str(json.loads((data / "run.json").read_text())["database_url"])

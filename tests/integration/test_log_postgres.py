@@ -2,15 +2,18 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import asyncpg
+import msgspec
 import pytest
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log.batch import documents
-from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.db.queries import queries
+from playmolt_core.log.batch import arguments
+from playmolt_core.log.port import EventLog, LogUnavailable, StreamAppend
 from playmolt_core.log.postgres import PostgresLog
 
-from core.tests.log_contract import Game, LogContract, outcome, unit
+from core.tests.log_contract import WAITING, Game, LogContract, outcome, unit
 
-APPEND = "SELECT log.append($1, $2)"
+APPEND = queries("log")["append"]
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ async def test_a_transaction_rolled_back_leaves_no_gap(pool: Pool) -> None:
                 async with pool.connection() as connection:
                     doomed = connection.transaction()
                     await doomed.start()
-                    assert await connection.fetchval(APPEND, *documents([unit(lost.adds(2))])) == []
+                    assert await connection.fetchval(APPEND, *arguments([unit(lost.adds(2))])) == []
                     await asyncio.sleep(0.002)
                     await doomed.rollback()
             assert await log.append([unit(game.adds(1), outcomes=[outcome(game.stream, turn)])]) == ["appended"]
@@ -80,7 +83,7 @@ async def test_a_commit_that_hangs_holds_back_later_positions(pool: Pool) -> Non
     async with pool.connection() as slow:
         transaction = slow.transaction()
         await transaction.start()
-        await slow.fetchval(APPEND, *documents([unit(Game("ox-1").adds(1))]))
+        await slow.fetchval(APPEND, *arguments([unit(Game("ox-1").adds(1))]))
         later = asyncio.create_task(log.append([unit(Game("ox-2").adds(1))]))
         await asyncio.sleep(0.2)
         assert await log.forward(0, 10) == []
@@ -136,7 +139,18 @@ async def test_the_function_refuses_what_a_client_could_make_up(pool: Pool) -> N
     await log.append([unit(game.adds(1))])
     forged = Game("ox-1")
     forged.version, forged.hash = 1, "ee" * 32
-    assert await pool.value(APPEND, *documents([unit(forged.adds(1))])) == [0]
+    assert await pool.value(APPEND, *arguments([unit(forged.adds(1))])) == [0]
+    end = arguments([unit(game.twin().adds(1))])[5]
+    for strays in ("version", "prev_hash", "hash"):
+        one, two = game.twin().records(2)
+        changed = {"version": 4} if strays == "version" else {strays: "ee" * 32}
+        records = [one, msgspec.structs.replace(two, **changed)]
+        part = StreamAppend(stream="ox-1", expected=1, prev_hash=game.hash, records=records, card=WAITING)
+        columns = [*arguments([unit(part)])]
+        columns[5] = end if strays == "hash" else columns[5]
+        with pytest.raises(asyncpg.CheckViolationError, match="does not follow"):
+            await pool.value(APPEND, *columns)
+    assert await log.versions(["ox-1"]) == {"ox-1": 1}
 
 
 async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:

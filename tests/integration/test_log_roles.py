@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 from playmolt_core.db.pool import open_pool
+from playmolt_core.log.batch import arguments
 from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log_contract import Game, outcome, unit
@@ -41,7 +42,7 @@ OPERATIONS = {
     "DROP": "DROP TABLE {table}",
 }
 FUNCTIONS = {
-    "log.append": "SELECT log.append('[]', '[]')",
+    "log.append": "SELECT log.append('{}')".format("', '".join(arguments([]))),
     "log.prune": "SELECT log.prune('[]', 'a file', '')",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
     "limits.sweep": "SELECT limits.sweep()",

@@ -37,6 +37,8 @@ _AWAY = (
 )
 NotPermitted = asyncpg.InsufficientPrivilegeError
 """What a statement raises that this login may not run; `unavailable` lets it pass."""
+CommandSeen = asyncpg.UniqueViolationError
+"""What an append raises when the outcome of a command is there already."""
 _NOT_MIGRATED = (
     asyncpg.exceptions.InvalidSchemaNameError,
     asyncpg.exceptions.UndefinedTableError,

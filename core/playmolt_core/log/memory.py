@@ -24,7 +24,7 @@ from playmolt_core.log.port import (
     StreamAppend,
     Unit,
 )
-from playmolt_core.log.units import check, extends
+from playmolt_core.log.units import check, follows
 
 
 class _Stream:
@@ -94,7 +94,7 @@ class MemoryLog:
 
     def _follows(self, part: StreamAppend, heads: dict[str, tuple[int, str]]) -> bool:
         head = heads.get(part.stream) or self._head(part.stream)
-        if (part.expected, part.prev_hash) != head or (part.records and not extends(part)):
+        if (part.expected, part.prev_hash) != head or not follows(part):
             return False
         for record in part.records:
             if (record.version - 1, record.prev_hash) != head:

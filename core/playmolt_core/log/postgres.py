@@ -9,9 +9,9 @@ from playmolt_schemas.cards import Card
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
-from playmolt_core.db.pool import Connection, Pool, unavailable
+from playmolt_core.db.pool import CommandSeen, Connection, Pool, unavailable
 from playmolt_core.db.queries import queries
-from playmolt_core.log.batch import documents
+from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
     AppendStatus,
     Archived,
@@ -48,17 +48,34 @@ class PostgresLog:
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         """See the port."""
         check(units)
-        if not any(unit.streams for unit in units):
-            return ["appended"] * len(units)
-        links, answers = documents(units)
+        spoilt: set[str] = set()
+        refused: set[int] = set()
         async with self._appending:
+            for batch in rounds(units):
+                sound = [number for number in batch if not spoilt & {part.stream for part in units[number].streams}]
+                refused |= {*batch} - await self._store(units, sound)
+                # What was decided on top of a unit that is not stored must not be stored either.
+                spoilt |= {part.stream for number in batch if number in refused for part in units[number].streams}
+        return ["conflict" if number in refused else "appended" for number in range(len(units))]
+
+    async def _store(self, units: Sequence[Unit], numbers: Sequence[int]) -> set[int]:
+        """Store those of some units, which have no stream in common, that are not in conflict; gives their numbers."""
+        waiting = [number for number in numbers if extends(units[number])]
+        while stored := [number for number in waiting if units[number].streams]:
             if self._writer is None or self._writer.is_closed():
                 self._writer = await self._pool.reserve()
-            with unavailable():
-                refused = frozenset(await self._writer.fetchval(_SQL["append"], links, answers))
-        if not refused:
-            return ["appended"] * len(units)
-        return ["conflict" if number in refused else "appended" for number in range(len(units))]
+            try:
+                with unavailable():
+                    columns = arguments([units[number] for number in stored])
+                    found = await self._writer.fetchval(_SQL["append"], *columns)
+            except CommandSeen:
+                if len(stored) == 1:
+                    return {*waiting} - {*stored}
+                return {*waiting} - {*stored} | {each for one in stored for each in await self._store(units, [one])}
+            if not found:
+                break
+            waiting = [number for number in waiting if number not in {stored[place] for place in found}]
+        return {*waiting}
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         """See the port."""

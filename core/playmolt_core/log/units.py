@@ -41,7 +41,12 @@ def _check_outcomes(unit: Unit) -> None:
             raise ValueError(f"an outcome of {outcome.stream} has to come in a unit that checks or extends that stream")
 
 
-def extends(part: StreamAppend) -> bool:
-    """Say whether the first record follows what the append expects."""
-    first = part.records[0]
-    return first.version == part.expected + 1 and first.prev_hash == part.prev_hash
+def follows(part: StreamAppend) -> bool:
+    """Say whether the records follow what the append expects, and each other."""
+    version, last = part.expected, part.prev_hash
+    for record in part.records:
+        version += 1
+        if record.version != version or record.prev_hash != last:
+            return False
+        last = record.hash
+    return True
