@@ -10,7 +10,7 @@ from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, FieldFault
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A stored fact. Its class gives the log's `type` and `schema_version`; both are the storage format for ever."""
 
     type: ClassVar[str]
@@ -21,7 +21,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the game is over while this event is its last, although it can be opened again."""
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Something that is asked of a game."""
 
 
@@ -64,13 +64,13 @@ class EndGame(Command, frozen=True, kw_only=True):
     reason: str
 
 
-class Accepted(msgspec.Struct, frozen=True):
+class Accepted(msgspec.Struct, frozen=True, gc=False):
     """What happened, in order. No events: the command was in order and changes nothing (a pass)."""
 
     events: tuple[Event, ...] = ()
 
 
-class Refused(msgspec.Struct, frozen=True):
+class Refused(msgspec.Struct, frozen=True, gc=False):
     """Why not, and what to do next."""
 
     code: Code
@@ -81,7 +81,7 @@ class Refused(msgspec.Struct, frozen=True):
 Decision = Accepted | Refused
 
 
-class Viewer(msgspec.Struct, frozen=True):
+class Viewer(msgspec.Struct, frozen=True, gc=False):
     """Who looks: an agent, or anybody (`agent_id` None)."""
 
     agent_id: str | None = None
@@ -90,7 +90,7 @@ class Viewer(msgspec.Struct, frozen=True):
 PUBLIC = Viewer()
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class Wish(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the world owes a game. `id` follows from the state, so the same wish has the same id after a crash."""
 
     id: str

@@ -46,7 +46,7 @@ class GameClosed(Event, frozen=True, kw_only=True):
     game_id: str
 
 
-class Lobby(msgspec.Struct, frozen=True, kw_only=True):
+class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`seats` maps an agent to the game it was last seated in; `open` lists the games that take agents."""
 
     version: int = 0

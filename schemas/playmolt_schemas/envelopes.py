@@ -17,7 +17,7 @@ Op = Literal[
 WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "tell", "wish"})
 
 
-class Call(msgspec.Struct, frozen=True, array_like=True):
+class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One request to an engine.
 
     `target` is a game id, or "" for the lobby. `agent` is "" for a spectator. `command_id` is 32 hex digits and the
@@ -38,7 +38,7 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
     trace: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """An engine's answer: an HTTP status and the body to send with it, JSON unless `content_type` says otherwise.
 
     `total` is the length of a body too long for one answer, which holds the part that was asked for.

@@ -8,7 +8,7 @@ import msgspec
 ZERO_HASH: Final = "0" * 64
 
 
-class Metadata(msgspec.Struct, frozen=True, kw_only=True):
+class Metadata(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Who and what caused an event. `state_hash` stands on some records only, so that a replay can be checked."""
 
     command_id: str
@@ -19,7 +19,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     state_hash: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One record of the log as tooling reads it, field for field."""
 
     stream: str

@@ -44,13 +44,13 @@ _encode = msgspec.json.encode
 _SEED_BITS = 128
 
 
-class Need(msgspec.Struct, frozen=True):
+class Need(msgspec.Struct, frozen=True, gc=False):
     """A stream that has to be in memory first."""
 
     stream: str
 
 
-class Repeat(msgspec.Struct, frozen=True):
+class Repeat(msgspec.Struct, frozen=True, gc=False):
     """The command was decided before: its outcome is remembered on this stream."""
 
     stream: str
@@ -69,7 +69,7 @@ class Change:
         """When the stream's earliest wish after these records is due."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True, gc=False):
     """What is to be stored in one unit and answered after its commit."""
 
     changes: Sequence[Change]

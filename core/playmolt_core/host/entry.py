@@ -14,7 +14,7 @@ from playmolt_core.log.port import StoredFacts
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
     """A stream as of one version; `card` is the game at a glance."""
 
     state: Any

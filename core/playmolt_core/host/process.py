@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from playmolt_core import health, telemetry, tracing
+from playmolt_core import garbage, health, telemetry, tracing
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.db.leases import PgLeases
 from playmolt_core.db.model_limits import PgModelLimits
@@ -95,6 +95,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     for engine in engines:
         schemas = sorted(kind for kind, _ in engine.decider.events)
         await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
+    garbage.settle()
     _log.info("serving", service=service, games=list(kit.engines), health_port=server.port)
     await stopping.wait()
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))

@@ -19,7 +19,7 @@ ARCHIVED: Final = -1
 """What `versions` gives for a stream whose records were taken out of the log."""
 
 
-class NewRecord(msgspec.Struct, frozen=True, kw_only=True):
+class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A sealed record, still without its position, and what goes out for it.
 
     `public` is the message for spectators (None: the record has no public form), `lobby` the lobby message it causes.
@@ -39,7 +39,7 @@ class NewRecord(msgspec.Struct, frozen=True, kw_only=True):
     closes: bool = False
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The remembered answer to a command: what a repeat of it gets. `body` is the JSON of the 2xx answer."""
 
     stream: str
@@ -48,7 +48,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-class StreamAppend(msgspec.Struct, frozen=True, kw_only=True):
+class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What one unit adds to one stream. `records` may be empty: then only the version is checked.
 
     `card` is the game at a glance afterwards (None for a stream that is no game); `due` is when the host has to look
@@ -63,7 +63,7 @@ class StreamAppend(msgspec.Struct, frozen=True, kw_only=True):
     due: datetime | None = None
 
 
-class Unit(msgspec.Struct, frozen=True, kw_only=True):
+class Unit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What commits or fails together: one or more commands on one or more streams."""
 
     streams: Sequence[StreamAppend]
@@ -102,7 +102,7 @@ class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
     command_ids: Sequence[str]
 
 
-class PublicRecord(msgspec.Struct, frozen=True, kw_only=True):
+class PublicRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A record with what goes out for it: what the relay reads."""
 
     record: Record

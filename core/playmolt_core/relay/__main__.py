@@ -10,7 +10,7 @@ import msgspec
 import uvloop
 from playmolt_schemas import subjects
 
-from playmolt_core import health, tracing
+from playmolt_core import garbage, health, tracing
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
@@ -156,6 +156,7 @@ async def run(settings: Settings) -> None:
         await service.listen()
         server = await health.serve(settings.health_port, service.ready, service.metrics, settings.host)
         stack.push_async_callback(server.close)
+        garbage.settle()
         _log.info("relay_up", health_port=server.port)
         work = asyncio.create_task(service.run())
         stopped = asyncio.create_task(stop.wait())

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 import uvloop
-from playmolt_core import tracing
+from playmolt_core import garbage, tracing
 from playmolt_core.bus.client import connect
 from playmolt_core.db.accounts import PgAccounts
 from playmolt_core.db.limits import PgLimits
@@ -35,6 +35,7 @@ async def run(settings: Settings, fd: int | None) -> None:
         stack.push_async_callback(bus.close)
         gateway = build(settings, bus, pool, PgAccounts(pool), PgProjections(pool), PgLimits(pool))
         await gateway.listen()
+        garbage.settle()
         await serve(gateway, settings, sock)
 
 

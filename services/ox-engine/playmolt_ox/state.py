@@ -27,7 +27,7 @@ PLAYING: Final[frozenset[Phase]] = frozenset(("first_choice", "switch"))
 """The phases that wait for a submission of every seat."""
 
 
-class Seat(msgspec.Struct, frozen=True):
+class Seat(msgspec.Struct, frozen=True, gc=False):
     """A seat and what it has gathered; `monopolies` counts the rounds won alone."""
 
     id: str
@@ -37,21 +37,21 @@ class Seat(msgspec.Struct, frozen=True):
     switch_used: bool = False
 
 
-class Pick(msgspec.Struct, frozen=True):
+class Pick(msgspec.Struct, frozen=True, gc=False):
     """A first choice: secret until the reveal."""
 
     choice: Choice
     comment: str
 
 
-class Move(msgspec.Struct, frozen=True):
+class Move(msgspec.Struct, frozen=True, gc=False):
     """A switch decision: public at once."""
 
     switched: bool
     comment: str
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """An O/X game. `picks` and `moves` are those of the present round, in the order they came."""
 
     game_id: str

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 
 import uvloop
-from playmolt_core import tracing
+from playmolt_core import garbage, tracing
 from playmolt_core.bus.client import connect
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
@@ -36,6 +36,7 @@ async def run(settings: Settings) -> None:
     server = Server(bus, hub, lobby, metrics, pace, limit=_readers())
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
     port = await server.listen(settings.host, settings.spectator_port)
+    garbage.settle()
     _log.info("ready", host=settings.host, port=port)
     done, _ = await asyncio.wait(background, return_when=asyncio.FIRST_COMPLETED)
     _log.info("stopping", readers=len(server.readers))

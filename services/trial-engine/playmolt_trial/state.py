@@ -33,7 +33,7 @@ REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {
 """Whose submission a phase waits for; a phase that is not here waits for nobody's."""
 
 
-class Seat(msgspec.Struct, frozen=True):
+class Seat(msgspec.Struct, frozen=True, gc=False):
     """A seat; the role is dealt when the game starts."""
 
     id: str
@@ -41,7 +41,7 @@ class Seat(msgspec.Struct, frozen=True):
     role: Role | None = None
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A trial. `submitted` are the agents whose submission of the present phase and round is in, in that order."""
 
     game_id: str
