@@ -22,6 +22,7 @@ from typing import Any
 
 import uvicorn
 import uvloop
+from playmolt_core.sockets import listening
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.frames import text_frame
@@ -106,7 +107,7 @@ async def product() -> tuple[int, Send]:
         for one in messages:
             source.game.queue.put_nowait(one)
 
-    return await server.listen("127.0.0.1", 0), send
+    return await server.listen(listening("127.0.0.1", 0)), send
 
 
 async def floor() -> tuple[int, Send]:

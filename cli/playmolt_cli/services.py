@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
@@ -80,24 +80,6 @@ def environment(settings: Settings) -> dict[str, str]:
     return kept | to_environment(settings)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Open the socket that all gateways share, so that no caller is refused while one of them restarts."""
-    shared = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=4096)
-    shared.setblocking(False)
-    return shared
-
-
-def ports(host: str, first: int, count: int) -> list[int]:
-    """Give the ports of replicas that listen for themselves: `first` and those after it, free ones for 0.
-
-    Raises OSError when one is taken.
-    """
-    wanted = [first + number for number in range(count)] if first else [free_port() for _ in range(count)]
-    for port in wanted:
-        listen(host, port).close()
-    return wanted
-
-
 def address(host: str, port: int) -> str:
     """Give the URL at which what listens on `host` is reached from this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- compared, not bound
@@ -107,14 +89,14 @@ def address(host: str, port: int) -> str:
 class Fleet(msgspec.Struct, frozen=True):
     """Everything that the services of one `up` share.
 
-    `gateway` is the gateways' listening socket; each spectator listens on a port of its own.
+    Replicas share a listening socket, so that no caller is refused while one of them restarts: `gateway`, `spectator`.
     """
 
     settings: Settings
     passwords: Mapping[str, str]
     counts: Counts
     gateway: socket.socket
-    spectators: Sequence[int]
+    spectator: socket.socket
     log_of: Callable[[str], Path]
     chain: Path | None = None
     """Where the embedded chain keeps its blocks; None when the chain is elsewhere."""
@@ -139,14 +121,12 @@ class Fleet(msgspec.Struct, frozen=True):
     def _program(self, service: str, number: int) -> Program:
         settings = service_settings(service, self.settings, self.passwords)
         command, fds = [sys.executable, "-m", _MODULES[service]], []
-        if service == "gateway":
-            fds = [self.gateway.fileno()]
+        shared = {"gateway": self.gateway, "spectator": self.spectator}.get(service)
+        if shared:
+            fds = [shared.fileno()]
             command += ["--fd", str(fds[0])]
-            port = self.gateway.getsockname()[1]
-            settings = replace(settings, spectator_port=self.spectators[0])
-        elif service == "spectator":
-            port = self.spectators[number]
-            settings = replace(settings, spectator_port=port)
+            port = shared.getsockname()[1]
+            settings = replace(settings, spectator_port=self.spectator.getsockname()[1])
         else:
             port = free_port()
             settings = replace(settings, health_port=port)

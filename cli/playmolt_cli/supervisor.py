@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from playmolt_core.settings import Settings
+from playmolt_core.sockets import listening
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from playmolt_cli.embedded import Nats, Postgres, Server, free_port
@@ -18,7 +19,7 @@ from playmolt_cli.embedded.nats import USERS
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.logfile import LogFile
 from playmolt_cli.probe import Readiness
-from playmolt_cli.services import Counts, Fleet, Program, address, listen, ports
+from playmolt_cli.services import Counts, Fleet, Program, address
 
 READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
@@ -86,7 +87,7 @@ class Supervisor:
         self._tell = tell
         self._kept: list[Kept] = []
         self._gateway: socket.socket | None = None
-        self._spectators: list[int] = []
+        self._spectator: socket.socket | None = None
         self._chain: Path | None = None
         self._told: dict[tuple[str, str], float] = {}
         self._passwords: dict[str, str] = {}
@@ -114,17 +115,17 @@ class Supervisor:
         wanted = self._settings
         port = wanted.port
         try:
-            self._gateway = listen(wanted.host, port)
+            self._gateway = listening(wanted.host, port)
             port = wanted.spectator_port
-            self._spectators = ports(wanted.host, port, self._counts.spectators)
+            self._spectator = listening(wanted.host, port)
         except OSError as error:
             raise OSError(f"cannot listen on {wanted.host}:{port} ({error.strerror}): choose another port") from error
 
     def _fleet(self) -> Fleet:
-        if self._gateway is None:
+        if self._gateway is None or self._spectator is None:
             raise RuntimeError("the ports are not open yet")
         return Fleet(
-            self._settings, self._passwords, self._counts, self._gateway, self._spectators, self._folder.log,
+            self._settings, self._passwords, self._counts, self._gateway, self._spectator, self._folder.log,
             self._chain,
         )  # fmt: skip
 
@@ -233,8 +234,9 @@ class Supervisor:
         self._folder.remove_run()
         for rank in sorted({kept.program.rank for kept in self._kept}):
             self._stop_all([kept for kept in self._kept if kept.program.rank == rank])
-        if self._gateway is not None:
-            self._gateway.close()
+        for shared in (self._gateway, self._spectator):
+            if shared is not None:
+                shared.close()
         self._folder.unlock()
 
     def _stop_all(self, group: Sequence[Kept]) -> None:
@@ -256,7 +258,7 @@ class Supervisor:
             pid=os.getpid(),
             ready=self._ready,
             gateway=address(settings.host, self._gateway.getsockname()[1] if self._gateway else 0),
-            spectator=address(settings.host, self._spectators[0]),
+            spectator=address(settings.host, self._spectator.getsockname()[1] if self._spectator else 0),
             database_url=settings.database_url,
             nats_url=settings.nats_url,
             nats_user="admin" if self._passwords else settings.nats_user,

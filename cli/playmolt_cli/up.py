@@ -33,7 +33,7 @@ def _migrate(url: str) -> None:
 @data_option
 @click.option("--engines", type=_REPLICAS, default=1, show_default=True, help="Engines of each game type.")
 @click.option("--gateways", type=_REPLICAS, default=1, show_default=True, help="Gateways that share the port.")
-@click.option("--spectators", type=_REPLICAS, default=1, show_default=True, help="Spectators, on ports in a row.")
+@click.option("--spectators", type=_REPLICAS, default=1, show_default=True, help="Spectators that share the port.")
 def up(
     port: int | None, spectator_port: int | None, data: Path | None, engines: int, gateways: int, spectators: int
 ) -> None:

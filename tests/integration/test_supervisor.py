@@ -96,7 +96,11 @@ def test_sigterm_leaves_no_process_and_replicas_share_their_ports(stack: StackFa
     up = stack("--gateways", "2", "--spectators", "2", "--engines", "2")
     run = up.run
     assert len(run.processes) == len(("postgres", "nats", "evm", "relay")) + 2 * len((*ENGINES, "gateway", "spectator"))
-    assert probe.ready(f"{run.gateway}/readyz").ready
+    for service, url in (("gateway", run.gateway), ("spectator", run.spectator)):
+        for name in (f"{service}-1", f"{service}-2"):
+            os.kill(run.processes[name], signal.SIGSTOP)
+            assert probe.ready(f"{url}/readyz").ready, f"the other {service} answers while {name} stands still"
+            os.kill(run.processes[name], signal.SIGCONT)
     pids = [run.pid, *run.processes.values()]
     assert up.process is not None
     up.process.send_signal(signal.SIGTERM)

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 import uvicorn
+from playmolt_core import sockets
 from playmolt_core.settings import Settings
 from playmolt_core.telemetry import log
 from playmolt_schemas.limits import READER_STALL_SECONDS
@@ -17,7 +18,6 @@ from playmolt_gateway.app import Gateway
 from playmolt_gateway.lane import protocol_for
 
 _log = log("gateway")
-BACKLOG: Final = 4096
 KEEP_ALIVE_SECONDS: Final = 75
 DRAIN_SECONDS: Final = 3
 """Beyond the deadline of calls to engines: what a stop grants to requests under way."""
@@ -41,12 +41,7 @@ def allow_many_connections() -> None:
 
 def listening(settings: Settings, fd: int | None) -> socket.socket:
     """Give the listening socket: the inherited one, or a new one on the configured address."""
-    if fd is None:
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        sock = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
-    else:
-        sock = socket.socket(fileno=fd)
-    sock.setblocking(False)
+    sock = sockets.listening(settings.host, settings.port, fd)
     # Connections inherit it: a client that stops reading cannot hold a broken stream's buffers for hours.
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 3 * READER_STALL_SECONDS * 1000)

@@ -1,5 +1,9 @@
-"""The spectator service: `python -m playmolt_spectator`. Feeds out; no database, no secrets, no knowledge of games."""
+"""The spectator service: `python -m playmolt_spectator`. Feeds out; no database, no secrets, no knowledge of games.
 
+`--fd N` serves a listening socket inherited from the parent process, so that several spectators share one port.
+"""
+
+import argparse
 import asyncio
 import resource
 import signal
@@ -11,6 +15,7 @@ from playmolt_core import garbage, tracing
 from playmolt_core.bus.client import connect
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
+from playmolt_core.sockets import listening
 from playmolt_core.telemetry import configure, log
 
 from playmolt_spectator.backfill import Backfill
@@ -24,8 +29,9 @@ _OWN_FILES = 64
 _log = log("spectator")
 
 
-async def run(settings: Settings) -> None:
+async def run(settings: Settings, fd: int | None) -> None:
     """Serve until SIGTERM or SIGINT, then let the readers go. Raises BusUnavailable when NATS is not there to start."""
+    sock = listening(settings.host, settings.spectator_port, fd)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -35,7 +41,7 @@ async def run(settings: Settings) -> None:
     lobby = Lobby(bus, metrics, pace)
     server = Server(bus, hub, lobby, metrics, pace, limit=_readers())
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
-    port = await server.listen(settings.host, settings.spectator_port)
+    port = await server.listen(sock)
     garbage.settle()
     _log.info("ready", host=settings.host, port=port)
     done, _ = await asyncio.wait(background, return_when=asyncio.FIRST_COMPLETED)
@@ -61,6 +67,9 @@ def _readers() -> int:
 
 def main() -> int:
     """Give the exit status."""
+    parser = argparse.ArgumentParser(prog="playmolt-spectator", description=__doc__)
+    parser.add_argument("--fd", type=int, default=None, help="inherited listening socket")
+    arguments = parser.parse_args()
     try:
         settings = from_environment()
     except InvalidSettings as error:
@@ -69,7 +78,7 @@ def main() -> int:
     configure("spectator", settings.log_level)
     tracing.configure("spectator")
     try:
-        uvloop.run(run(settings))
+        uvloop.run(run(settings, arguments.fd))
     except BusUnavailable as error:
         _log.error("no_nats", detail=str(error))
         return 1

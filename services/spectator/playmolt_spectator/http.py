@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -10,6 +11,7 @@ from urllib.parse import parse_qs
 
 import h11
 import msgspec
+from playmolt_core import sockets
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.telemetry import log
 from playmolt_schemas import limits
@@ -103,12 +105,12 @@ class Server:
         self._empty = asyncio.Event()
         self._listener: asyncio.Server | None = None
 
-    async def listen(self, host: str, port: int) -> int:
-        """Start to accept; gives the port (0 takes a free one)."""
+    async def listen(self, sock: socket.socket) -> int:
+        """Start to accept on a listening socket; gives its port."""
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self), host, port, backlog=4096
+            lambda: Connection(self), sock=sock, backlog=sockets.BACKLOG
         )
-        return int(self._listener.sockets[0].getsockname()[1])
+        return int(sock.getsockname()[1])
 
     async def drain(self) -> None:
         """Accept no more and tell every reader to reconnect elsewhere; bounded."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from playmolt_core.sockets import listening
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub
@@ -86,7 +87,7 @@ async def running(bus: FakeBus, pace: Pace, **options: Any) -> AsyncIterator[Spe
     lobby = Lobby(bus, metrics, pace)
     server = Server(bus, hub, lobby, metrics, pace, **options)
     tasks = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat())]
-    spectator = Spectator(bus, server, await server.listen("127.0.0.1", 0), metrics)
+    spectator = Spectator(bus, server, await server.listen(listening("127.0.0.1", 0)), metrics)
     try:
         yield spectator
     finally:
