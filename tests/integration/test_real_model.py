@@ -25,12 +25,12 @@ ORDER = [
     "OPPOSING_R2", "CLAIMANT_R2", "JUDGE_R2", "VERIFIER_R2",
     "OPPOSING_R3", "CLAIMANT_R3", "JUDGE_R3", "VERIFIER_R3",
 ]  # fmt: skip
-RETRIES = 6
+RETRIES = 2
 TURN_SECONDS = 3000
 SMALL = """model = "small"
 concurrent = 1
 timeout_s = 900
-reply_tokens = 1200
+reply_tokens = 600
 """
 FORMS = {
     "facts": {"gate": "facts", "choice": "proceed_unclear"},
