@@ -90,6 +90,23 @@ def test_the_nats_servers_know_the_password_of_every_user(overlay: str) -> None:
         assert references[nats_users.variable(user)] == {"secretKeyRef": expected}
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_both_streams_fit_into_the_memory_of_a_nats_server(overlay: str) -> None:
+    objects = render(overlay)
+    (conf,) = [one["data"]["nats.conf"] for one in of_kind(objects, "ConfigMap") if "nats.conf" in one.get("data", {})]
+    relay = from_environment(told(objects, named(objects, "Deployment", "relay")))
+    assert relay.stream_storage == "memory"
+    assert 2 * relay.stream_bytes < _memory_of(conf)
+    embedded = (Path(binaries.__file__).parent / "nats.conf").read_text()
+    assert 2 * Settings().stream_bytes < _memory_of(embedded)
+
+
+def _memory_of(conf: str) -> int:
+    found = re.search(r"max_memory_store: (\d+)MB", conf)
+    assert found
+    return int(found[1]) * 1024 * 1024
+
+
 def test_the_servers_are_those_that_the_tests_ran_on() -> None:
     objects = render("dev")
     nats = named(objects, "StatefulSet", "nats")["spec"]["template"]["spec"]["containers"][0]["image"]

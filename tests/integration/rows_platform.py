@@ -194,12 +194,21 @@ class Platform:
         return connect(self.spectator.replace("http", "ws") + path, open_timeout=SECONDS, compression=None)
 
     def watched(self, path: str) -> tuple[list[str], int]:
-        """All of a feed that ends by itself, and the code it was closed with."""
+        """All messages of a feed that ends by itself, and the code it was closed with.
+
+        A heartbeat may come between any two of them, and carries a head that is not behind what was said.
+        """
         seen: list[str] = []
         with self.socket(path) as socket:
             try:
                 while True:
-                    seen.append(str(socket.recv(timeout=SECONDS)))
+                    said = str(socket.recv(timeout=SECONDS))
+                    if not said.startswith('{"type":"heartbeat"'):
+                        seen.append(said)
+                        continue
+                    beat = json.loads(said)
+                    assert beat == {"type": "heartbeat", "version": beat["version"]}
+                    assert beat["version"] >= max((json.loads(event)["version"] for event in seen), default=0)
             except ConnectionClosed as closed:
                 return seen, closed.rcvd.code if closed.rcvd else 1006
 

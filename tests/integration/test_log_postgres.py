@@ -153,6 +153,17 @@ async def test_the_function_refuses_what_a_client_could_make_up(pool: Pool) -> N
     assert await log.versions(["ox-1"]) == {"ox-1": 1}
 
 
+async def test_an_event_where_the_stream_says_there_is_none_is_no_conflict(pool: Pool) -> None:
+    """A conflict would be tried again and again; here somebody set the stream back."""
+    log, game = PostgresLog(pool), Game("ox-1")
+    await log.append([unit(game.adds(1))])
+    before = game.twin()
+    await log.append([unit(game.adds(1))])
+    await pool.value("UPDATE log.stream SET version = 1, hash = decode($1, 'hex')", before.hash)
+    with pytest.raises(asyncpg.UniqueViolationError, match="event_pkey"):
+        await log.append([unit(before.adds(1))])
+
+
 async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:
     """A plan made on empty tables must not scan them for ever after."""
     log = PostgresLog(pool)

@@ -37,8 +37,8 @@ _AWAY = (
 )
 NotPermitted = asyncpg.InsufficientPrivilegeError
 """What a statement raises that this login may not run; `unavailable` lets it pass."""
-CommandSeen = asyncpg.UniqueViolationError
-"""What an append raises when the outcome of a command is there already."""
+UniqueViolation = asyncpg.UniqueViolationError
+"""What a row raises that is there already, with the constraint's name."""
 _NOT_MIGRATED = (
     asyncpg.exceptions.InvalidSchemaNameError,
     asyncpg.exceptions.UndefinedTableError,

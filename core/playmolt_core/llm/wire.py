@@ -74,7 +74,11 @@ def portable(schema: Any) -> Any:
     """
     if isinstance(schema, Mapping):
         kept = {
-            word: {name: portable(part) for name, part in value.items()} if word in _NAMED else portable(value)
+            word: {name: portable(part) for name, part in value.items()}
+            if word in _NAMED
+            else value
+            if word == "enum"
+            else portable(value)
             for word, value in schema.items()
             if word not in _UNPORTABLE
         }

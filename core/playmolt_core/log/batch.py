@@ -34,7 +34,7 @@ class _NoCard(msgspec.Struct, frozen=True):
 _NO_CARD = _NoCard()
 
 
-def rounds(units: Sequence[Unit]) -> Iterator[list[int]]:
+def rounds(units: Sequence[Unit]) -> list[list[int]]:
     """Cut units, by their numbers, into batches in which no stream comes twice; each rests on those before it."""
     latest: dict[str, int] = {}
     batches: list[list[int]] = []
@@ -45,7 +45,7 @@ def rounds(units: Sequence[Unit]) -> Iterator[list[int]]:
         if turn == len(batches):
             batches.append([])
         batches[turn].append(number)
-    yield from batches
+    return batches
 
 
 def extends(unit: Unit) -> bool:

@@ -9,7 +9,7 @@ from playmolt_schemas.cards import Card
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
-from playmolt_core.db.pool import CommandSeen, Connection, Pool, unavailable
+from playmolt_core.db.pool import Connection, Pool, UniqueViolation, unavailable
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
@@ -28,6 +28,7 @@ from playmolt_core.log.register import Register
 from playmolt_core.log.units import check
 
 _SQL = queries("log")
+_OUTCOME_KEY = "outcome_pkey"
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
 _read_facts = msgspec.json.Decoder(list[Fact], strict=False).decode
@@ -68,7 +69,9 @@ class PostgresLog:
                 with unavailable():
                     columns = arguments([units[number] for number in stored])
                     found = await self._writer.fetchval(_SQL["append"], *columns)
-            except CommandSeen:
+            except UniqueViolation as error:
+                if error.constraint_name != _OUTCOME_KEY:
+                    raise  # an event where the stream says there is none: whoever looks must see it
                 if len(stored) == 1:
                     return {*waiting} - {*stored}
                 return {*waiting} - {*stored} | {each for one in stored for each in await self._store(units, [one])}

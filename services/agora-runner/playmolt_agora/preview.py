@@ -81,8 +81,9 @@ def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) ->
             yield FieldFault(
                 "budget.money", f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
             )
-        if entry is not None and plan.sampling.max_tokens > (entry.reply_tokens or plan.sampling.max_tokens):
-            yield FieldFault("sampling.max_tokens", f"{model} gives replies of at most {entry.reply_tokens} tokens")
+        longest = entry.reply_tokens if entry else None
+        if longest is not None and plan.sampling.max_tokens > longest:
+            yield FieldFault("sampling.max_tokens", f"{model} gives replies of at most {longest} tokens")
 
 
 def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[FieldFault]:

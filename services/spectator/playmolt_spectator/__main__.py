@@ -31,7 +31,6 @@ _log = log("spectator")
 
 async def run(settings: Settings, fd: int | None) -> None:
     """Serve until SIGTERM or SIGINT, then let the readers go. Raises BusUnavailable when NATS is not there to start."""
-    sock = listening(settings.host, settings.spectator_port, fd)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -41,7 +40,7 @@ async def run(settings: Settings, fd: int | None) -> None:
     lobby = Lobby(bus, metrics, pace)
     server = Server(bus, hub, lobby, metrics, pace, limit=_readers())
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
-    port = await server.listen(sock)
+    port = await server.listen(listening(settings.host, settings.spectator_port, fd))
     garbage.settle()
     _log.info("ready", host=settings.host, port=port)
     done, _ = await asyncio.wait(background, return_when=asyncio.FIRST_COMPLETED)
