@@ -407,13 +407,13 @@ async def test_pcs_is_looked_at_on_the_way_and_every_look_is_logged(running: Sta
         state = await operator.now(experiment)
         assert (state["pcs_cells"], state["looks"]) == (["phase1/fake/en", "phase1/one-at-a-time/en"], [])
         async with asyncio.timeout(60):
-            while not any("phase1/fake/en" in look["pcs"] for look in state["looks"]):
+            figure: dict[str, Any] = {}
+            while (figure.get("n_stage1"), figure.get("n_phase1")) != (12, 12):  # a look may come when some have acted
                 looked = await operator.post(experiment, "look")
                 assert looked.status_code == 200
                 state = looked.json()
-        look = state["looks"][-1]
-        figure = look["pcs"]["phase1/fake/en"]
-        assert (figure["pcs"], figure["n_stage1"], figure["n_phase1"], look["turns"] >= 24) == ("0", 12, 12, True)
+                figure = state["looks"][-1]["pcs"].get("phase1/fake/en", {}) if state["looks"] else {}
+        assert (figure["pcs"], state["looks"][-1]["turns"] >= 24) == ("0", True)
         state = await operator.until(experiment, "finished")
         assert (await operator.post(experiment, "look")).json()["looks"] == state["looks"], "the report has them now"
         kinds = [kind for kind, _ in await operator.events(experiment)]

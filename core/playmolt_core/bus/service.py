@@ -1,6 +1,7 @@
 """Being a service on the bus: announced through the NATS services API, packs of calls in, packs of answers out."""
 
 import asyncio
+import itertools
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -119,6 +120,8 @@ async def serve_engine(
     metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas)}
     service = await micro.add_service(connection, name=service_name, version=_VERSION, metadata=metadata)
 
+    taken = itertools.count(1)
+
     def handler(take: Receive) -> Handler:
         async def handle(request: Request) -> None:
             message = request._msg  # noqa: SLF001 -- Request hides the reply subject, by which answers are packed
@@ -128,9 +131,9 @@ async def serve_engine(
             except ValueError:
                 _log.warning("undecodable_pack", subject=request.subject, size=len(request.data))
                 return
-            for number, call in enumerate(calls, 1):
+            for call in calls:
                 take(call, respond)
-                if number % _AT_ONCE == 0:
+                if next(taken) % _AT_ONCE == 0:
                     await asyncio.sleep(0)
 
         return handle
