@@ -1,19 +1,21 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 
 import asyncpg
-import msgspec
 import pytest
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
-from playmolt_core.log.port import EventLog, LogUnavailable, StreamAppend
+from playmolt_core.log.port import EventLog, LogUnavailable
 from playmolt_core.log.postgres import PostgresLog
 
-from core.tests.log_contract import WAITING, Game, LogContract, outcome, unit
+from core.tests.log_contract import Game, LogContract, outcome, unit
 
 APPEND = queries("log")["append"]
+FIRST, OWNER = 4, 11
+"""Places of p_first and r_part among its arguments."""
 
 
 @pytest.fixture
@@ -140,17 +142,27 @@ async def test_the_function_refuses_what_a_client_could_make_up(pool: Pool) -> N
     forged = Game("ox-1")
     forged.version, forged.hash = 1, "ee" * 32
     assert await pool.value(APPEND, *arguments([unit(forged.adds(1))])) == [0]
-    end = arguments([unit(game.twin().adds(1))])[5]
-    for strays in ("version", "prev_hash", "hash"):
-        one, two = game.twin().records(2)
-        changed = {"version": 4} if strays == "version" else {strays: "ee" * 32}
-        records = [one, msgspec.structs.replace(two, **changed)]
-        part = StreamAppend(stream="ox-1", expected=1, prev_hash=game.hash, records=records, card=WAITING)
-        columns = [*arguments([unit(part)])]
-        columns[5] = end if strays == "hash" else columns[5]
-        with pytest.raises(asyncpg.CheckViolationError, match="does not follow"):
-            await pool.value(APPEND, *columns)
-    assert await log.versions(["ox-1"]) == {"ox-1": 1}
+    part, other = game.twin().adds(2), Game("ox-2").adds(1)
+    columns = [*arguments([unit(part), unit(other)])]
+    assert (columns[FIRST], columns[OWNER]) == ("{1,3}", "{1,1,2}")
+    places = ("{2,3}", "{3,1}", "{1,1}", "{1,9}", "{1,null}", "{null,3}")
+    owners = ("{1,2,2}", "{1,1,3}", "{1,1,null}", "{2,1,1}")
+    for first, owner in [*((first, "{1,1,2}") for first in places), *(("{1,3}", owner) for owner in owners)]:
+        columns[FIRST], columns[OWNER] = first, owner
+        with suppress(asyncpg.NotNullViolationError):
+            assert await pool.value(APPEND, *columns), "neither stored nor refused"
+    assert await log.versions(["ox-1", "ox-2"]) == {"ox-1": 1}
+
+
+async def test_what_records_follow_is_what_the_stream_says(pool: Pool) -> None:
+    log, game = PostgresLog(pool), Game("ox-1")
+    await log.append([unit(game.adds(1))])
+    before = game.hash
+    first, second = game.twin().records(2)
+    await log.append([unit(game.adds(2))])
+    records = (await log.load("ox-1", 1)).records  # type: ignore[union-attr]
+    assert [(record.version, record.prev_hash) for record in records] == [(2, before), (3, records[0].hash)]
+    assert (first.version, second.version) == (2, 3)
 
 
 async def test_an_event_where_the_stream_says_there_is_none_is_no_conflict(pool: Pool) -> None:

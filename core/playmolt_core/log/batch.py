@@ -4,21 +4,14 @@ One array a column, written as text: asyncpg takes ten times as long to write th
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import msgspec
 
-from playmolt_core.log.port import NewRecord, Outcome, StreamAppend, Unit
+from playmolt_core.log.port import Outcome, StreamAppend, Unit
 from playmolt_core.log.units import follows
 
 _json = msgspec.json.Encoder().encode
-
-
-class _End(msgspec.Struct, frozen=True):
-    """Where a stream that is only checked stands."""
-
-    version: int
-    hash: str
-    at: None = None
 
 
 class _NoCard(msgspec.Struct, frozen=True):
@@ -57,22 +50,17 @@ def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
     """Give the arguments of `log.append` for units that have no stream in common. What is not UTF-8 raises
     UnicodeDecodeError."""
     parts = [(number, part) for number, unit in enumerate(units) for part in unit.streams]
-    records = [(part.stream, record) for _, part in parts for record in part.records]
-    outcomes = [outcome for unit in units for outcome in unit.outcomes]
-    return (*_parts(parts), *_records(records), *_outcomes(outcomes))
-
-
-def _parts(parts: Sequence[tuple[int, StreamAppend]]) -> Iterator[str]:
     appends = [part for _, part in parts]
-    ends = [(last.version, last.hash, last.at) for last in map(_end, appends)]
+    outcomes = [outcome for unit in units for outcome in unit.outcomes]
+    return (_array([number for number, _ in parts]), *_parts(appends), *_records(appends), *_outcomes(outcomes))
+
+
+def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
     cards = [part.card or _NO_CARD for part in appends]
-    yield _array([number for number, _ in parts])
     yield _array([part.stream for part in appends])
     yield _array([part.expected for part in appends])
     yield _bytes([part.prev_hash for part in appends])
-    yield _array([version for version, _, _ in ends])
-    yield _bytes([digest for _, digest, _ in ends])
-    yield _array([at for _, _, at in ends])
+    yield _array([*accumulate((len(part.records) for part in appends), initial=1)][:-1])
     yield _array([card.phase for card in cards])
     yield _array([card.round for card in cards])
     yield _array([card.seated for card in cards])
@@ -81,21 +69,19 @@ def _parts(parts: Sequence[tuple[int, StreamAppend]]) -> Iterator[str]:
     yield _array([part.due for part in appends])
 
 
-def _records(records: Sequence[tuple[str, NewRecord]]) -> Iterator[str]:
-    news = [record for _, record in records]
-    yield _array([stream for stream, _ in records])
-    yield _array([record.version for record in news])
-    yield _array([record.type for record in news])
-    yield _array([record.schema_version for record in news])
-    yield _documents([record.data for record in news])
-    yield _documents([record.metadata for record in news])
-    yield _array([record.at for record in news])
-    yield _bytes([record.salt for record in news])
-    yield _bytes([record.prev_hash for record in news])
-    yield _bytes([record.hash for record in news])
-    yield _documents([record.public or b"null" for record in news])
-    yield _documents([record.lobby or b"null" for record in news])
-    yield _array([record.closes for record in news])
+def _records(appends: Sequence[StreamAppend]) -> Iterator[str]:
+    records = [record for part in appends for record in part.records]
+    yield _array([number for number, part in enumerate(appends, 1) for _ in part.records])
+    yield _array([record.type for record in records])
+    yield _array([record.schema_version for record in records])
+    yield _documents([record.data for record in records])
+    yield _documents([record.metadata for record in records])
+    yield _array([record.at for record in records])
+    yield _bytes([record.salt for record in records])
+    yield _bytes([record.hash for record in records])
+    yield _documents([record.public or b"null" for record in records])
+    yield _documents([record.lobby or b"null" for record in records])
+    yield _array([record.closes for record in records])
 
 
 def _outcomes(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -103,10 +89,6 @@ def _outcomes(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield _array([outcome.command_id for outcome in outcomes])
     yield _array([outcome.fingerprint for outcome in outcomes])
     yield _json([outcome.body.decode() for outcome in outcomes]).decode()
-
-
-def _end(part: StreamAppend) -> _End | NewRecord:
-    return part.records[-1] if part.records else _End(part.expected, part.prev_hash)
 
 
 def _array(values: Sequence[object]) -> str:

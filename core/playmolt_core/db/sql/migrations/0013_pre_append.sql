@@ -1,100 +1,93 @@
 SET LOCAL ROLE playmolt_owner;
 
 -- Appends units, all of them or none, and gives the numbers of those in conflict, for which nothing was stored: a stream
--- is not at the expected version and hash. A command id that is there already raises unique_violation, a record that
--- does not follow the one before it check_violation.
+-- is not at the expected version and hash. A command id that is there already raises unique_violation.
 --
--- One array a column, as text (an array of JSON for what is JSON): p_* hold what becomes of each stream, each there once,
--- r_* the records in the order of p_*, a_* outcomes. A stream whose version is the expected one is only checked.
+-- One array a column, as text (an array of JSON for what is JSON). p_* say for each stream, each there once, what is
+-- expected of it, where its records begin among the r_* (they end where those of the next begin; none: it is only checked)
+-- and what becomes of it. a_* are outcomes. Versions, and the hashes that records follow, are not told but taken from the
+-- stream: what does not follow cannot be said.
 --
--- The settings: a generic plan made while the tables are empty would scan them for ever after.
+-- The settings: a generic plan made while the tables are empty would scan them for ever after, and a hash would lock
+-- streams in another order than that of their names: then two batches could wait for each other.
 CREATE FUNCTION log.append(
-  p_unit text, p_stream text, p_expected text, p_prev_hash text, p_version text, p_hash text, p_at text,
+  p_unit text, p_stream text, p_expected text, p_prev_hash text, p_first text,
   p_phase text, p_round text, p_seated text, p_needed text, p_over text, p_due text,
-  r_stream text, r_version text, r_type text, r_schema_version text, r_data json, r_metadata json, r_at text,
-  r_salt text, r_prev_hash text, r_hash text, r_public json, r_lobby json, r_closes text,
+  r_part text, r_type text, r_schema_version text, r_data json, r_metadata json, r_at text,
+  r_salt text, r_hash text, r_public json, r_lobby json, r_closes text,
   a_stream text, a_command_id text, a_fingerprint text, a_body json
 ) RETURNS integer[]
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
 SET jit = off
 AS $$
 DECLARE
-  names     CONSTANT text[]    := p_stream;
-  expected  CONSTANT integer[] := p_expected;
-  followed  CONSTANT bytea[]   := p_prev_hash;
-  versions  CONSTANT integer[] := p_version;
-  hashes    CONSTANT bytea[]   := p_hash;
-  owners    CONSTANT text[]    := r_stream;
-  numbers   CONSTANT integer[] := r_version;
-  before    CONSTANT bytea[]   := r_prev_hash;
-  links     CONSTANT bytea[]   := r_hash;
-  outcomes  CONSTANT text[]    := a_stream;
-  fresh     CONSTANT boolean   := 0 = ANY (expected);
-  refused   integer[];
-  strayed   boolean;
-  stored    bigint;
-  base      bigint;
+  names    CONSTANT text[]        := p_stream;
+  expected CONSTANT integer[]     := p_expected;
+  followed CONSTANT bytea[]       := p_prev_hash;
+  firsts   CONSTANT integer[]     := p_first;
+  owners   CONSTANT integer[]     := r_part;
+  hashes   CONSTANT bytea[]       := r_hash;
+  times    CONSTANT timestamptz[] := r_at;
+  stored   CONSTANT integer       := cardinality(hashes);
+  ends     CONSTANT integer[]     := firsts[2:] || stored + 1;
+  fresh    CONSTANT boolean       := 0 = ANY (expected);
+  moved    bigint;
+  refused  integer[];
+  base     bigint;
 BEGIN
-  IF fresh THEN
-    -- A row to lock, so that of two that make the same stream one waits for the other.
-    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
-    SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), coalesce(p.at, 'epoch'), coalesce(p.at, 'epoch')
-    FROM unnest(names, expected, p_at::timestamptz[]) AS p (stream, expected, at) WHERE p.expected = 0
-    ON CONFLICT DO NOTHING;
-  END IF;
-
-  -- Locked in one order everywhere, so that two batches never wait for each other.
-  WITH standing AS MATERIALIZED (
-    SELECT k.stream, k.version, k.hash FROM log.stream AS k
-    WHERE k.stream = ANY (names) ORDER BY k.stream FOR NO KEY UPDATE
-  )
-  SELECT array_agg(DISTINCT p.unit) FILTER (WHERE (p.version, p.hash) IS DISTINCT FROM (s.version, s.hash)) INTO refused
-  FROM unnest(p_unit::integer[], names, expected, followed) AS p (unit, stream, version, hash)
-  LEFT JOIN standing AS s USING (stream);
-
-  IF refused IS NOT NULL THEN
+  BEGIN
     IF fresh THEN
-      DELETE FROM log.stream AS s WHERE s.stream = ANY (names) AND s.version = 0;
+      -- A row to lock, so that of two that make the same stream one waits for the other.
+      INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
+      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), coalesce(times[p.first], 'epoch'), coalesce(times[p.first], 'epoch')
+      FROM unnest(names, expected, firsts) AS p (stream, expected, first) WHERE p.expected = 0
+      ORDER BY p.stream
+      ON CONFLICT DO NOTHING;
     END IF;
+    IF EXISTS (SELECT FROM unnest(firsts, ends) AS p (first, next) WHERE p.first = p.next) THEN
+      PERFORM FROM log.stream AS s WHERE s.stream = ANY (names) ORDER BY s.stream FOR NO KEY UPDATE;
+    END IF;
+
+    UPDATE log.stream AS s
+    SET version = p.expected + p.next - p.first, hash = hashes[p.next - 1], updated_at = times[p.next - 1],
+        phase = p.phase, round = p.round, seated = p.seated, needed = p.needed, over = p.over, due = p.due
+    FROM (
+      SELECT * FROM unnest(
+        names, expected, followed, firsts, ends, p_phase::text[], p_round::integer[], p_seated::integer[],
+        p_needed::integer[], p_over::boolean[], p_due::timestamptz[]
+      ) AS a (stream, expected, followed, first, next, phase, round, seated, needed, over, due)
+      WHERE a.first < a.next ORDER BY a.stream
+    ) AS p
+    WHERE s.stream = p.stream AND s.stream = ANY (names) AND (s.version, s.hash) = (p.expected, p.followed);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+
+    IF moved < cardinality(names) THEN
+      SELECT array_agg(DISTINCT p.unit) INTO refused
+      FROM unnest(p_unit::integer[], names, expected, followed, firsts, ends)
+        AS p (unit, stream, expected, followed, first, next)
+      LEFT JOIN log.stream AS s ON s.stream = p.stream
+      WHERE (s.version, s.hash) IS DISTINCT FROM (
+        p.expected + p.next - p.first, CASE p.first WHEN p.next THEN p.followed ELSE hashes[p.next - 1] END
+      );
+      IF refused IS NOT NULL THEN
+        RAISE SQLSTATE 'PM409';
+      END IF;
+    END IF;
+  EXCEPTION WHEN SQLSTATE 'PM409' THEN
     RETURN refused;
-  END IF;
+  END;
 
-  IF (owners, numbers, before, links) IS DISTINCT FROM (names, versions, followed, hashes) THEN
-    SELECT
-      count(ends.stream) <> (SELECT count(*) FROM unnest(expected, versions) AS p (a, b) WHERE p.a < p.b)
-      OR bool_or((r.version - 1, r.prev_hash) IS DISTINCT FROM CASE
-        WHEN r.stream = r.last_stream THEN (r.last_version, r.last_hash) ELSE (starts.version, starts.hash)
-      END)
-    INTO strayed
-    FROM unnest(
-      owners, numbers, before, links, array_prepend(NULL, owners), array_prepend(NULL, numbers), array_prepend(NULL, links)
-    ) AS r (stream, version, prev_hash, hash, last_stream, last_version, last_hash)
-    LEFT JOIN unnest(names, expected, followed) AS starts (stream, version, hash) ON starts.stream = r.stream
-    LEFT JOIN unnest(names, versions, hashes) AS ends (stream, version, hash)
-      ON ends.stream = r.stream AND ends.version = r.version AND ends.hash = r.hash
-    WHERE r.stream IS NOT NULL;
-    IF strayed THEN
-      RAISE EXCEPTION 'a record does not follow the one before it' USING ERRCODE = 'check_violation';
-    END IF;
-  END IF;
-
-  UPDATE log.stream AS s
-  SET version = p.version, hash = p.hash, updated_at = p.at, phase = p.phase, round = p.round, seated = p.seated,
-      needed = p.needed, over = p.over, due = p.due
-  FROM unnest(
-    names, expected, versions, hashes, p_at::timestamptz[], p_phase::text[], p_round::integer[], p_seated::integer[],
-    p_needed::integer[], p_over::boolean[], p_due::timestamptz[]
-  ) AS p (stream, expected, version, hash, at, phase, round, seated, needed, over, due)
-  WHERE s.stream = p.stream AND p.version > p.expected AND s.stream = ANY (names);
-
-  IF outcomes <> '{}' THEN
+  IF a_stream <> '{}' THEN
     INSERT INTO log.outcome (stream, command_id, fingerprint, body)
     SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8')
     FROM ROWS FROM (
-      unnest(outcomes), unnest(a_command_id::text[]), unnest(a_fingerprint::text[]), json_array_elements_text(a_body)
+      unnest(a_stream::text[]), unnest(a_command_id::text[]), unnest(a_fingerprint::text[]), json_array_elements_text(a_body)
     ) AS a (stream, command_id, fingerprint, body);
   END IF;
 
@@ -102,34 +95,31 @@ BEGIN
     DELETE FROM log.stream AS s WHERE s.stream = ANY (names) AND s.version = 0;
   END IF;
 
-  stored := cardinality(owners);
   IF stored > 0 THEN
     UPDATE log.head AS h SET position = h.position + stored RETURNING h.position - stored INTO STRICT base;
     INSERT INTO log.event (
       position, stream, version, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
     )
     SELECT
-      base + r.nth, r.stream, r.version, r.type, r.schema_version, r.data, r.metadata, r.at,
-      r.salt, r.prev_hash, r.hash, convert_to(r.public, 'UTF8'), convert_to(r.lobby, 'UTF8'), r.closes
+      base + r.nth, names[r.part],
+      CASE WHEN r.nth >= firsts[r.part] AND r.nth < ends[r.part] THEN expected[r.part] + r.nth - firsts[r.part] + 1 END,
+      r.type, r.schema_version, r.data, r.metadata, r.at, r.salt,
+      CASE r.nth WHEN firsts[r.part] THEN followed[r.part] ELSE hashes[r.nth - 1] END,
+      r.hash, convert_to(r.public, 'UTF8'), convert_to(r.lobby, 'UTF8'), r.closes
     FROM ROWS FROM (
-      unnest(
-        owners, numbers, r_type::text[], r_schema_version::smallint[], r_at::timestamptz[], r_salt::bytea[], before, links,
-        r_closes::boolean[]
-      ),
+      unnest(owners, r_type::text[], r_schema_version::smallint[], times, r_salt::bytea[], hashes, r_closes::boolean[]),
       json_array_elements(r_data), json_array_elements(r_metadata),
       json_array_elements_text(r_public), json_array_elements_text(r_lobby)
-    ) WITH ORDINALITY AS r (
-      stream, version, type, schema_version, at, salt, prev_hash, hash, closes, data, metadata, public, lobby, nth
-    );
+    ) WITH ORDINALITY AS r (part, type, schema_version, at, salt, hash, closes, data, metadata, public, lobby, nth);
   END IF;
   RETURN '{}';
 END $$;
 
 REVOKE ALL ON FUNCTION log.append(
-  text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, json, json, text,
-  text, text, text, json, json, text, text, text, text, json
+  text, text, text, text, text, text, text, text, text, text, text, text, text, text, json, json, text, text, text, json,
+  json, text, text, text, text, json
 ) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION log.append(
-  text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, json, json, text,
-  text, text, text, json, json, text, text, text, text, json
+  text, text, text, text, text, text, text, text, text, text, text, text, text, text, json, json, text, text, text, json,
+  json, text, text, text, text, json
 ) TO playmolt_engine;
