@@ -71,7 +71,7 @@ def _unavailable(what: str) -> Iterator[None]:
     try:
         yield
     except (nats.errors.Error, OSError) as error:
-        raise BusUnavailable(f"{what}: {error!r}") from error
+        raise BusUnavailable(f"{what}: {type(error).__name__}: {error}") from error
 
 
 class JetStream:
