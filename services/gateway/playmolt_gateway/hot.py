@@ -31,7 +31,7 @@ from playmolt_gateway.queries import parse_query
 _log = log("gateway")
 NAME: Final = "act"
 BEFORE: Final = "/api/games/"
-_AFTER: Final = "/actions"
+AFTER: Final = "/actions"
 _RETRY: Final = [(b"retry-after", b"%d" % RETRY_SECONDS)]
 
 
@@ -57,7 +57,7 @@ def failed(error: BaseException, trace: str = "") -> Rendered:
 
 def is_action(path: str) -> bool:
     """Say whether a path is that of an action."""
-    return path.endswith(_AFTER) and path.startswith(BEFORE) and path.count("/") == 4
+    return path.endswith(AFTER) and path.startswith(BEFORE) and path.count("/") == 4
 
 
 class Actions:
@@ -128,7 +128,7 @@ class Actions:
         command = command_id(caller.id, f"POST {path}", head.idempotency_key, body, value)
         if isinstance(command, Refusal):
             return command
-        game_id = path[len(BEFORE) : -len(_AFTER)]
+        game_id = path[len(BEFORE) : -len(AFTER)]
         game = game_of(game_id)
         if game is None:
             return no_such_game(game_id)

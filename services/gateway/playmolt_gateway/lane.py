@@ -19,15 +19,16 @@ from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from playmolt_gateway.exchange import Head, read_head, traced
-from playmolt_gateway.hot import BEFORE, NAME, Actions, Rendered, failed, is_action, rendered
-from playmolt_gateway.problems import Headers, Refusal, json_headers
+from playmolt_gateway.exchange import Head, traced
+from playmolt_gateway.hot import AFTER, BEFORE, NAME, Actions, Rendered, failed, rendered
+from playmolt_gateway.problems import Refusal, json_headers
 
 _START: Final = b"POST " + BEFORE.encode()
 _HEAD_BYTES: Final = 8 * 1024
 _HELD_BYTES: Final = 64 * 1024
-_PATH: Final = re.compile(rb"[A-Za-z0-9/_-]+")
-_HEADER: Final = re.compile(rb"([A-Za-z0-9-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?[ \t]*")
+_FIRST: Final = re.compile(f"POST ({BEFORE}[A-Za-z0-9_-]*{AFTER}) HTTP/1[.]1".encode())
+# Nothing behind the colon can fail, so no run of blanks makes it go back: a head costs what its length says.
+_HEADER: Final = re.compile(rb"\r\n([A-Za-z0-9-]+):[ \t]*([\x20-\x7e\t]*)")
 _ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection", b"te", b"trailer"})
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
@@ -42,26 +43,27 @@ class WholeAction(msgspec.Struct):
 
 def whole_action(data: bytes) -> WholeAction | None:
     """Read one whole action request that fills `data`; None for anything else, however slight the difference."""
+    first = _FIRST.match(data)
     end = data.find(b"\r\n\r\n", 0, _HEAD_BYTES)
-    if end < 0:
+    if first is None or end < 0:
         return None
-    first, *lines = data[:end].split(b"\r\n")
-    words = first.split(b" ")
-    if len(words) != 3 or words[::2] != [b"POST", b"HTTP/1.1"] or not _PATH.fullmatch(words[1]):
+    # What stands between the headers, then name and value of each: nothing may stand between them.
+    between, *parts = _HEADER.split(data[first.end() : end])
+    if between or any(parts[2::3]):
         return None
-    headers: Headers = []
-    for line in lines:
-        match = _HEADER.fullmatch(line)
-        if match is None:
-            return None
-        headers.append((match.group(1).lower(), match.group(2) or b""))
-    names = [name for name, _ in headers]
-    if len(set(names)) != len(names) or not _ORDINARY.isdisjoint(names):
+    names = [name.lower() for name in parts[::3]]
+    values = [value.rstrip() for value in parts[1::3]]
+    headers = dict(zip(names, values, strict=True))
+    body = data[end + 4 :]
+    if len(headers) != len(names) or not _ORDINARY.isdisjoint(headers):
         return None
-    path, head, body = words[1].decode(), read_head(headers), data[end + 4 :]
-    if not is_action(path) or head.content_length != b"%d" % len(body) or len(body) > BODY_BYTES:
+    length = headers.get(b"content-length")
+    if length != b"%d" % len(body) or len(body) > BODY_BYTES:
         return None
-    return WholeAction(path, head, body)
+    head = Head(
+        headers.get(b"authorization"), headers.get(b"idempotency-key"), length, headers.get(b"traceparent", b"")
+    )
+    return WholeAction(first.group(1).decode(), head, body)
 
 
 class LaneProtocol(HttpToolsProtocol):

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from typing import Any
 
 import pytest
@@ -94,6 +95,21 @@ def test_only_a_plain_whole_action_takes_the_lane(game: str, change: Any) -> Non
     raw = request(game, b'{"a":1}', "Authorization: Bearer x")
     assert whole_action(raw) is not None
     assert whole_action(change(raw)) is None
+
+
+@pytest.mark.parametrize("blanks", [b" ", b"\t", b"a ", b"\r\na"])
+def test_a_head_costs_what_its_length_says(blanks: bytes) -> None:
+    """One that costs the square of it would hold up everybody, without a key."""
+    head = b"POST /api/games/x/actions HTTP/1.1\r\na:" + (blanks * 7_900)[:7_900] + b"\x00\r\n\r\n"
+    started = time.process_time()
+    assert whole_action(head) is None
+    assert time.process_time() - started < 0.05
+
+
+def test_blanks_around_a_value_are_no_part_of_it(game: str) -> None:
+    action = whole_action(request(game, b"{}", "AUTHORIZATION: \t Bearer x \t", "Idempotency-Key:"))
+    assert action is not None
+    assert (action.head.authorization, action.head.idempotency_key) == (b"Bearer x", b"")
 
 
 async def test_an_action_inside_another_request_is_that_requests_text(house: Any, port: int, game: str) -> None:
