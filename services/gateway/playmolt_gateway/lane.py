@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from playmolt_gateway.exchange import Head, traced
 from playmolt_gateway.hot import AFTER, BEFORE, NAME, Actions, Rendered, failed, rendered
-from playmolt_gateway.problems import Refusal, json_headers
+from playmolt_gateway.problems import Headers, Refusal, json_type
 
 _START: Final = b"POST " + BEFORE.encode()
 _HEAD_BYTES: Final = 8 * 1024
@@ -66,14 +66,34 @@ def whole_action(data: bytes) -> WholeAction | None:
     return WholeAction(first.group(1).decode(), head, body)
 
 
+class Openings:
+    """What a response begins with, up to the figure of its length: made once for a status until the date changes."""
+
+    def __init__(self) -> None:
+        self._common: Headers = []
+        self._made: dict[int, bytes] = {}
+
+    def of(self, status: int, common: Headers) -> bytes:
+        """Give the opening with the headers that all responses share; uvicorn makes a new list of them each second."""
+        if common is not self._common:
+            self._common, self._made = common, {}
+        opening = self._made.get(status)
+        if opening is None:
+            lines = [name + b": " + value + b"\r\n" for name, value in (*common, (b"content-type", json_type(status)))]
+            opening = self._made[status] = b"".join((_STATUS_LINES[status], *lines, b"content-length: "))
+        return opening
+
+
 class LaneProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with the fast lane in front. `actions` is set on a subclass (`protocol_for`)."""
+    """uvicorn's protocol with the fast lane in front. What connections share is set on a subclass (`protocol_for`)."""
 
     actions: Actions
+    openings: Openings
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._started: float | None = None
+        self._rested = 0.0
         self._span: Span | None = None
         self._trace = ""
         self._held = b""
@@ -111,7 +131,6 @@ class LaneProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def _begin(self, action: WholeAction) -> None:
-        self._unset_keepalive_if_required()
         self._started = perf_counter()
         self.actions.metrics.in_flight += 1
         self._span, self._trace = traced(action.head, NAME), action.head.trace
@@ -148,16 +167,16 @@ class LaneProtocol(HttpToolsProtocol):
 
     def _finish(self, reply: Rendered) -> None:
         status, body, extra = reply
-        started, self._started = self._started, None
+        started, self._started, self._rested = self._started, None, perf_counter()
         self.actions.metrics.in_flight -= 1
-        self.actions.metrics.observe(NAME, status, perf_counter() - (started or 0.0))
+        self.actions.metrics.observe(NAME, status, self._rested - (started or 0.0))
         if self._span:
             tracing.answered(self._span, status)
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        parts = [_STATUS_LINES[status]]
-        for name, value in (*self.server_state.default_headers, *json_headers(status, len(body)), *extra):
+        parts = [self.openings.of(status, self.server_state.default_headers), b"%d\r\n" % len(body)]
+        for name, value in extra:
             parts += (name, b": ", value, b"\r\n")
         if self._stopping:
             parts.append(b"connection: close\r\n")
@@ -169,10 +188,22 @@ class LaneProtocol(HttpToolsProtocol):
         self.flow.resume_reading()
         if self._held:
             self.loop.call_soon(self._resume)
+        elif self.timeout_keep_alive_task is None:
+            self._watch_rest(self.timeout_keep_alive)
+
+    def _watch_rest(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close when nothing came for the whole time. Actions leave the timer alone: it looks here how long that is."""
+        self.timeout_keep_alive_task = None
+        if self._started is not None:
+            return
+        rest = self._rested + self.timeout_keep_alive - perf_counter()
+        if rest > 0:
+            self._watch_rest(rest)
         else:
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
+            super().timeout_keep_alive_handler()
 
     def _resume(self) -> None:
         held, self._held = self._held, b""
@@ -188,4 +219,4 @@ class LaneProtocol(HttpToolsProtocol):
 
 def protocol_for(actions: Actions) -> type[LaneProtocol]:
     """Give the protocol class of a gateway."""
-    return type("GatewayProtocol", (LaneProtocol,), {"actions": actions})
+    return type("GatewayProtocol", (LaneProtocol,), {"actions": actions, "openings": Openings()})

@@ -49,10 +49,14 @@ class Refusal(msgspec.Struct, frozen=True):
         return headers
 
 
+def json_type(status: int) -> bytes:
+    """Give the type of a JSON answer; a refusal is a problem document."""
+    return (PROBLEM if status >= 400 else JSON).encode()
+
+
 def json_headers(status: int, length: int) -> Headers:
-    """Give type and length of a JSON answer; a refusal is a problem document."""
-    kind = PROBLEM if status >= 400 else JSON
-    return [(b"content-type", kind.encode()), (b"content-length", b"%d" % length)]
+    """Give type and length of a JSON answer."""
+    return [(b"content-type", json_type(status)), (b"content-length", b"%d" % length)]
 
 
 def json_response(status: int, body: bytes, extra: Headers | None = None) -> Response:

@@ -6,7 +6,9 @@ import time
 from typing import Any
 
 import pytest
-from playmolt_gateway.lane import whole_action
+from playmolt_gateway import serving
+from playmolt_gateway.lane import Openings, whole_action
+from playmolt_schemas.envelopes import Answer
 
 Reply = tuple[bytes, list[bytes], bytes]
 
@@ -24,6 +26,9 @@ class Wire:
             length = next(int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length"))
             kept = sorted(line.lower() for line in lines if not line.lower().startswith(b"date"))
             return status, kept, await self._reader.readexactly(length)
+
+    async def rest(self) -> bytes:
+        return await self._reader.read()
 
     async def send(self, *pieces: bytes) -> Reply:
         for piece in pieces:
@@ -132,6 +137,55 @@ async def test_an_action_inside_another_request_is_that_requests_text(house: Any
     assert status.startswith(b"HTTP/1.1 400")
     assert asked == []
     wire.writer.close()
+
+
+@pytest.fixture
+def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 1)
+
+
+async def test_a_connection_is_closed_when_it_has_rested_since_its_last_action(
+    short_rest: None, house: Any, port: int, game: str
+) -> None:
+    _, key = house.agent()
+    wire, raw = await opened(port), request(game, b"{}", f"Authorization: {key['Authorization']}")
+    for _ in range(3):
+        await wire.send(raw)
+        last = time.monotonic()
+        await asyncio.sleep(0.6)
+    async with asyncio.timeout(5):
+        assert await wire.rest() == b""
+    assert time.monotonic() - last > 0.95
+    wire.writer.close()
+
+
+async def test_a_connection_is_not_closed_under_an_action(
+    short_rest: None, house: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, key = house.agent()
+    wire, raw = await opened(port), request(game, b"{}", f"Authorization: {key['Authorization']}")
+    await wire.send(raw)
+    answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(house.bus, "submit", lambda *_, **__: answer)
+    wire.writer.write(raw)
+    await asyncio.sleep(1.5)
+    answer.set_result(Answer(1, 200, b"{}"))
+    status, _, body = await wire.reply()
+    assert (status, body) == (b"HTTP/1.1 200 OK", b"{}")
+    async with asyncio.timeout(5):
+        assert await wire.rest() == b""
+    wire.writer.close()
+
+
+def test_an_opening_is_made_anew_when_the_date_changes() -> None:
+    openings, before, after = Openings(), [(b"date", b"before")], [(b"date", b"after")]
+    opening = openings.of(200, before)
+    assert opening == b"HTTP/1.1 200 OK\r\ndate: before\r\ncontent-type: application/json\r\ncontent-length: "
+    assert openings.of(200, before) is opening
+    assert openings.of(200, after) == opening.replace(b"before", b"after")
+    assert openings.of(404, after).startswith(
+        b"HTTP/1.1 404 Not Found\r\ndate: after\r\ncontent-type: application/prob"
+    )
 
 
 async def test_what_comes_while_an_action_is_under_way_is_answered_behind_it(house: Any, port: int, game: str) -> None:
