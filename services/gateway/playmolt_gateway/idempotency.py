@@ -12,6 +12,8 @@ from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_gateway.problems import Refusal, bad_request
 
 _VALID: Final = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY_CHARS)
+# Every number that Python reads as a float has one of these behind a digit; that text may hold them too costs a look.
+_FRACTION: Final = re.compile(rb"[0-9][.eE]")
 
 
 class CommandId(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ def _number_blind(value: Any) -> Any:
 def fingerprint(body: bytes, value: Any) -> str:
     """Give the digest by which two bodies are the same. Text that UTF-8 cannot carry is told apart by its bytes."""
     try:
-        return digest(_number_blind(value))
+        return digest(_number_blind(value) if _FRACTION.search(body) else value)
     except UnicodeEncodeError:
         return hashlib.sha256(body).hexdigest()
 

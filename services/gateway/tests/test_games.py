@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_gateway.bodies import parse
 from playmolt_gateway.idempotency import fingerprint
 from playmolt_gateway.waiting import OPEN_WAITS
 from playmolt_schemas.codes import Code, problem_bytes
@@ -143,9 +144,17 @@ class TestIdempotency:
                 return {key: turned(item) for key, item in reversed(node.items())}
             return [turned(item) for item in node] if isinstance(node, list) else node
 
-        again = json.loads(json.dumps(turned(value), indent=3))
-        assert fingerprint(b"", value) == fingerprint(b"", again)
-        assert fingerprint(b"", [value]) != fingerprint(b"", value)
+        def told(text: str) -> str:
+            return fingerprint(text.encode(), parse(text.encode()))
+
+        assert told(json.dumps(value)) == told(json.dumps(turned(value), indent=3))
+        assert told(json.dumps([value])) != told(json.dumps(value))
+
+    @pytest.mark.parametrize("number", ["1.0", "1e0", "1E0", "1.0e+0", "10e-1", "0.1E1"])
+    def test_a_fingerprint_knows_one_number(self, number: str) -> None:
+        texts = [b'{"a":[%b]}' % number.encode(), b'{"a":[1]}', b'{"a":[2]}']
+        first, same, other = (fingerprint(text, parse(text)) for text in texts)
+        assert first == same != other
 
 
 async def test_join_names_agent_and_type(house: Any) -> None:
