@@ -23,12 +23,11 @@ from playmolt_gateway.exchange import Head, traced
 from playmolt_gateway.hot import AFTER, BEFORE, NAME, Actions, Rendered, failed, rendered
 from playmolt_gateway.problems import Headers, Refusal, json_type
 
-_START: Final = b"POST " + BEFORE.encode()
 _HEAD_BYTES: Final = 8 * 1024
 _HELD_BYTES: Final = 64 * 1024
 _FIRST: Final = re.compile(f"POST ({BEFORE}[A-Za-z0-9_-]*{AFTER}) HTTP/1[.]1".encode())
-# Nothing behind the colon can fail, so no run of blanks makes it go back: a head costs what its length says.
-_HEADER: Final = re.compile(rb"\r\n([A-Za-z0-9-]+):[ \t]*([\x20-\x7e\t]*)")
+# Nothing behind the colon can fail, so no run of blanks is read again and again: a head costs what its length says.
+_HEADER: Final = re.compile(rb"\r\n([A-Za-z0-9-]+):[ \t]*((?:[\x20-\x7e\t]*[\x21-\x7e])?)[ \t]*")
 _ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection", b"te", b"trailer"})
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
@@ -47,16 +46,12 @@ def whole_action(data: bytes) -> WholeAction | None:
     end = data.find(b"\r\n\r\n", 0, _HEAD_BYTES)
     if first is None or end < 0:
         return None
-    # What stands between the headers, then name and value of each: nothing may stand between them.
-    between, *parts = _HEADER.split(data[first.end() : end])
-    if between or any(parts[2::3]):
+    # What stands before, between and behind the headers, which must be nothing; and after each of it name and value.
+    parts = _HEADER.split(data[first.end() : end])
+    headers = {parts[at].lower(): parts[at + 1] for at in range(1, len(parts), 3)}
+    if any(parts[::3]) or 3 * len(headers) + 1 != len(parts) or not _ORDINARY.isdisjoint(headers):
         return None
-    names = [name.lower() for name in parts[::3]]
-    values = [value.rstrip() for value in parts[1::3]]
-    headers = dict(zip(names, values, strict=True))
     body = data[end + 4 :]
-    if len(headers) != len(names) or not _ORDINARY.isdisjoint(headers):
-        return None
     length = headers.get(b"content-length")
     if length != b"%d" % len(body) or len(body) > BODY_BYTES:
         return None
@@ -105,7 +100,7 @@ class LaneProtocol(HttpToolsProtocol):
         if self._started is not None or self._held:
             self._hold(data)
             return
-        action = whole_action(data) if data.startswith(_START) and self._idle() else None
+        action = whole_action(data) if self._idle() else None
         if action is None:
             super().data_received(data)
         else:
