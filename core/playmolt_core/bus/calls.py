@@ -101,12 +101,12 @@ class Calls:
             self._last_id, op, target, body, agent, name, operator, command_id or uuid.uuid4().hex, fingerprint,
             int((time.time() + patience) * 1000), trace,
         )  # fmt: skip
-        pending = _Pending(game, call, future, loop.time() + patience)
-        self._pending[call.id] = pending
-        self._post(pending)
+        now = loop.time()
+        pending = self._pending[call.id] = _Pending(game, call, future, now + patience)
+        self._post(pending, now)
         return future
 
-    def _post(self, pending: _Pending, *, anywhere: bool = False) -> None:
+    def _post(self, pending: _Pending, now: float, *, anywhere: bool = False) -> None:
         """Put a call into the pack of the replica that prefers its game; `anywhere`: of whichever is free."""
         replica = None if anywhere or self._public_only else self._roster.replica_for(pending.game, pending.call.target)
         if replica:
@@ -114,7 +114,7 @@ class Calls:
         else:
             name = subjects.public if self._public_only else subjects.action
             pending.sent_to = name(pending.game, pending.call.target or "lobby")
-        pending.resend_at = asyncio.get_running_loop().time() + pending.patience
+        pending.resend_at = now + pending.patience
         pending.patience *= 2
         self._outbox[pending.sent_to].append(pending)
         self._ready.set()
@@ -162,15 +162,15 @@ class Calls:
         to_replica = ".pack." in gone
         if to_replica:
             self._roster.forget_replica(gone.rpartition(".")[2])
-        again = asyncio.get_running_loop().time() + _NOBODY_PAUSE
+        now = asyncio.get_running_loop().time()
         for pending in list(self._pending.values()):
             if _place(pending.sent_to) != gone:
                 continue
             pending.patience = _FIRST_PATIENCE
             if to_replica:
-                self._post(pending)
+                self._post(pending, now)
             else:
-                pending.resend_at = again
+                pending.resend_at = now + _NOBODY_PAUSE
 
     async def _sweep_forever(self) -> None:
         while True:
@@ -182,7 +182,7 @@ class Calls:
                 elif now >= pending.deadline:
                     self._give_up(pending, f"no {pending.game} engine answered in time")
                 elif now >= pending.resend_at:
-                    self._post(pending, anywhere=True)
+                    self._post(pending, now, anywhere=True)
 
     def _give_up(self, pending: _Pending, why: str) -> None:
         self._pending.pop(pending.call.id, None)

@@ -1,17 +1,14 @@
 """A service's connection to the bus (the port is `bus.port`). Only this folder imports nats."""
 
 import asyncio
-from asyncio import Future
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_schemas import subjects
-from playmolt_schemas.envelopes import Answer
 
 from playmolt_core.bus.calls import Calls
 from playmolt_core.bus.connection import delivered, open_connection
@@ -53,6 +50,8 @@ class NatsBus:
             public_only=self._service == "spectator",
             deadline=self._settings.deadline_seconds,
         )
+        # Not a method that passes its arguments on: each action would pay for a call and two dictionaries.
+        self.submit = self._calls.submit
         await self._roster.start()
         await self._calls.start()
         self._announced = await announce(self._connection, self._service)
@@ -72,10 +71,6 @@ class NatsBus:
             self._watches.missed()
         for callback in self._lost:
             callback()
-
-    def submit(self, *args: Any, **options: Any) -> "Future[Answer]":
-        """See `bus.port.Engines.submit`."""
-        return self._calls.submit(*args, **options)
 
     def present(self) -> frozenset[str]:
         """Give the game types that some engine answers for now."""

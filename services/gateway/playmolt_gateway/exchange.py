@@ -104,7 +104,8 @@ class Head(msgspec.Struct):
     @property
     def trace(self) -> str:
         """The W3C trace context, "" unless it is well-formed."""
-        return self.traceparent.decode() if _TRACE.fullmatch(self.traceparent) else ""
+        carried = self.traceparent
+        return carried.decode() if carried and _TRACE.fullmatch(carried) else ""
 
 
 _FIELDS: Final = {

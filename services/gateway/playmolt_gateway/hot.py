@@ -66,6 +66,7 @@ class Actions:
     def __init__(self, house: House) -> None:
         self._house = house
         self.metrics = house.metrics
+        self._limited = house.rates.limited("actions")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -107,15 +108,13 @@ class Actions:
         """Give who calls, or why they may not now. Raises what AWAY lists."""
         house = self._house
         caller = await house.door.admit(head.authorization, Auth.AGENT)
-        if isinstance(caller, Refusal) or not house.rates.limited("actions"):
+        if isinstance(caller, Refusal) or not self._limited:
             return caller
         return await house.rates.refusal(caller, "actions") or caller
 
     def admitted_now(self, head: Head) -> Caller | None:
         """Give who calls when that is known without asking anybody; None: ask `admitted`."""
-        if self._house.rates.limited("actions"):
-            return None
-        return self._house.door.known_agent(head.authorization)
+        return None if self._limited else self._house.door.known_agent(head.authorization)
 
     def submit(self, caller: Caller, head: Head, path: str, query: bytes, body: bytes) -> "Future[Answer] | Refusal":
         """Check the form of an action and send it to its engine."""

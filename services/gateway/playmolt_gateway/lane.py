@@ -132,7 +132,7 @@ class LaneProtocol(HttpToolsProtocol):
         try:
             caller = self.actions.admitted_now(action.head)
             if caller is None:
-                self._await(asyncio.ensure_future(self._admit(action)))
+                asyncio.ensure_future(self._admit(action)).add_done_callback(self._answered)
                 return
             sent = self.actions.submit(caller, action.head, action.path, b"", action.body)
         except Exception as error:
@@ -141,7 +141,7 @@ class LaneProtocol(HttpToolsProtocol):
         if isinstance(sent, Refusal):
             self._finish(rendered(sent))
         else:
-            self._await(sent)
+            sent.add_done_callback(self._answered)
 
     async def _admit(self, action: WholeAction) -> Answer | Refusal:
         caller = await self.actions.admitted(action.head)
@@ -149,9 +149,6 @@ class LaneProtocol(HttpToolsProtocol):
             return caller
         sent = self.actions.submit(caller, action.head, action.path, b"", action.body)
         return sent if isinstance(sent, Refusal) else await sent
-
-    def _await(self, reply: "Future[Any]") -> None:
-        reply.add_done_callback(self._answered)
 
     def _answered(self, reply: "Future[Any]") -> None:
         if reply.cancelled():
