@@ -13,7 +13,7 @@ from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Joined, Left
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.identifiers import lobby_of, time_ordered_id
+from playmolt_schemas.identifiers import is_lobby, lobby_of, time_ordered_id
 from playmolt_schemas.records import Metadata
 
 from playmolt_core.decider import (
@@ -37,7 +37,7 @@ from playmolt_core.host.messages import lobby_message, message
 from playmolt_core.host.work import Work
 from playmolt_core.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
 from playmolt_core.log.chain import seal
-from playmolt_core.log.port import NewRecord
+from playmolt_core.log.port import NewRecord, StreamAppend
 from playmolt_core.parsing import parse_json
 
 _encode = msgspec.json.encode
@@ -57,16 +57,35 @@ class Repeat(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change:
-    """What a plan does to one stream; no records: the decision rests on its version and changes nothing."""
+    """What is to happen to one stream; no records: a decision rests on its version and changes nothing."""
 
-    __slots__ = ("due", "entry", "head", "records")
+    __slots__ = ("before", "due", "entry", "head", "records")
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
+        self.before: Snapshot = entry.head
         self.head: Snapshot = entry.head
         self.records: list[NewRecord] = []
         self.due: datetime | None = None
         """When the stream's earliest wish after these records is due."""
+
+    def extend(self, later: "Change") -> None:
+        """Go on with a change that was decided on this one's head."""
+        if later.records:
+            self.records += later.records
+            self.due = later.due
+        self.head = later.head
+
+    def to_append(self) -> StreamAppend:
+        """Give what is to be stored."""
+        return StreamAppend(
+            stream=self.entry.stream,
+            expected=self.before.version,
+            prev_hash=self.before.hash,
+            records=self.records,
+            card=None if is_lobby(self.entry.stream) else self.head.card,
+            due=self.due,
+        )
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):

@@ -1,59 +1,25 @@
 """What gathers for the next commit while the present one is under way (group commit without a timer)."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-
-from playmolt_schemas.identifiers import is_lobby
 
 from playmolt_core.host.commands import Change, Plan
-from playmolt_core.host.entry import Entry, Snapshot
 from playmolt_core.host.work import Work
-from playmolt_core.log.port import NewRecord, Outcome, StreamAppend, Unit
-
-
-class _Tail:
-    """One stream's part of a group: where it starts, what is added, where it ends."""
-
-    __slots__ = ("after", "due", "entry", "expected", "prev_hash", "records")
-
-    def __init__(self, entry: Entry) -> None:
-        self.entry = entry
-        self.expected = entry.head.version
-        self.prev_hash = entry.head.hash
-        self.after: Snapshot = entry.head
-        self.records: list[NewRecord] = []
-        self.due: datetime | None = None
-
-    def append(self, change: Change) -> None:
-        if change.records:
-            self.records.extend(change.records)
-            self.due = change.due
-        self.after = change.head
-
-    def to_append(self) -> StreamAppend:
-        return StreamAppend(
-            stream=self.entry.stream,
-            expected=self.expected,
-            prev_hash=self.prev_hash,
-            records=self.records,
-            card=None if is_lobby(self.entry.stream) else self.after.card,
-            due=self.due,
-        )
+from playmolt_core.log.port import Outcome, Unit
 
 
 class Group:
     """Commands that commit or fail together because they share a stream."""
 
-    __slots__ = ("answers", "outcomes", "tails")
+    __slots__ = ("answers", "changes", "outcomes")
 
     def __init__(self) -> None:
-        self.tails: dict[str, _Tail] = {}
-        self.answers: list[tuple[Work, int, bytes]] = []
+        self.changes: dict[str, Change] = {}
+        self.answers: list[tuple[Work, Plan]] = []
         self.outcomes: list[Outcome] = []
 
     def absorb(self, other: "Group") -> None:
         """Take over another group; they have no stream in common yet."""
-        self.tails |= other.tails
+        self.changes |= other.changes
         self.answers += other.answers
         self.outcomes += other.outcomes
 
@@ -61,13 +27,14 @@ class Group:
         """Add a plan, decided on the heads as this group leaves them, and move the heads on."""
         for change in plan.changes:
             entry = change.entry
-            tail = self.tails.get(entry.stream)
-            if tail is None:
-                tail = self.tails[entry.stream] = _Tail(entry)
+            earlier = self.changes.get(entry.stream)
+            if earlier is None:
+                self.changes[entry.stream] = change
                 entry.uncommitted += 1
-            tail.append(change)
+            else:
+                earlier.extend(change)
             entry.head = change.head
-        self.answers.append((work, plan.status, plan.body))
+        self.answers.append((work, plan))
         if plan.remember_on:
             outcome = Outcome(
                 stream=plan.remember_on,
@@ -79,11 +46,11 @@ class Group:
 
     def unit(self) -> Unit:
         """Give what is to be stored."""
-        return Unit(streams=[tail.to_append() for tail in self.tails.values()], outcomes=self.outcomes)
+        return Unit(streams=[change.to_append() for change in self.changes.values()], outcomes=self.outcomes)
 
     def works(self) -> Iterable[Work]:
         """Give the calls of this group in the order they were decided."""
-        return (work for work, _, _ in self.answers)
+        return (work for work, _ in self.answers)
 
 
 class Gathering:
@@ -91,56 +58,60 @@ class Gathering:
 
     def __init__(self) -> None:
         self._group_of: dict[str, Group] = {}
-        self._groups: dict[int, Group] = {}
+        self._groups: dict[Group, None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._groups)
 
     def add(self, work: Work, plan: Plan) -> None:
         """Put a plan with the groups that share a stream with it, which become one."""
-        streams = [change.entry.stream for change in plan.changes]
         group: Group | None = None
-        for stream in streams:
-            other = self._group_of.get(stream)
+        for change in plan.changes:
+            other = self._group_of.get(change.entry.stream)
             if group is None:
                 group = other
             elif other is not None and other is not group:
                 self._merge(group, other)
         if group is None:
             group = Group()
-            self._groups[id(group)] = group
+            self._groups[group] = None
         group.add(work, plan)
-        for stream in streams:
-            self._group_of[stream] = group
+        for change in plan.changes:
+            self._group_of[change.entry.stream] = group
 
     def _merge(self, group: Group, other: Group) -> None:
         group.absorb(other)
-        del self._groups[id(other)]
-        for stream in other.tails:
+        del self._groups[other]
+        for stream in other.changes:
             self._group_of[stream] = group
 
     def cut(self, limit: int) -> list[Group]:
         """Take whole groups, oldest first, until `limit` commands are reached."""
         batch: list[Group] = []
         size = 0
-        for key, group in list(self._groups.items()):
-            if batch and size + len(group.answers) > limit:
-                break
+        for group in self._groups:
             size += len(group.answers)
-            batch.append(self._take(key, group))
-        return batch
+            if batch and size > limit:
+                self._take(batch)
+                return batch
+            batch.append(group)
+        return self.take_all()
 
     def take_touching(self, streams: Sequence[str]) -> list[Group]:
         """Take the groups that rest on one of these streams."""
-        found = {id(group): group for stream in streams if (group := self._group_of.get(stream)) is not None}
-        return [self._take(key, group) for key, group in found.items()]
+        found = {group: None for stream in streams if (group := self._group_of.get(stream)) is not None}
+        self._take(found)
+        return list(found)
 
     def take_all(self) -> list[Group]:
         """Take everything."""
-        return [self._take(key, group) for key, group in list(self._groups.items())]
+        groups = list(self._groups)
+        self._groups.clear()
+        self._group_of.clear()
+        return groups
 
-    def _take(self, key: int, group: Group) -> Group:
-        del self._groups[key]
-        for stream in group.tails:
-            self._group_of.pop(stream, None)
-        return group
+    def _take(self, groups: Iterable[Group]) -> None:
+        for group in groups:
+            del self._groups[group]
+            for stream in group.changes:
+                del self._group_of[stream]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
+from itertools import islice
 from typing import Any
 
 from playmolt_schemas.identifiers import is_lobby
@@ -39,7 +40,7 @@ class Hot:
         """Keep an entry; the longest unused ones go."""
         self._entries[entry.stream] = entry
         self._entries.move_to_end(entry.stream)
-        for stream in list(self._entries)[: max(0, len(self._entries) - self._limit)]:
+        for stream in list(islice(self._entries, max(0, len(self._entries) - self._limit))):
             if not self._entries[stream].uncommitted and not is_lobby(stream):
                 del self._entries[stream]
 

@@ -15,7 +15,7 @@ from playmolt_core import tracing
 from playmolt_core.decider import Decider, Refused
 from playmolt_core.desk import Desk
 from playmolt_core.host.asks import BadBody, ask_of
-from playmolt_core.host.commands import Commands, Need, Plan, Repeat, body_of
+from playmolt_core.host.commands import Commands, Need, Plan, body_of
 from playmolt_core.host.entry import fresh_entry, number_of
 from playmolt_core.host.gathering import Gathering, Group
 from playmolt_core.host.hot import Hot
@@ -130,23 +130,23 @@ class Writes:
                 "playmolt.try": work.tries,
             }
             tracing.record(work.call.trace, f"decide {self._decider.game}", started, facts)
-        match planned:
-            case Need(stream=stream):
-                self._park(work, stream)
-            case Repeat(stream=stream):
-                self._repeat(work, stream)
-            case Plan():
-                self._gather(work, planned)
+        if isinstance(planned, Plan):
+            self._gather(work, planned)
+        elif isinstance(planned, Need):
+            self._park(work, planned.stream)
+        else:
+            self._repeat(work, planned.stream)
 
     def _gather(self, work: Work, plan: Plan) -> None:
         if not plan.changes:
             self._answer(work, plan.status, plan.body)
             return
         for change in plan.changes:
-            if self._hot.get(change.entry.stream) is None:
-                self._hot.put(change.entry)
-            if plan.remember_on == change.entry.stream:
-                change.entry.seen.add(number_of(work.call.command_id))
+            entry = change.entry
+            if self._hot.get(entry.stream) is None:
+                self._hot.put(entry)
+            if plan.remember_on == entry.stream:
+                entry.seen.add(number_of(work.call.command_id))
         self._gathering.add(work, plan)
         self._gathered.set()
 
@@ -302,14 +302,15 @@ class Writes:
 
     def _finish(self, group: Group) -> None:
         self.committed_commands += len(group.answers)
-        for stream, tail in group.tails.items():
-            tail.entry.committed = tail.after
-            tail.entry.uncommitted -= 1
-            self._notify(stream)
-            if tail.due is not None and tail.records:
+        for stream, change in group.changes.items():
+            change.entry.committed = change.head
+            change.entry.uncommitted -= 1
+            if self._settled:
+                self._notify(stream)
+            if change.due is not None:
                 self.on_due(stream)
-        for work, status, body in group.answers:
-            self._answer(work, status, body)
+        for work, plan in group.answers:
+            self._answer(work, plan.status, plan.body)
 
     def _notify(self, stream: str) -> None:
         for then in self._settled.pop(stream, ()):
@@ -318,7 +319,7 @@ class Writes:
     def _forget(self, groups: list[Group]) -> list[Work]:
         """Drop the streams of groups that were not stored, with what gathered on top of them; give their calls."""
         works = [work for group in groups for work in group.works()]
-        streams = [stream for group in groups for stream in group.tails]
+        streams = [stream for group in groups for stream in group.changes]
         for stream in streams:
             self._hot.drop(stream)
         resting = self._gathering.take_touching(streams)
@@ -342,7 +343,7 @@ class Writes:
             for group in batch:
                 await self._commit([group])
             return
-        _log.error("record_too_large", streams=list(batch[0].tails))
+        _log.error("record_too_large", streams=list(batch[0].changes))
         for work in self._forget(batch):
             self._under_way -= 1
             work.refuse(Code.BODY_TOO_LARGE, "What this would store is over the log's limit for one record.")
