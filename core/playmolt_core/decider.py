@@ -68,6 +68,8 @@ class Accepted(msgspec.Struct, frozen=True, gc=False):
     """What happened, in order. No events: the command was in order and changes nothing (a pass)."""
 
     events: tuple[Event, ...] = ()
+    states: tuple[Any, ...] = ()
+    """The state after each event, where deciding took folding them; else empty, and the host folds them."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):

@@ -10,14 +10,10 @@ from typing import Any
 
 import msgspec
 
-_encoder = msgspec.json.Encoder(order="sorted")
-
-
-def canonical_json(value: Any) -> bytes:
-    """Encode a message to its one canonical form."""
-    return _encoder.encode(value)
+canonical_json = msgspec.json.Encoder(order="sorted").encode
+"""Encode a message to its one canonical form."""
 
 
 def digest(value: Any) -> str:
     """Hex SHA-256 of the canonical form."""
-    return hashlib.sha256(_encoder.encode(value)).hexdigest()
+    return hashlib.sha256(canonical_json(value)).hexdigest()

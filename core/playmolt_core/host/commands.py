@@ -171,7 +171,7 @@ class Commands:
         decision = self._decider.decide(entry.head.state, self._command(work), at)
         if isinstance(decision, Refused):
             return _refusal(change, decision)
-        self._append(change, decision.events, at, work)
+        self._append(change, decision, at, work)
         phase = change.head.card.phase
         body: msgspec.Struct
         if work.call.op == "end":
@@ -195,7 +195,7 @@ class Commands:
         decision = self._decider.decide(entry.head.state, command, at) if command else Accepted()
         if isinstance(decision, Refused):
             return _refusal(change, decision)
-        self._append(change, decision.events, at, work)
+        self._append(change, decision, at, work)
         changes = [change] if change.head.version else []
         linked = desk.linked(entry.head.state, change.head.state) if change.records else None
         if linked:
@@ -203,7 +203,7 @@ class Commands:
             follows = self._decider.decide(other.head.state, linked.command, at)
             if isinstance(follows, Refused):
                 return _refusal(change, follows)
-            self._append(other, follows.events, at, work)
+            self._append(other, follows, at, work)
             changes.append(other)
         reply = desk.answer(change.head.state, ask)
         if isinstance(reply, Refused):
@@ -232,9 +232,9 @@ class Commands:
         decision = self._decider.decide(entry.head.state, Leave(agent_id=work.call.agent), at)
         if isinstance(decision, Refused):
             return _refusal(change, decision)
-        self._append(change, decision.events, at, work)
+        self._append(change, decision, at, work)
         seat = Change(lobby)
-        self._append(seat, (SeatLeft(agent_id=work.call.agent, game_id=entry.stream),), at, work)
+        self._append(seat, Accepted((SeatLeft(agent_id=work.call.agent, game_id=entry.stream),)), at, work)
         return Plan((change, seat), 200, _encode(Left()), entry.stream)
 
     def _join(self, work: Work) -> Planned:
@@ -282,7 +282,7 @@ class Commands:
         if change.head.card.phase != "waiting":
             happened.append(GameClosed(game_id=chosen.stream))
         seat = Change(lobby)
-        self._append(seat, happened, at, work)
+        self._append(seat, Accepted(tuple(happened)), at, work)
         return Plan((seat, change), 200, self._joined(chosen.stream, change.head.card), self._lobby)
 
     def _seat_in(self, change: Change, work: Work, at: datetime) -> Refused | None:
@@ -293,7 +293,7 @@ class Commands:
             decision = self._decider.decide(change.head.state, command, at)
             if isinstance(decision, Refused):
                 return decision
-            self._append(change, decision.events, at, work, announce=isinstance(command, Join))
+            self._append(change, decision, at, work, announce=isinstance(command, Join))
         return None
 
     def _joined(self, stream: str, card: Card) -> bytes:
@@ -303,38 +303,46 @@ class Commands:
         """Now, but never before the stream's last record: two replicas' clocks differ."""
         return max(self._now(), entry.head.at)
 
-    def _append(
-        self, change: Change, events: Sequence[Event], at: datetime, work: Work, *, announce: bool = True
-    ) -> None:
-        """Evolve a change's head by events and seal them as records; `announce` tells the lobby what they changed."""
-        decider, stream = change.entry.decider, change.entry.stream
-        game = decider.game != "lobby"
-        before = change.head.card if change.head.version else None
+    def _append(self, change: Change, decided: Accepted, at: datetime, work: Work, *, announce: bool = True) -> None:
+        """Move a change's head on by events and seal them as records; `announce` tells the lobby what they changed."""
+        events, states = decided.events, decided.states
+        if not events:
+            return
+        decider, stream, head = change.entry.decider, change.entry.stream, change.head
+        game = decider.game
+        state, version, prev_hash, card = head.state, head.version, head.hash, head.card
+        before = card if version else None
         last = len(events) - 1
         for index, event in enumerate(events):
-            version = change.head.version + 1
-            state = decider.evolve(change.head.state, event, at)
-            card = decider.card(state) if index == last else change.head.card
-            carries = carries_state_hash(decider.game, version, closes=event.closes)
+            version += 1
+            state = states[index] if states else decider.evolve(state, event, at)
+            public = lobby = None
+            if index == last:
+                card = decider.card(state)
+            if game != "lobby":
+                public = message(decider, stream, version, at, state, event, PUBLIC)
+                if announce and index == last:
+                    lobby = lobby_message(game, stream, before, card, at)
+            carries = carries_state_hash(game, version, closes=event.closes)
             record = seal(
                 stream=stream,
                 version=version,
-                prev_hash=change.head.hash,
+                prev_hash=prev_hash,
                 at=at,
                 event_type=event.type,
                 schema_version=event.schema_version,
                 data=canonical_json(event),
                 metadata=_metadata(work, state_hash(state) if carries else msgspec.UNSET),
-                public=message(decider, stream, version, at, state, event, PUBLIC) if game else None,
-                lobby=lobby_message(decider.game, stream, before, card, at)
-                if announce and game and index == last
-                else None,
+                public=public,
+                lobby=lobby,
                 closes=event.closes,
             )
             change.records.append(record)
-            change.head = Snapshot(state, version, record.hash, at, card)
-        if events:  # asked here and not at the commit: rules that break must fail this call alone
-            change.due = min((wish.due for wish in decider.wants(change.head.state)), default=None)
+            prev_hash = record.hash
+        change.head = Snapshot(state, version, prev_hash, at, card)
+        # Asked here and not at the commit: rules that break must fail this call alone.
+        wishes = decider.wants(state)
+        change.due = min(wish.due for wish in wishes) if wishes else None
 
 
 def body_of(reply: Reply) -> bytes:

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from playmolt_schemas.codes import Code
@@ -49,7 +50,7 @@ class Writes:
         self._settings = settings
         self._on_commit = on_commit
         config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
-        self._commands = Commands(decider, hot.get, lambda: datetime.now(UTC), config, desk=desk)
+        self._commands = Commands(decider, hot.get, partial(datetime.now, UTC), config, desk=desk)
         self._desk = desk
         self.on_due: Callable[[str], None] = lambda _: None
         self._gathering = Gathering()

@@ -105,13 +105,16 @@ class Legal:
         if isinstance(decision, Refused):
             return decision
         events = list(decision.events)
+        states: list[State] = []
         for event in events:
             state = evolve(state, event, at)
+            states.append(state)
         while not state.settled:
             follower = _follower(state, command)
             events.append(follower)
             state = evolve(state, follower, at)
-        return Accepted(tuple(events))
+            states.append(state)
+        return Accepted(tuple(events), tuple(states))
 
     def evolve(self, state: State, event: Event, at: datetime) -> State:
         """Fold one event into the state."""

@@ -86,12 +86,15 @@ class Ox:
         if isinstance(decision, Refused) or not decision.events:
             return decision
         events = list(decision.events)
+        states: list[State] = []
         for event in events:
             state = evolve(state, event, at)
+            states.append(state)
         while follower := self._follower(state):
             events.append(follower)
             state = evolve(state, follower, at)
-        return Accepted(tuple(events))
+            states.append(state)
+        return Accepted(tuple(events), tuple(states))
 
     def evolve(self, state: State, event: Event, at: datetime) -> State:
         """Fold one event into the state."""
