@@ -44,7 +44,11 @@ class Replies:
         """Give the function that answers to a reply subject."""
 
         def respond(answer: Answer) -> None:
-            self._waiting.setdefault(reply, []).append(answer)
+            answers = self._waiting.get(reply)
+            if answers is not None:
+                answers.append(answer)
+                return
+            self._waiting[reply] = [answer]
             self._idle.clear()
             self._ready.set()
 

@@ -13,7 +13,7 @@ from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Joined, Left
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.identifiers import is_lobby, lobby_of, time_ordered_id
+from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 from playmolt_schemas.records import Metadata
 
 from playmolt_core.decider import (
@@ -83,7 +83,7 @@ class Change:
             expected=self.before.version,
             prev_hash=self.before.hash,
             records=self.records,
-            card=None if is_lobby(self.entry.stream) else self.head.card,
+            card=None if self.entry.decider.game == "lobby" else self.head.card,
             due=self.due,
         )
 
@@ -321,7 +321,7 @@ class Commands:
                 card = decider.card(state)
             if game != "lobby":
                 public = message(decider, stream, version, at, state, event, PUBLIC)
-                if announce and index == last:
+                if announce and index == last and card != before:
                     lobby = lobby_message(game, stream, before, card, at)
             carries = carries_state_hash(game, version, closes=event.closes)
             record = seal(

@@ -2,20 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from playmolt_core.host.commands import Change, Plan
 from playmolt_core.host.work import Work
 from playmolt_core.log.port import Outcome, Unit
 
 
-class Group:
+class Group(msgspec.Struct, eq=False):
     """Commands that commit or fail together because they share a stream."""
 
-    __slots__ = ("answers", "changes", "outcomes")
-
-    def __init__(self) -> None:
-        self.changes: dict[str, Change] = {}
-        self.answers: list[tuple[Work, Plan]] = []
-        self.outcomes: list[Outcome] = []
+    changes: dict[str, Change] = {}
+    answers: list[tuple[Work, Plan]] = []
+    outcomes: list[Outcome] = []
 
     def absorb(self, other: "Group") -> None:
         """Take over another group; they have no stream in common yet."""

@@ -31,7 +31,7 @@ def message(
 
 def lobby_message(game: str, stream: str, before: Card | None, after: Card, at: datetime) -> bytes | None:
     """Give the lobby message of a change, or None when the lobby shows the game as before."""
-    if before == after or game in SESSION_TYPES:
+    if game in SESSION_TYPES:
         return None
     kind = lobby_type(after)
     if before is not None and lobby_type(before) == kind and (kind != "game_waiting" or before.seated == after.seated):

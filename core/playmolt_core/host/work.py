@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
 
@@ -10,20 +11,17 @@ from playmolt_core.decider import Command
 Respond = Callable[[Answer], None]
 
 
-class Work:
+class Work(msgspec.Struct, eq=False):
     """A call and the way to answer it, once. A wish brings its command with it."""
 
-    __slots__ = ("afresh", "archived", "call", "command", "respond", "tries")
-
-    def __init__(self, call: Call, respond: Respond, command: Command | None = None) -> None:
-        self.call = call
-        self.command = command
-        self.respond = respond
-        self.tries = 0
-        self.afresh = False
-        """Decide it again although its outcome is remembered: it came to nothing."""
-        self.archived: frozenset[str] = frozenset()
-        """Streams it asked for that are over and no longer in the log."""
+    call: Call
+    respond: Respond
+    command: Command | None = None
+    tries: int = 0
+    afresh: bool = False
+    """Decide it again although its outcome is remembered: it came to nothing."""
+    archived: frozenset[str] = frozenset()
+    """Streams it asked for that are over and no longer in the log."""
 
     def answer(self, status: int, body: bytes, content_type: str = "", total: int = 0) -> None:
         """Send the answer."""

@@ -310,8 +310,9 @@ class Writes:
                 self._notify(stream)
             if change.due is not None:
                 self.on_due(stream)
+        self._under_way -= len(group.answers)
         for work, plan in group.answers:
-            self._answer(work, plan.status, plan.body)
+            work.answer(plan.status, plan.body)
 
     def _notify(self, stream: str) -> None:
         for then in self._settled.pop(stream, ()):

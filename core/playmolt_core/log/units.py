@@ -17,7 +17,9 @@ def check(units: Sequence[Unit]) -> None:
     have to fit into a NATS message.
     """
     for unit in units:
+        streams: set[str] = set()
         for part in unit.streams:
+            streams.add(part.stream)
             if part.expected == 0 and not _STREAM.fullmatch(part.stream):
                 raise ValueError(f"{part.stream!r} is no stream name: it is <type>-<id> in lower case")
             for record in part.records:
@@ -26,19 +28,15 @@ def check(units: Sequence[Unit]) -> None:
                         f"{part.stream} version {record.version} ({record.type}) has {_size(record)} bytes; "
                         f"a record holds {RECORD_BYTES}: store less in it"
                     )
-        if unit.outcomes:
-            _check_outcomes(unit)
+        for outcome in unit.outcomes:
+            if outcome.stream not in streams:
+                raise ValueError(
+                    f"an outcome of {outcome.stream} has to come in a unit that checks or extends that stream"
+                )
 
 
 def _size(record: NewRecord) -> int:
     return max(len(record.data) + len(record.metadata), len(record.public or b""), len(record.lobby or b""))
-
-
-def _check_outcomes(unit: Unit) -> None:
-    streams = {part.stream for part in unit.streams}
-    for outcome in unit.outcomes:
-        if outcome.stream not in streams:
-            raise ValueError(f"an outcome of {outcome.stream} has to come in a unit that checks or extends that stream")
 
 
 def follows(part: StreamAppend) -> bool:

@@ -113,68 +113,72 @@ def flipped(choice: Choice) -> Choice:
     return "X" if choice == "O" else "O"
 
 
-Changes = dict[str, Any]
-
-
 def evolve(state: State, event: Event, at: datetime) -> State:
     """Fold one event, stored at `at`, into the state."""
-    version = state.version + 1
-    return replace(state, version=version, **_FOLDS[type(event)](state, event, at))
+    return _FOLDS[type(event)](state, event, at)
 
 
-def _created(_: State, event: GameCreated, __: datetime) -> Changes:
-    return {"seed": event.seed, "phase_deadline_seconds": event.config.phase_deadline_seconds}
+def _created(state: State, event: GameCreated, _: datetime) -> State:
+    return replace(
+        state, version=state.version + 1, seed=event.seed, phase_deadline_seconds=event.config.phase_deadline_seconds
+    )
 
 
-def _joined(state: State, event: AgentJoined, _: datetime) -> Changes:
-    return {"seats": (*state.seats, Seat(event.agent_id, event.name))}
+def _joined(state: State, event: AgentJoined, _: datetime) -> State:
+    return replace(state, version=state.version + 1, seats=(*state.seats, Seat(event.agent_id, event.name)))
 
 
-def _left(state: State, event: AgentLeft, _: datetime) -> Changes:
-    return {"seats": tuple(seat for seat in state.seats if seat.id != event.agent_id)}
+def _left(state: State, event: AgentLeft, _: datetime) -> State:
+    return replace(
+        state, version=state.version + 1, seats=tuple(seat for seat in state.seats if seat.id != event.agent_id)
+    )
 
 
-def _started(state: State, event: GameStarted, at: datetime) -> Changes:
+def _started(state: State, event: GameStarted, at: datetime) -> State:
     seats = tuple(Seat(player.id, player.name) for player in event.participants)
-    return {
-        "seats": seats,
-        "lots": event.lots,
-        "questions": event.questions,
+    return replace(
+        state,
+        seats=seats,
+        lots=event.lots,
+        questions=event.questions,
         **_entered(state, "first_choice", 1, at),
-    }
+    )
 
 
-def _opened(state: State, event: QuestionOpened, at: datetime) -> Changes:
-    return {
-        "question": event.question,
-        "picks": {},
-        "reveal": (),
-        "moves": {},
+def _opened(state: State, event: QuestionOpened, at: datetime) -> State:
+    return replace(
+        state,
+        question=event.question,
+        picks={},
+        reveal=(),
+        moves={},
         **_entered(state, "first_choice", event.round, at),
-    }
+    )
 
 
-def _picked(state: State, event: FirstChoiceSubmitted, _: datetime) -> Changes:
-    return {"picks": {**state.picks, event.agent_id: Pick(event.choice, event.comment)}}
+def _picked(state: State, event: FirstChoiceSubmitted, _: datetime) -> State:
+    return replace(
+        state, version=state.version + 1, picks={**state.picks, event.agent_id: Pick(event.choice, event.comment)}
+    )
 
 
-def _revealed(state: State, event: Revealed, at: datetime) -> Changes:
+def _revealed(state: State, event: Revealed, at: datetime) -> State:
     lines = tuple(
         RevealLine(id=shown.agent_id, name=shown.name, choice=shown.choice, comment=shown.comment)
         for shown in event.choices
     )
-    return {"reveal": lines, **_entered(state, "switch", event.round, at)}
+    return replace(state, reveal=lines, **_entered(state, "switch", event.round, at))
 
 
-def _moved(state: State, event: SwitchSubmitted, _: datetime) -> Changes:
+def _moved(state: State, event: SwitchSubmitted, _: datetime) -> State:
     moves = {**state.moves, event.agent_id: Move(event.switched, event.comment)}
     if not event.switched:
-        return {"moves": moves}
+        return replace(state, version=state.version + 1, moves=moves)
     seats = tuple(replace(seat, switch_used=True) if seat.id == event.agent_id else seat for seat in state.seats)
-    return {"moves": moves, "seats": seats}
+    return replace(state, version=state.version + 1, moves=moves, seats=seats)
 
 
-def _counted(state: State, event: RoundCounted, _: datetime) -> Changes:
+def _counted(state: State, event: RoundCounted, _: datetime) -> State:
     finished = FinishedRound(
         round=event.round,
         question=state.question or "",
@@ -191,7 +195,7 @@ def _counted(state: State, event: RoundCounted, _: datetime) -> Changes:
         else seat
         for seat in state.seats
     )
-    return {"history": (*state.history, finished), "seats": seats}
+    return replace(state, version=state.version + 1, history=(*state.history, finished), seats=seats)
 
 
 def _round_choice(state: State, seat: Seat) -> RoundChoice:
@@ -206,23 +210,25 @@ def _round_choice(state: State, seat: Seat) -> RoundChoice:
     )
 
 
-def _ended(state: State, event: GameEnded, at: datetime) -> Changes:
-    return {
-        "final_scoreboard": event.final_scoreboard,
-        "results": event.results,
+def _ended(state: State, event: GameEnded, at: datetime) -> State:
+    return replace(
+        state,
+        final_scoreboard=event.final_scoreboard,
+        results=event.results,
         **_entered(state, "end", state.round, at),
-    }
+    )
 
 
-def _aborted(state: State, _: GameAborted, at: datetime) -> Changes:
-    return _entered(state, "aborted", state.round, at)
+def _aborted(state: State, _: GameAborted, at: datetime) -> State:
+    return replace(state, **_entered(state, "aborted", state.round, at))
 
 
-def _entered(state: State, phase: Phase, round_: int, at: datetime) -> Changes:
-    return {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
+def _entered(state: State, phase: Phase, round_: int, at: datetime) -> dict[str, Any]:
+    version = state.version + 1
+    return {"phase": phase, "round": round_, "entered_at": at, "version": version, "entered_version": version}
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], State]]] = {
     GameCreated: _created,
     AgentJoined: _joined,
     AgentLeft: _left,

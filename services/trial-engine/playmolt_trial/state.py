@@ -90,33 +90,33 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return [seat for seat in self.required() if seat.id not in self.submitted]
 
 
-Changes = dict[str, Any]
-
-
 def evolve(state: State, event: Event, at: datetime) -> State:
     """Fold one event, stored at `at`, into the state."""
-    version = state.version + 1
-    return replace(state, version=version, **_FOLDS[type(event)](state, event, at))
+    return _FOLDS[type(event)](state, event, at)
 
 
-def _created(_: State, event: GameCreated, __: datetime) -> Changes:
-    return {"seed": event.seed, "phase_deadline_seconds": event.config.phase_deadline_seconds}
+def _created(state: State, event: GameCreated, _: datetime) -> State:
+    return replace(
+        state, version=state.version + 1, seed=event.seed, phase_deadline_seconds=event.config.phase_deadline_seconds
+    )
 
 
-def _joined(state: State, event: AgentJoined, _: datetime) -> Changes:
-    return {"seats": (*state.seats, Seat(event.agent_id, event.name))}
+def _joined(state: State, event: AgentJoined, _: datetime) -> State:
+    return replace(state, version=state.version + 1, seats=(*state.seats, Seat(event.agent_id, event.name)))
 
 
-def _left(state: State, event: AgentLeft, _: datetime) -> Changes:
-    return {"seats": tuple(seat for seat in state.seats if seat.id != event.agent_id)}
+def _left(state: State, event: AgentLeft, _: datetime) -> State:
+    return replace(
+        state, version=state.version + 1, seats=tuple(seat for seat in state.seats if seat.id != event.agent_id)
+    )
 
 
-def _started(state: State, event: GameStarted, at: datetime) -> Changes:
+def _started(state: State, event: GameStarted, at: datetime) -> State:
     seats = tuple(Seat(party.id, party.name, party.role) for party in event.participants)
-    return {"case": event.case, "seats": seats, **_entered(state, "opening", 0, at)}
+    return replace(state, case=event.case, seats=seats, **_entered(state, "opening", 0, at))
 
 
-def _spoke(state: State, event: Spoke, _: datetime) -> Changes:
+def _spoke(state: State, event: Spoke, _: datetime) -> State:
     line = Utterance(
         phase=event.phase,
         round=event.round,
@@ -126,44 +126,50 @@ def _spoke(state: State, event: Spoke, _: datetime) -> Changes:
         text=event.text,
         forfeit=event.forfeit,
     )
-    return {"history": (*state.history, line), "submitted": (*state.submitted, event.agent_id)}
+    return replace(
+        state, version=state.version + 1, history=(*state.history, line), submitted=(*state.submitted, event.agent_id)
+    )
 
 
-def _voted(state: State, event: VoteSubmitted, _: datetime) -> Changes:
-    return {
-        "votes": {**state.votes, event.agent_id: event.verdict},
-        "submitted": (*state.submitted, event.agent_id),
-    }
+def _voted(state: State, event: VoteSubmitted, _: datetime) -> State:
+    return replace(
+        state,
+        version=state.version + 1,
+        votes={**state.votes, event.agent_id: event.verdict},
+        submitted=(*state.submitted, event.agent_id),
+    )
 
 
-def _phase_changed(state: State, event: PhaseChanged, at: datetime) -> Changes:
-    return _entered(state, event.entered, event.round, at)
+def _phase_changed(state: State, event: PhaseChanged, at: datetime) -> State:
+    return replace(state, **_entered(state, event.entered, event.round, at))
 
 
-def _tallied(_: State, event: JuryTallied, __: datetime) -> Changes:
+def _tallied(state: State, event: JuryTallied, _: datetime) -> State:
     tally = Tally(guilty=event.guilty, not_guilty=event.not_guilty, votes=event.votes)
-    return {"tally": tally, "verdict": event.verdict}
+    return replace(state, version=state.version + 1, tally=tally, verdict=event.verdict)
 
 
-def _ended(state: State, event: GameEnded, at: datetime) -> Changes:
-    return {"results": event.results, **_entered(state, "end", state.round, at)}
+def _ended(state: State, event: GameEnded, at: datetime) -> State:
+    return replace(state, results=event.results, **_entered(state, "end", state.round, at))
 
 
-def _aborted(state: State, _: GameAborted, at: datetime) -> Changes:
-    return _entered(state, "aborted", state.round, at)
+def _aborted(state: State, _: GameAborted, at: datetime) -> State:
+    return replace(state, **_entered(state, "aborted", state.round, at))
 
 
-def _entered(state: State, phase: Phase, round_: int, at: datetime) -> Changes:
+def _entered(state: State, phase: Phase, round_: int, at: datetime) -> dict[str, Any]:
+    version = state.version + 1
     return {
         "phase": phase,
         "round": round_,
         "submitted": (),
         "entered_at": at,
-        "entered_version": state.version + 1,
+        "version": version,
+        "entered_version": version,
     }
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], State]]] = {
     GameCreated: _created,
     AgentJoined: _joined,
     AgentLeft: _left,
