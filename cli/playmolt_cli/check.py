@@ -73,7 +73,7 @@ class Folds:
         if expected and state_hash(state) != expected:
             return "the state differs from the one it was played with"
         if stored.public is not None:
-            told = message(decider, record.stream, record.version, at, state, event, PUBLIC)
+            told = message(decider, record.stream, record.version, record.at, state, event, PUBLIC)
             if told != stored.public:
                 return "spectators would be told something else"
         return ""

@@ -72,7 +72,7 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
     for record in records:
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
-        told = message(decider, game_id, record.version, time_of(record), state, event, PUBLIC)
+        told = message(decider, game_id, record.version, record.at, state, event, PUBLIC)
         expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
         agrees = state_hash(state) == expected if expected else None
         yield Moment(record.version, time_of(record), msgspec.json.decode(told), state, agrees)

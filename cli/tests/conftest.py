@@ -14,6 +14,7 @@ from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import EventLog, NewRecord, StreamAppend, Unit
 from playmolt_ox.rules import Ox
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +55,8 @@ class Writer:
             canonical_json(event),
             Metadata(command_id="0" * 32, state_hash=state_hash(self._state) if carries else ""),
             self._spoil(
-                self._version, message(self._rules, self._stream, self._version, self._at, self._state, event, PUBLIC)
+                self._version,
+                message(self._rules, self._stream, self._version, rfc3339(self._at), self._state, event, PUBLIC),
             ),
             None,
             event.closes,

@@ -28,6 +28,7 @@ from playmolt_schemas.export import wire
 from playmolt_schemas.export.__main__ import files
 from playmolt_schemas.export.files import Files, json_file, run, stale, write
 from playmolt_schemas.export.json_schemas import FOLDER, STORED_FOLDER, document, leaves, messages, name_of, references
+from playmolt_schemas.identifiers import rfc3339
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "schemas" / "playmolt_schemas" / "golden"
@@ -154,7 +155,7 @@ def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: De
     play = plays(game).to_the_end()
     for viewer in (PUBLIC, *map(Viewer, decider.participants(play.state))):
         for version, (event, at, state) in enumerate(play.log, 1):
-            said = json.loads(message(decider, f"{game}-1", version, at, state, event, viewer))
+            said = json.loads(message(decider, f"{game}-1", version, rfc3339(at), state, event, viewer))
             kinds[said["type"]].validate(said)
             assert not kinds[said["type"]].is_valid({key: said[key] for key in said if key != "version"})
 
@@ -168,7 +169,7 @@ def test_an_event_with_nothing_to_tell_fits_too(game: str, decider: Decider[Any]
         def public(self, *_: object) -> None:
             return None
 
-    schema(wire.Progress).validate(json.loads(message(Silent(), "ox-1", 1, at, None, event, PUBLIC)))  # type: ignore[arg-type]
+    schema(wire.Progress).validate(json.loads(message(Silent(), "ox-1", 1, rfc3339(at), None, event, PUBLIC)))  # type: ignore[arg-type]
 
 
 def test_every_view_fits_its_schema(game: str, decider: Decider[Any], plays: Any) -> None:

@@ -33,6 +33,7 @@ from playmolt_jury.commands import OpenJury
 from playmolt_jury.events import JuryOpened
 from playmolt_jury.material import Weakness
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 from core.tests.llm.fake_server import FakeServer, huge, raw, reply, status, truncated
@@ -556,8 +557,8 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
     names = dict.fromkeys(("command_id", "correlation", "causation"), uuid.uuid4().hex)
     record = seal(
         overseer.session, 1, ZERO_HASH, at, twin.type, twin.schema_version, canonical_json(twin),
-        Metadata(**names, actor=owner, trace=""), message(jury, overseer.session, 1, at, state, twin, PUBLIC), None,
-        closes=False,
+        Metadata(**names, actor=owner, trace=""),
+        message(jury, overseer.session, 1, rfc3339(at), state, twin, PUBLIC), None, closes=False,
     )  # fmt: skip
     part = StreamAppend(
         stream=overseer.session, expected=0, prev_hash=ZERO_HASH, records=[record], card=jury.card(state)

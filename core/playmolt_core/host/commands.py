@@ -13,7 +13,7 @@ from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Joined, Left
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.identifiers import lobby_of, time_ordered_id
+from playmolt_schemas.identifiers import lobby_of, rfc3339, time_ordered_id
 from playmolt_schemas.records import Metadata
 
 from playmolt_core.decider import (
@@ -94,13 +94,8 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     changes: Sequence[Change]
     status: int
     body: bytes
-    remember_on: str = ""
-    """The stream that keeps the outcome; "" when a repeat may be decided afresh."""
-
-    @property
-    def remembered(self) -> bytes:
-        """Give the body that a repeat gets; empty when it is to be answered from what the stream has come to."""
-        return self.body if self.status in (200, 201) else b""
+    remember_on: Entry | None = None
+    """The stream, one of those that change, that keeps the outcome; None when a repeat may be decided afresh."""
 
 
 Planned = Need | Repeat | Plan
@@ -128,16 +123,17 @@ class Commands:
 
     def plan(self, work: Work) -> Planned:
         """Plan a call that changes something."""
-        if work.call.op == "join":
+        call = work.call
+        if call.op == "join":
             return self._join(work)
-        entry = self._hot(work.call.target)
+        entry = self._hot(call.target)
         if entry is None:
-            return Need(work.call.target)
-        if number_of(work.call.command_id) in entry.seen and not work.afresh:
+            return Need(call.target)
+        if number_of(call.command_id) in entry.seen and not work.afresh:
             return Repeat(entry.stream)
-        if work.call.op == "leave":
+        if call.op == "leave":
             return self._leave(work, entry)
-        if work.call.op == "tell":
+        if call.op == "tell":
             return self._tell(work, entry)
         return self._decide(work, entry)
 
@@ -166,11 +162,11 @@ class Commands:
         return self._desk.answer(state, ask)
 
     def _decide(self, work: Work, entry: Entry) -> Plan:
-        change = Change(entry)
         at = self._time(entry)
         decision = self._decider.decide(entry.head.state, self._command(work), at)
         if isinstance(decision, Refused):
-            return _refusal(change, decision)
+            return _refusal(entry, decision)
+        change = Change(entry)
         self._append(change, decision, at, work)
         phase = change.head.card.phase
         body: msgspec.Struct
@@ -179,7 +175,7 @@ class Commands:
         else:
             receipt = change.records[0].hash if change.records else None
             body = ActionAccepted("accepted" if change.records else "pass", change.head.version, phase, receipt)
-        remember = entry.stream if change.records or work.call.fingerprint else ""
+        remember = entry if change.records or work.call.fingerprint else None
         return Plan((change,), 200, _encode(body), remember)
 
     def _tell(self, work: Work, entry: Entry) -> Planned:
@@ -190,11 +186,11 @@ class Commands:
             raise BadBody(f"no route {ask.route} changes anything here")
         command = desk.command(entry.head.state, ask)
         if isinstance(command, Refused):
-            return _refusal(change, command)
+            return _refusal(entry, command)
         at = self._time(entry)
         decision = self._decider.decide(entry.head.state, command, at) if command else Accepted()
         if isinstance(decision, Refused):
-            return _refusal(change, decision)
+            return _refusal(entry, decision)
         self._append(change, decision, at, work)
         changes = [change] if change.head.version else []
         linked = desk.linked(entry.head.state, change.head.state) if change.records else None
@@ -202,14 +198,14 @@ class Commands:
             other = Change(self._hot(linked.stream) or fresh_entry(self._decider, linked.stream))
             follows = self._decider.decide(other.head.state, linked.command, at)
             if isinstance(follows, Refused):
-                return _refusal(change, follows)
+                return _refusal(entry, follows)
             self._append(other, follows, at, work)
             changes.append(other)
         reply = desk.answer(change.head.state, ask)
         if isinstance(reply, Refused):
             reply = Reply(problem_bytes(reply.code, reply.detail, reply.errors), reply.code.status)
         worth = change.records or (work.call.fingerprint and changes)
-        remember = entry.stream if worth and not work.afresh else ""
+        remember = entry if worth and not work.afresh else None
         return Plan(changes, reply.status, body_of(reply), remember)
 
     def _command(self, work: Work) -> Command:
@@ -227,15 +223,15 @@ class Commands:
         lobby = self._hot(self._lobby)
         if lobby is None:
             return Need(self._lobby)
-        change = Change(entry)
         at = max(self._time(entry), self._time(lobby))
         decision = self._decider.decide(entry.head.state, Leave(agent_id=work.call.agent), at)
         if isinstance(decision, Refused):
-            return _refusal(change, decision)
+            return _refusal(entry, decision)
+        change = Change(entry)
         self._append(change, decision, at, work)
         seat = Change(lobby)
         self._append(seat, Accepted((SeatLeft(agent_id=work.call.agent, game_id=entry.stream),)), at, work)
-        return Plan((change, seat), 200, _encode(Left()), entry.stream)
+        return Plan((change, seat), 200, _encode(Left()), entry)
 
     def _join(self, work: Work) -> Planned:
         lobby = self._hot(self._lobby)
@@ -250,7 +246,7 @@ class Commands:
             if entry is None:
                 return Need(seated)
             if not entry.head.card.over:
-                remember = self._lobby if work.call.fingerprint else ""
+                remember = lobby if work.call.fingerprint else None
                 return Plan((Change(lobby), Change(entry)), 200, self._joined(entry.stream, entry.head.card), remember)
         return self._seat(work, lobby)
 
@@ -277,13 +273,13 @@ class Commands:
         at = max(at, self._time(chosen))
         refused = self._seat_in(change, work, at)
         if refused:
-            return _refusal(change, refused)
+            return _refusal(chosen, refused)
         happened.append(SeatTaken(agent_id=work.call.agent, game_id=chosen.stream))
         if change.head.card.phase != "waiting":
             happened.append(GameClosed(game_id=chosen.stream))
         seat = Change(lobby)
         self._append(seat, Accepted(tuple(happened)), at, work)
-        return Plan((seat, change), 200, self._joined(chosen.stream, change.head.card), self._lobby)
+        return Plan((seat, change), 200, self._joined(chosen.stream, change.head.card), lobby)
 
     def _seat_in(self, change: Change, work: Work, at: datetime) -> Refused | None:
         commands: list[Command] = [Join(agent_id=work.call.agent, name=work.call.name)]
@@ -312,6 +308,7 @@ class Commands:
         game = decider.game
         state, version, prev_hash, card = head.state, head.version, head.hash, head.card
         before = card if version else None
+        written = rfc3339(at)
         last = len(events) - 1
         for index, event in enumerate(events):
             version += 1
@@ -320,9 +317,9 @@ class Commands:
             if index == last:
                 card = decider.card(state)
             if game != "lobby":
-                public = message(decider, stream, version, at, state, event, PUBLIC)
+                public = message(decider, stream, version, written, state, event, PUBLIC)
                 if announce and index == last and card != before:
-                    lobby = lobby_message(game, stream, before, card, at)
+                    lobby = lobby_message(game, stream, before, card, written)
             carries = carries_state_hash(game, version, closes=event.closes)
             record = seal(
                 stream=stream,
@@ -336,6 +333,7 @@ class Commands:
                 public=public,
                 lobby=lobby,
                 closes=event.closes,
+                written=written,
             )
             change.records.append(record)
             prev_hash = record.hash
@@ -362,8 +360,7 @@ def _metadata(work: Work, hashed: str | msgspec.UnsetType) -> Metadata:
     )
 
 
-def _refusal(change: Change, refused: Refused) -> Plan:
+def _refusal(entry: Entry, refused: Refused) -> Plan:
     """A refusal rests on the stream's version like any answer: it is sent once that version is known to be current."""
-    change = Change(change.entry)
     body = problem_bytes(refused.code, refused.detail, refused.errors)
-    return Plan((change,) if change.entry.head.version else (), refused.code.status, body)
+    return Plan((Change(entry),) if entry.head.version else (), refused.code.status, body)

@@ -8,6 +8,9 @@ from playmolt_core.host.commands import Change, Plan
 from playmolt_core.host.work import Work
 from playmolt_core.log.port import Outcome, Unit
 
+_REMEMBERED = (200, 201)
+"""The answers whose body a repeat gets; any other is answered from what the stream has come to."""
+
 
 class Group(msgspec.Struct, eq=False):
     """Commands that commit or fail together because they share a stream."""
@@ -21,27 +24,6 @@ class Group(msgspec.Struct, eq=False):
         self.changes |= other.changes
         self.answers += other.answers
         self.outcomes += other.outcomes
-
-    def add(self, work: Work, plan: Plan) -> None:
-        """Add a plan, decided on the heads as this group leaves them, and move the heads on."""
-        for change in plan.changes:
-            entry = change.entry
-            earlier = self.changes.get(entry.stream)
-            if earlier is None:
-                self.changes[entry.stream] = change
-                entry.uncommitted += 1
-            else:
-                earlier.extend(change)
-            entry.head = change.head
-        self.answers.append((work, plan))
-        if plan.remember_on:
-            outcome = Outcome(
-                stream=plan.remember_on,
-                command_id=work.call.command_id,
-                fingerprint=work.call.fingerprint,
-                body=plan.remembered,
-            )
-            self.outcomes.append(outcome)
 
     def unit(self) -> Unit:
         """Give what is to be stored."""
@@ -63,7 +45,9 @@ class Gathering:
         return bool(self._groups)
 
     def add(self, work: Work, plan: Plan) -> None:
-        """Put a plan with the groups that share a stream with it, which become one."""
+        """Put a plan, decided on the heads as they are, with the groups that share a stream with it, which become one;
+        move the heads on.
+        """
         group: Group | None = None
         for change in plan.changes:
             other = self._group_of.get(change.entry.stream)
@@ -74,9 +58,25 @@ class Gathering:
         if group is None:
             group = Group()
             self._groups[group] = None
-        group.add(work, plan)
         for change in plan.changes:
-            self._group_of[change.entry.stream] = group
+            entry = change.entry
+            earlier = group.changes.get(entry.stream)
+            if earlier is None:
+                group.changes[entry.stream] = change
+                self._group_of[entry.stream] = group
+                entry.uncommitted += 1
+            else:
+                earlier.extend(change)
+            entry.head = change.head
+        group.answers.append((work, plan))
+        if plan.remember_on is not None:
+            outcome = Outcome(
+                stream=plan.remember_on.stream,
+                command_id=work.call.command_id,
+                fingerprint=work.call.fingerprint,
+                body=plan.body if plan.status in _REMEMBERED else b"",
+            )
+            group.outcomes.append(outcome)
 
     def _merge(self, group: Group, other: Group) -> None:
         group.absorb(other)

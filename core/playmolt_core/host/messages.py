@@ -1,12 +1,11 @@
 """The bytes that go out for an event: its public message and its lobby message."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
 from playmolt_schemas.cards import Card, LobbyMessage, lobby_type
-from playmolt_schemas.identifiers import SESSION_TYPES, rfc3339
+from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.decider import Decider, Event, Viewer
 
@@ -15,21 +14,21 @@ _PROGRESS: Mapping[str, str] = {"type": "progress"}
 
 
 def message(
-    decider: Decider[Any], stream: str, version: int, at: datetime, state: Any, event: Event, viewer: Viewer
+    decider: Decider[Any], stream: str, version: int, at: str, state: Any, event: Event, viewer: Viewer
 ) -> bytes:
     """Give the flat message of an event for a viewer, with game_id, version and at behind the game's own fields.
 
-    In a session the id is told as session_id.
+    In a session the id is told as session_id. `at` is as rfc3339 writes it.
 
     An event with nothing to tell is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
     """
     told = decider.public(state, event, viewer)
     body = _encode(_PROGRESS if told is None else told)
     name = "session_id" if decider.game in SESSION_TYPES else "game_id"
-    return body[:-1] + f',"{name}":"{stream}","version":{version},"at":"{rfc3339(at)}"}}'.encode()
+    return body[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
 
 
-def lobby_message(game: str, stream: str, before: Card | None, after: Card, at: datetime) -> bytes | None:
+def lobby_message(game: str, stream: str, before: Card | None, after: Card, at: str) -> bytes | None:
     """Give the lobby message of a change, or None when the lobby shows the game as before."""
     if game in SESSION_TYPES:
         return None
@@ -39,6 +38,6 @@ def lobby_message(game: str, stream: str, before: Card | None, after: Card, at: 
     return _encode(
         LobbyMessage(
             type=kind, game_id=stream, gameType=game, phase=after.phase, seated=after.seated, needed=after.needed,
-            at=rfc3339(at),
+            at=at,
         )
     )  # fmt: skip

@@ -190,7 +190,7 @@ class Reads:
             moments = await self._histories.of(stream, snapshot.version)
             last = min(len(moments), ask.after + limit)
             messages = _fitting(
-                message(self._decider, stream, version, moment.at, moment.state, moment.event, viewer)
+                message(self._decider, stream, version, rfc3339(moment.at), moment.state, moment.event, viewer)
                 for version, moment in enumerate(moments[ask.after : last], ask.after + 1)
             )
         over = b"true" if snapshot.card.over else b"false"

@@ -31,10 +31,6 @@ class Work(msgspec.Struct, eq=False):
         """Send a refusal."""
         self.answer(code.status, problem_bytes(code, detail, errors))
 
-    def expired(self, now_ms: float) -> bool:
-        """Say whether nobody waits for the answer any more."""
-        return 0 < self.call.deadline_ms < now_ms
-
 
 BUSY = "The engine is busy or its database is away; nothing is lost. Repeat the request with the same Idempotency-Key."
 

@@ -106,7 +106,7 @@ class Writes:
         refuse_busy(work)
 
     def _attempt(self, work: Work) -> None:
-        if work.expired(time.time() * 1000):
+        if 0 < work.call.deadline_ms < time.time() * 1000:  # nobody waits for the answer any more
             self._refuse_busy(work)
             return
         started = time.time_ns() if tracing.sampled(work.call.trace) else 0
@@ -143,11 +143,10 @@ class Writes:
             self._answer(work, plan.status, plan.body)
             return
         for change in plan.changes:
-            entry = change.entry
-            if self._hot.get(entry.stream) is None:
-                self._hot.put(entry)
-            if plan.remember_on == entry.stream:
-                entry.seen.add(number_of(work.call.command_id))
+            if self._hot.get(change.entry.stream) is None:
+                self._hot.put(change.entry)
+        if plan.remember_on is not None:
+            plan.remember_on.seen.add(number_of(work.call.command_id))
         self._gathering.add(work, plan)
         self._gathered.set()
 

@@ -24,9 +24,11 @@ def seal(
     public: bytes | None,
     lobby: bytes | None,
     closes: bool,
+    written: str = "",
 ) -> NewRecord:
     """Make the record of an event that follows `prev_hash` as number `version`; `data` is canonical JSON.
 
+    `written` is `at` as rfc3339 writes it, where the caller has that already.
     A fresh salt makes the hash say nothing about the event to whoever does not know it already.
     """
     salt = os.urandom(SALT_BYTES).hex()
@@ -47,7 +49,7 @@ def seal(
             schema_version=schema_version,
             data=data,
             metadata=described,
-            at=rfc3339(at),
+            at=written or rfc3339(at),
             salt=salt,
             prev_hash=prev_hash,
         ),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from playmolt_schemas.limits import RECORD_BYTES
 
-from playmolt_core.log.port import NewRecord, RecordTooLarge, StreamAppend, Unit
+from playmolt_core.log.port import RecordTooLarge, StreamAppend, Unit
 
 _STREAM = re.compile(r"[a-z][a-z0-9]{0,15}-[a-z0-9-]{1,64}")
 
@@ -23,9 +23,10 @@ def check(units: Sequence[Unit]) -> None:
             if part.expected == 0 and not _STREAM.fullmatch(part.stream):
                 raise ValueError(f"{part.stream!r} is no stream name: it is <type>-<id> in lower case")
             for record in part.records:
-                if _size(record) > RECORD_BYTES:
+                size = max(len(record.data) + len(record.metadata), len(record.public or b""), len(record.lobby or b""))
+                if size > RECORD_BYTES:
                     raise RecordTooLarge(
-                        f"{part.stream} version {record.version} ({record.type}) has {_size(record)} bytes; "
+                        f"{part.stream} version {record.version} ({record.type}) has {size} bytes; "
                         f"a record holds {RECORD_BYTES}: store less in it"
                     )
         for outcome in unit.outcomes:
@@ -33,10 +34,6 @@ def check(units: Sequence[Unit]) -> None:
                 raise ValueError(
                     f"an outcome of {outcome.stream} has to come in a unit that checks or extends that stream"
                 )
-
-
-def _size(record: NewRecord) -> int:
-    return max(len(record.data) + len(record.metadata), len(record.public or b""), len(record.lobby or b""))
 
 
 def follows(part: StreamAppend) -> bool:

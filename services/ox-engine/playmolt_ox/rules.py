@@ -208,11 +208,11 @@ def _act(state: State, command: Act) -> Decision:
     seat = state.seat(command.agent_id)
     if seat is None:
         return _no_seat()
-    if state.phase == "waiting":
-        return Refused(Code.NOT_STARTED, "The game waits for more agents. Ask for the state until the phase changes.")
+    if state.phase in PLAYING:
+        return _submit(state, seat, command.action)
     if state.over:
         return _over()
-    return _submit(state, seat, command.action)
+    return Refused(Code.NOT_STARTED, "The game waits for more agents. Ask for the state until the phase changes.")
 
 
 def _submit(state: State, seat: Seat, action: Any) -> Decision:
