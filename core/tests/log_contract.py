@@ -14,6 +14,7 @@ from playmolt_core.log.port import (
     EventLog,
     NewRecord,
     Outcome,
+    Outgoing,
     RecordTooLarge,
     StreamAppend,
     Unit,
@@ -121,7 +122,7 @@ class LogContract:
 
     async def test_an_empty_log(self, log: EventLog) -> None:
         assert await log.position() == await log.archived_to() == 0
-        assert await log.forward(0, 10) == []
+        assert await log.forward(0, 10) == await log.outgoing(0, 10) == []
         assert await log.load("ox-1") is None
         assert await log.versions(["ox-1"]) == {}
         assert await log.public("ox-1", 0, 10) == []
@@ -334,6 +335,26 @@ class LogContract:
         assert [entry.record.position for entry in await log.forward(1, 2)] == [2, 3]
         assert await log.forward(5, 2) == []
 
+    async def test_what_goes_out_is_what_is_read_forward_byte_for_byte(self, log: EventLog) -> None:
+        game, lobby = Game("ox-1"), Game("lobby-ox")
+        data = canonical_json({"text": 'héllo "판사" \x01\u2028\\', "big": "123456789012345678901", "metadata": None})
+        for microsecond in (0, 1, 999_999, 120_000):
+            at = NOON.replace(microsecond=microsecond)
+            await log.append([
+                unit(game.adds(2, at=at, data=data, schema_version=3, lobby=b'{"l":1}'), lobby.adds(1, public=None)),
+                unit(game.adds(1, kind="game_end", closes=True, public='{"말":1}'.encode())),
+            ])  # fmt: skip
+        wanted = [
+            Outgoing(
+                entry.record.position, entry.record.stream, entry.record.type, msgspec.json.encode(entry.record),
+                entry.public, entry.lobby, entry.closes,
+            )
+            for entry in await log.forward(0, 99)
+        ]  # fmt: skip
+        assert await log.outgoing(0, 99) == wanted
+        assert await log.outgoing(3, 2) == wanted[3:5]
+        assert await log.outgoing(len(wanted), 2) == []
+
     async def test_public_messages_are_the_stored_bytes_in_order(self, log: EventLog) -> None:
         game = Game("ox-1")
         shown, hidden = game.adds(2), game.adds(1, public=None)
@@ -349,7 +370,7 @@ class LogContract:
         await log.append([unit(Game("ox-1").adds(2))])
         for after in (2, 2**31, 2**63, 2**200):
             assert await log.public("ox-1", after, 10) == []
-            assert await log.forward(after, 10) == []
+            assert await log.forward(after, 10) == await log.outgoing(after, 10) == []
             found = await log.load("ox-1", after)
             assert found is not None
             assert found.records == []
@@ -448,6 +469,7 @@ class LogContract:
                 await read
         assert await log.outcome("ox-1", f"{1:032x}") is None
         assert await read_all(log) == [(3, "ox-2", 1), (4, "ox-1", 3)]
+        assert [entry.position for entry in await log.outgoing(0, 9)] == [3, 4]
         assert [entry.record.hash for entry in await log.results(0, 9)] == [game.hash]
         assert (await log.position(), await log.archived_to()) == (4, 2)
         listings: list[dict[str, Any]] = [

@@ -7,7 +7,7 @@ import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core import tracing
-from playmolt_core.log.port import PublicRecord
+from playmolt_core.log.port import Outgoing
 from playmolt_core.relay.feeds import event_message, public_message, same
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER
@@ -16,14 +16,16 @@ SAMPLED = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 UNSAMPLED = f"{SAMPLED[:-1]}0"
 
 
-def entry(trace: str, *, public: bytes | None = b'{"version":1}', closes: bool = False) -> PublicRecord:
+def entry(
+    trace: str, *, data: bytes = b"{}", public: bytes | None = b'{"version":1}', closes: bool = False
+) -> Outgoing:
     metadata = msgspec.json.encode(Metadata(command_id="c", trace=trace))
     record = Record(
-        stream="ox-1", version=1, position=1, type="reveal", schema_version=1, data=msgspec.Raw(b"{}"),
+        stream="ox-1", version=1, position=1, type="reveal", schema_version=1, data=msgspec.Raw(data),
         metadata=msgspec.Raw(metadata), at="2026-01-01T00:00:00.000000Z",
         salt="", prev_hash=ZERO_HASH, hash=ZERO_HASH,
     )  # fmt: skip
-    return PublicRecord(record=record, public=public, lobby=None, closes=closes)
+    return Outgoing(1, "ox-1", "reveal", msgspec.json.encode(record), public, None, closes)
 
 
 @pytest.fixture
@@ -43,6 +45,12 @@ def test_a_sampled_trace_is_named() -> None:
 @pytest.mark.parametrize("trace", ["", UNSAMPLED, "junk"])
 def test_no_other_is(trace: str) -> None:
     assert public_message(entry(trace)).headers == {}
+
+
+@pytest.mark.usefixtures("traced")
+def test_what_looks_like_a_trace_in_an_event_is_none() -> None:
+    data = msgspec.json.encode({"trace": SAMPLED, "metadata": {"trace": SAMPLED}})
+    assert public_message(entry("", data=data)).headers == {}
 
 
 @pytest.mark.usefixtures("traced")

@@ -26,7 +26,6 @@ from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import PublicRecord, Unit
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.relay.feeds import event_message, public_message
 from playmolt_core.relay.projector import Projector, rebuild
 from playmolt_core.relay.relay import CHECK_SECONDS, FeedBroken, Relay
 from playmolt_core.settings import Settings
@@ -37,7 +36,25 @@ from core.tests.log_contract import Game, unit
 
 LIMIT = 1_000_000
 APPEND = queries("log")["append"]
-STREAMS = {subjects.EVENTS_STREAM: event_message, subjects.SPECTATE_STREAM: public_message}
+
+
+def as_event(entry: PublicRecord) -> Message:
+    """What EVENTS has to hold, made without the relay's help."""
+    record = entry.record
+    game = record.stream.partition("-")[0]
+    return Message(f"events.{game}.{record.stream}.{record.type}", msgspec.json.encode(record))
+
+
+def as_public(entry: PublicRecord) -> Message:
+    """What SPECTATE has to hold."""
+    stream = entry.record.stream
+    game = stream.partition("-")[0]
+    if entry.public is None:
+        return Message(f"sealed.{game}.{stream}", b"")
+    return Message(f"spectate.{game}.{stream}", entry.public, {subjects.CLOSES_HEADER: "1"} if entry.closes else {})
+
+
+STREAMS = {subjects.EVENTS_STREAM: as_event, subjects.SPECTATE_STREAM: as_public}
 
 
 @pytest.fixture
@@ -324,6 +341,12 @@ async def test_a_batch_is_stored_whole_behind_the_expected_end_or_not_at_all(bus
     state = await bus.state("EVENTS")
     assert state is not None
     assert state.last == 3
+
+
+async def test_what_no_stream_takes_is_unavailable(bus: JetStream) -> None:
+    for count in (1, 3):
+        with pytest.raises(BusUnavailable):
+            await bus.publish([Message("nowhere.a", b"")] * count, after=0)
 
 
 async def test_lost_streams_are_filled_again_behind_what_was_archived(

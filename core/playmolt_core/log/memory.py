@@ -18,6 +18,7 @@ from playmolt_core.log.port import (
     Head,
     NewRecord,
     Outcome,
+    Outgoing,
     PublicRecord,
     StoredFacts,
     StoredStream,
@@ -168,6 +169,10 @@ class MemoryLog:
     def _left(self, entries: Iterable[PublicRecord]) -> Iterator[PublicRecord]:
         return (entry for entry in entries if entry.record.position not in self._gone)
 
+    async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
+        """See the port."""
+        return [_outgoing(entry) for entry in await self.forward(after, limit)]
+
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
         return [entry for entry in self._log[after:] if entry.record.type == GAME_END][:limit]
@@ -234,3 +239,9 @@ def _stored(stream: str, new: NewRecord, position: int) -> PublicRecord:
         hash=new.hash,
     )
     return PublicRecord(record=record, public=new.public, lobby=new.lobby, closes=new.closes)
+
+
+def _outgoing(entry: PublicRecord) -> Outgoing:
+    record = entry.record
+    encoded = msgspec.json.encode(record)
+    return Outgoing(record.position, record.stream, record.type, encoded, entry.public, entry.lobby, entry.closes)

@@ -102,8 +102,20 @@ class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
     command_ids: Sequence[str]
 
 
+class Outgoing(msgspec.Struct, frozen=True, gc=False):
+    """What goes out for a record: what the relay reads. `record` is the JSON of the whole `Record`, in its order."""
+
+    position: int
+    stream: str
+    type: str
+    record: bytes
+    public: bytes | None
+    lobby: bytes | None
+    closes: bool
+
+
 class PublicRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A record with what goes out for it: what the relay reads."""
+    """A record with what goes out for it."""
 
     record: Record
     public: bytes | None
@@ -178,6 +190,10 @@ class EventLog(Protocol):
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """Read the whole log forward from a position; never misses a late commit."""
+        ...
+
+    async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
+        """Read what `forward` reads, as it goes out: to make it for services from a `Record` costs three times more."""
         ...
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:

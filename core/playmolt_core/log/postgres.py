@@ -19,6 +19,7 @@ from playmolt_core.log.port import (
     GameCard,
     Head,
     Outcome,
+    Outgoing,
     PublicRecord,
     StoredFacts,
     StoredStream,
@@ -126,6 +127,10 @@ class PostgresLog:
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
         return await self._public_records("forward", after, limit)
+
+    async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
+        """See the port."""
+        return [Outgoing(*row) for row in await self._pool.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit)]
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""

@@ -9,10 +9,10 @@ from playmolt_schemas import subjects
 
 from playmolt_core import tracing
 from playmolt_core.bus.jetstream import Message, StreamState
-from playmolt_core.log.port import PublicRecord
+from playmolt_core.log.port import Outgoing
 
-_encode = msgspec.json.Encoder().encode
 _CLOSES = {subjects.CLOSES_HEADER: "1"}
+_METADATA = b',"metadata":'
 _TRACE = re.compile(rb'"trace":"(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})"')
 
 
@@ -45,7 +45,7 @@ class Feed(msgspec.Struct, frozen=True):
 
     stream: str
     subjects: tuple[str, ...]
-    message: Callable[[PublicRecord], Message]
+    message: Callable[[Outgoing], Message]
 
 
 def game_of(stream: str) -> str:
@@ -53,15 +53,14 @@ def game_of(stream: str) -> str:
     return stream.partition("-")[0]
 
 
-def event_message(entry: PublicRecord) -> Message:
+def event_message(entry: Outgoing) -> Message:
     """Give the full record, for services."""
-    record = entry.record
-    return Message(subjects.event(game_of(record.stream), record.stream, record.type), _encode(record))
+    return Message(subjects.event(game_of(entry.stream), entry.stream, entry.type), entry.record)
 
 
-def public_message(entry: PublicRecord) -> Message:
+def public_message(entry: Outgoing) -> Message:
     """Give the stored public bytes, for anybody; an empty body on a sealed subject where there are none."""
-    stream = entry.record.stream
+    stream = entry.stream
     if entry.public is None:
         return Message(subjects.sealed(game_of(stream), stream), b"")
     headers = _CLOSES if entry.closes else {}
@@ -70,9 +69,9 @@ def public_message(entry: PublicRecord) -> Message:
     return Message(subjects.spectate(game_of(stream), stream), entry.public, headers)
 
 
-def trace_of(entry: PublicRecord) -> str:
+def trace_of(entry: Outgoing) -> str:
     """Give the trace context of the command that an event came of (W3C traceparent), "" unless it is sampled."""
-    found = _TRACE.search(bytes(entry.record.metadata))
+    found = _TRACE.search(entry.record, entry.record.rfind(_METADATA))
     carried = found[1].decode() if found else ""
     return carried if tracing.sampled(carried) else ""
 

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+import msgspec
 from opentelemetry.trace import SpanKind
 from playmolt_schemas import subjects
+from playmolt_schemas.records import Record
 
 from playmolt_core import tracing
 from playmolt_core.bus.jetstream import Fenced, Message
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.log.port import EventLog, LogUnavailable, PublicRecord
+from playmolt_core.log.port import EventLog, LogUnavailable, Outgoing
 from playmolt_core.metrics import SIZES, Histogram
 from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of, same, trace_of
 from playmolt_core.telemetry import log as logger
@@ -35,6 +37,7 @@ LONGEST_PAUSE: Final = 5.0
 LONGEST_PAUSE_BROKEN: Final = 30.0
 _FEEDS: Final = (EVENTS, SPECTATE)
 
+_read = msgspec.json.Decoder(Record).decode
 _log = logger("relay")
 
 
@@ -51,7 +54,7 @@ class Relay:
         self._limit = limit
         self._tails: dict[str, int] = {}
         self._checked_at = -math.inf
-        self._unsaid: list[PublicRecord] = []
+        self._unsaid: list[Outgoing] = []
         self._awake = asyncio.Event()
         self.ready = False
         """Whether the last step succeeded."""
@@ -113,12 +116,12 @@ class Relay:
         """
         await self._check_streams()
         after = min(self._tails.values())
-        entries = await self._log.forward(after, BATCH_MESSAGES)
+        entries = await self._log.outgoing(after, BATCH_MESSAGES)
         if not entries:
             await self._check_end()
             return 0
         for position, entry in enumerate(entries, after + 1):
-            if entry.record.position != position:
+            if entry.position != position:
                 raise FeedBroken(f"position {position} is missing from the log")
         started = time.time_ns()
         copied = await asyncio.gather(*(self._copy(feed, entries) for feed in _FEEDS), return_exceptions=True)
@@ -129,8 +132,8 @@ class Relay:
         self._measure(entries, started)
         return len(entries)
 
-    def _measure(self, entries: Sequence[PublicRecord], started: int) -> None:
-        oldest = datetime.fromisoformat(entries[0].record.at).timestamp()
+    def _measure(self, entries: Sequence[Outgoing], started: int) -> None:
+        oldest = datetime.fromisoformat(_read(entries[0].record).at).timestamp()
         self.lag_seconds.observe(max(0.0, time.time() - oldest))
         self.batch_sizes.observe(len(entries))
         if not tracing.on():
@@ -138,8 +141,8 @@ class Relay:
         for entry in entries:
             if carried := trace_of(entry):
                 facts: tracing.Attributes = {
-                    "playmolt.target": entry.record.stream,
-                    "playmolt.version": entry.record.version,
+                    "playmolt.target": entry.stream,
+                    "playmolt.version": _read(entry.record).version,
                     "messaging.batch.message_count": len(entries),
                 }
                 tracing.record(carried, "publish", started, facts, SpanKind.PRODUCER)
@@ -158,25 +161,26 @@ class Relay:
         if furthest > position:
             raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
 
-    async def _copy(self, feed: Feed, entries: Sequence[PublicRecord]) -> None:
+    async def _copy(self, feed: Feed, entries: Sequence[Outgoing]) -> None:
         tail = self._tails[feed.stream]
-        waiting = [entry for entry in entries if entry.record.position > tail]
-        for batch, messages in _batches(feed, waiting):
+        waiting = entries[tail + 1 - entries[0].position :]
+        for messages in _batches([feed.message(entry) for entry in waiting]):
             try:
                 await self._streams.publish(messages, after=tail)
             except Fenced:  # another relay was faster, or an answer was lost
                 self._tails[feed.stream] = await self._opened(feed)
                 return
-            tail = self._tails[feed.stream] = batch[-1].record.position
+            stored, waiting = waiting[: len(messages)], waiting[len(messages) :]
+            tail = self._tails[feed.stream] = stored[-1].position
             if feed is SPECTATE:
-                self._unsaid += [entry for entry in batch if entry.lobby is not None]
+                self._unsaid += [entry for entry in stored if entry.lobby is not None]
 
     async def _tell_lobby(self) -> None:
         """Say what the lobby shows now, once it is in both streams. Of two relays the one that stored it says it."""
         stored = min(self._tails.values())
-        while self._unsaid and self._unsaid[0].record.position <= stored:
+        while self._unsaid and self._unsaid[0].position <= stored:
             entry = self._unsaid.pop(0)
-            await self._streams.tell(subjects.lobby(game_of(entry.record.stream)), entry.lobby or b"")
+            await self._streams.tell(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
 
     async def _opened(self, feed: Feed) -> int:
         """Give the end of a stream, made where it is missing and compared with the log where it is not."""
@@ -194,7 +198,7 @@ class Relay:
         return state.last
 
     async def _compare(self, feed: Feed, sequence: int) -> None:
-        entries = await self._log.forward(sequence - 1, 1)
+        entries = await self._log.outgoing(sequence - 1, 1)
         held = await self._streams.message(feed.stream, sequence)
         if held is None:  # pushed out by a newer one, or the stream is gone again
             raise BusUnavailable(f"{feed.stream} no longer holds {sequence}")
@@ -202,18 +206,13 @@ class Relay:
             raise FeedBroken(f"{feed.stream} holds something else at {sequence} than the log")
 
 
-def _batches(feed: Feed, entries: Sequence[PublicRecord]) -> Iterator[tuple[list[PublicRecord], list[Message]]]:
-    """Cut entries into batches that the server takes at once."""
-    batch: list[PublicRecord] = []
-    messages: list[Message] = []
-    size = 0
-    for entry in entries:
-        message = feed.message(entry)
-        if batch and size + len(message.body) > BATCH_BYTES:
-            yield batch, messages
-            batch, messages, size = [], [], 0
-        batch.append(entry)
-        messages.append(message)
+def _batches(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """Cut messages into batches that the server takes at once."""
+    first = size = 0
+    for number, message in enumerate(messages):
         size += len(message.body)
-    if batch:
-        yield batch, messages
+        if size > BATCH_BYTES and number > first:
+            yield messages[first:number]
+            first, size = number, len(message.body)
+    if messages:
+        yield messages[first:]

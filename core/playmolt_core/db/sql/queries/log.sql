@@ -38,6 +38,20 @@ SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NO
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
 FROM log.event WHERE position > $1 ORDER BY position LIMIT $2
 
+-- name: outgoing
+-- The JSON of a Record, field for field: see schemas/playmolt_schemas/records.py. What is quoted here is ASCII without
+-- anything to escape, and data and metadata are JSON already.
+SELECT
+  position, stream, type,
+  convert_to(concat(
+    '{"stream":"', stream, '","version":', version, ',"position":', position, ',"type":"', type,
+    '","schema_version":', schema_version, ',"data":', data, ',"metadata":', metadata,
+    ',"at":"', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '","salt":"', encode(salt, 'hex'),
+    '","prev_hash":"', encode(prev_hash, 'hex'), '","hash":"', encode(hash, 'hex'), '"}'
+  ), 'UTF8'),
+  public, lobby, closes
+FROM log.event WHERE position > $1 ORDER BY position LIMIT $2
+
 -- name: results
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
 FROM log.event WHERE type = 'game_end' AND position > $1 ORDER BY position LIMIT $2
