@@ -92,8 +92,15 @@ class JetStream:
         self._replicas = replicas
         self._changed = changed
         self._calls = connection.jetstream(timeout=_SECONDS)
+        self._inbox = connection.new_inbox()
+        self._published: dict[str, asyncio.Future[Msg]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._announced: Announced | None = None
+
+    async def start(self) -> None:
+        """Listen for what is said of each batch."""
+        with _unavailable("inbox"):
+            await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back whenever the connection is lost or back: streams may have lost what they held."""
@@ -171,17 +178,29 @@ class JetStream:
         """
         if not self.connected():  # else they would wait in the client's buffer and come at some other time
             raise BusUnavailable("NATS is away")
-        batch = uuid.uuid4().hex[:16] if len(messages) > 1 else ""
-        *earlier, last = messages
+        batch = uuid.uuid4().hex[:16]
+        reply = f"{self._inbox}.{batch}"
         with _unavailable("publish"):
-            if earlier:
-                # One buffer for all: publish() for each is half of what the relay costs.
-                await self._connection._send_command(_commands(earlier, batch, after))  # noqa: SLF001
-            headers = _headers(last, batch, len(messages), after)
-            if batch:
-                headers[_BATCH_COMMIT] = "1"
-            reply = await self._connection.request(last.subject, last.body, timeout=_SECONDS, headers=headers)
-        self._check(_read_ack(reply.data), after + len(messages))
+            if len(messages[-1].body) > self._connection.max_payload:
+                raise nats.errors.MaxPayloadError
+            told = self._published[reply] = asyncio.get_running_loop().create_future()
+            try:
+                # One buffer for all: publish() for each is half of what the relay costs, and request() for the last
+                # as much as thirty messages of the buffer.
+                await self._connection._send_command(_commands(messages, batch, after, reply))  # noqa: SLF001
+                await self._connection._flush_pending()  # noqa: SLF001
+                async with asyncio.timeout(_SECONDS):
+                    answer = await told
+            finally:
+                del self._published[reply]
+            if answer.headers and answer.headers.get("Status") == "503":
+                raise nats.errors.NoRespondersError
+        self._check(_read_ack(answer.data), after + len(messages))
+
+    async def _hear(self, answer: Msg) -> None:
+        told = self._published.get(answer.subject)
+        if told and not told.done():
+            told.set_result(answer)
 
     def _check(self, ack: _Ack, expected: int) -> None:
         if ack.error is not None:
@@ -239,25 +258,21 @@ class JetStream:
                 await self._connection.close()
 
 
-def _commands(messages: Sequence[Message], batch: str, after: int) -> bytes:
-    """Give the protocol's HPUB commands of a batch's messages but the last."""
+def _commands(messages: Sequence[Message], batch: str, after: int, reply: str) -> bytes:
+    """Give the protocol's HPUB commands of a batch; what came of it is told on `reply`."""
     parts: list[bytes] = []
+    count = len(messages)
+    to, first = "", f"{_EXPECTED}: {after}\r\n"
     for number, message in enumerate(messages, 1):
-        lines = "".join(f"{name}: {value}\r\n" for name, value in _headers(message, batch, number, after).items())
-        head = f"NATS/1.0\r\n{lines}\r\n".encode()
-        size = len(head) + len(message.body)
-        parts += (f"HPUB {message.subject}  {len(head)} {size}\r\n".encode(), head, message.body, b"\r\n")
+        own = "".join([f"{name}: {value}\r\n" for name, value in message.headers.items()]) if message.headers else ""
+        place = f"{_BATCH_ID}: {batch}\r\n{_BATCH_SEQUENCE}: {number}\r\n" if count > 1 else ""
+        if number == count:
+            to, place = reply, f"{place}{_BATCH_COMMIT}: 1\r\n" if count > 1 else ""
+        head, body = f"NATS/1.0\r\n{own}{first}{place}\r\n", message.body
+        size = len(head)  # in bytes as in characters: all of it is ASCII
+        parts += (f"HPUB {message.subject} {to} {size} {size + len(body)}\r\n{head}".encode(), body, b"\r\n")
+        first = ""
     return b"".join(parts)
-
-
-def _headers(message: Message, batch: str, number: int, after: int) -> dict[str, Any]:
-    headers = dict(message.headers)
-    if number == 1:
-        headers[_EXPECTED] = str(after)
-    if batch:
-        headers[_BATCH_ID] = batch
-        headers[_BATCH_SEQUENCE] = str(number)
-    return headers
 
 
 async def open_jetstream(settings: Settings, name: str) -> JetStream:
@@ -269,10 +284,12 @@ async def open_jetstream(settings: Settings, name: str) -> JetStream:
             callback()
 
     connection = await open_connection(settings, name, tell)
-    return JetStream(
+    streams = JetStream(
         connection,
         changed,
         in_memory=settings.stream_storage == "memory",
         most_bytes=settings.stream_bytes,
         replicas=settings.stream_replicas,
     )
+    await streams.start()
+    return streams
