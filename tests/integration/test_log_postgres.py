@@ -123,6 +123,28 @@ async def test_a_connection_lost_in_an_append_is_unavailable_and_the_next_append
     assert await log.append([unit(game.adds(1))]) == ["appended"]
 
 
+async def test_connections_lost_while_nothing_goes_out_or_in_the_middle_of_it_are_replaced(pool: Pool) -> None:
+    log = PostgresLog(pool)
+    await log.append([unit(Game("ox-1").adds(1))])
+    before = await log.outgoing(0, 10)
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE $1"
+    await pool.fetch(ended, "%convert_to(concat%")
+    await asyncio.sleep(0.1)
+    assert await log.outgoing(0, 10) == before
+    async with pool.transaction() as holder:
+        await holder.execute("LOCK log.event")
+        reading = asyncio.create_task(log.outgoing(0, 10))
+        await asyncio.sleep(0.1)
+        await holder.fetch(ended, "%convert_to(concat%")
+        with pytest.raises(LogUnavailable):
+            await reading
+    cancelled = asyncio.create_task(log.outgoing(0, 10))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await asyncio.wait([cancelled])
+    assert await log.outgoing(0, 10) == before
+
+
 async def test_a_database_that_is_away_or_not_migrated_is_unavailable(empty_database_url: str) -> None:
     bare = await open_pool(empty_database_url)
     with pytest.raises(LogUnavailable, match="playmolt migrate"):

@@ -38,7 +38,8 @@ _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 
 class PostgresLog:
-    """Implements `port.EventLog`. Appends go one after another over one connection, reads over the shared ones."""
+    """Implements `port.EventLog`. Appends go one after another over one connection, and so does what goes out over
+    another; all else is read over the shared ones."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -46,6 +47,8 @@ class PostgresLog:
         """Of what was taken out."""
         self._writer: Connection | None = None
         self._appending = asyncio.Lock()
+        self._reader: Connection | None = None
+        self._reading = asyncio.Lock()
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         """See the port."""
@@ -130,7 +133,23 @@ class PostgresLog:
 
     async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
         """See the port."""
-        return [Outgoing(*row) for row in await self._pool.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit)]
+        async with self._reading:
+            reader = await self._settled_reader()
+            try:
+                with unavailable():
+                    rows = await reader.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit)
+            except BaseException:
+                reader.terminate()  # nobody knows what still comes on it
+                raise
+        return [Outgoing(*row) for row in rows]
+
+    async def _settled_reader(self) -> Connection:
+        if self._reader is None or self._reader.is_closed():
+            reader = await self._pool.reserve()
+            with unavailable():
+                await reader.execute(_SQL["settle_reader"])
+            self._reader = reader
+        return self._reader
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
         """See the port."""
