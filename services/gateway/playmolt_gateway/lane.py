@@ -28,7 +28,7 @@ _HELD_BYTES: Final = 64 * 1024
 _FIRST: Final = re.compile(f"POST ({BEFORE}[A-Za-z0-9_-]*{AFTER}) HTTP/1[.]1".encode())
 # Nothing behind the colon can fail, so no run of blanks is read again and again: a head costs what its length says.
 _HEADER: Final = re.compile(rb"\r\n([A-Za-z0-9-]+):[ \t]*((?:[\x20-\x7e\t]*[\x21-\x7e])?)[ \t]*")
-_ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection", b"te", b"trailer"})
+_ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"te", b"trailer"})
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
@@ -50,6 +50,9 @@ def whole_action(data: bytes) -> WholeAction | None:
     parts = _HEADER.split(data[first.end() : end])
     headers = {parts[at].lower(): parts[at + 1] for at in range(1, len(parts), 3)}
     if any(parts[::3]) or 3 * len(headers) + 1 != len(parts) or not _ORDINARY.isdisjoint(headers):
+        return None
+    # HTTP/1.1 means it anyway, and most HTTP libraries say it all the same.
+    if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
         return None
     body = data[end + 4 :]
     length = headers.get(b"content-length")

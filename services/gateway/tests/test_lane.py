@@ -51,7 +51,7 @@ BODIES = [b'{"type":"x"}', b"{", b"[]", b'"\\ud800"', b"[" * 200 + b"]" * 200, b
 
 
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("keyed", [(), ("Idempotency-Key: one",), ("Idempotency-Key: a b",)])
+@pytest.mark.parametrize("keyed", [(), ("Idempotency-Key: one", "Connection: Keep-Alive"), ("Idempotency-Key: a b",)])
 @pytest.mark.parametrize("caller", ["agent", "nobody", "unknown", "basic"])
 async def test_both_ways_answer_alike(
     house: Any, port: int, game: str, body: bytes, keyed: tuple[str, ...], caller: str
@@ -83,6 +83,8 @@ async def test_both_ways_answer_alike(
         lambda raw: raw.replace(b"Host: x", b"Host: x\r\nTransfer-Encoding: chunked"),
         lambda raw: raw.replace(b"Host: x", b"Host: x\r\nContent-Length: 1"),
         lambda raw: raw.replace(b"Host: x", b"Host: x\r\nConnection: close"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\nConnection: keep-alive, TE"),
+        lambda raw: raw.replace(b"Host: x", b"Host: x\r\nConnection:"),
         lambda raw: raw.replace(b"Host: x", b"Host: x\r\nExpect: 100-continue"),
         lambda raw: raw.replace(b"Host: x", b"Host: x\r\n folded"),
         lambda raw: raw.replace(b"Host: x", b"Host : x"),
