@@ -94,8 +94,9 @@ class Desk:
         self.decision: Decision = self.decider.decide(self.state, command, self.now)
         self.caused: list[str] = []
         if isinstance(self.decision, Accepted):
-            for event in self.decision.events:
+            for event, folded in zip(self.decision.events, self.decision.states, strict=True):
                 self.state = self.decider.evolve(self.state, event, self.now)
+                assert folded == self.state
                 self.log.append((event, self.now, self.state))
                 self.caused.append(event.type)
         return self
