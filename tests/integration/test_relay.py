@@ -27,7 +27,7 @@ from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import PublicRecord, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.projector import Projector, rebuild
-from playmolt_core.relay.relay import CHECK_SECONDS, FeedBroken, Relay
+from playmolt_core.relay.relay import CHECK_SECONDS, POLL_SECONDS, FeedBroken, Relay
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.canonical import canonical_json
@@ -454,6 +454,26 @@ async def test_two_projectors_count_each_game_once(log: PostgresLog, pool: Pool)
         ("agent-a", "", 60, 30), ("agent-a", "ox", 30, 15), ("agent-a", "trial", 30, 15),
         ("agent-b", "", -30, 30), ("agent-b", "ox", -15, 15), ("agent-b", "trial", -15, 15),
     ]  # fmt: skip
+
+
+async def test_a_projector_does_not_ask_after_each_commit(log: PostgresLog, pool: Pool) -> None:
+    asked = 0
+
+    class Counting(PostgresLog):
+        async def position(self) -> int:
+            nonlocal asked
+            asked += 1
+            return await super().position()
+
+    projector, clock = Projector(Counting(pool), PgProjections(pool)), asyncio.get_running_loop().time
+    begun = clock()
+    async with running(projector.run()):
+        for number in range(60):
+            await log.append(ended(Game(f"ox-{number}"), {"agent-a": 1}))
+            await asyncio.sleep(0.005)
+        assert asked <= 1 + (clock() - begun) / POLL_SECONDS
+        assert await projector.sync(10)
+    assert await scores(pool) == [("agent-a", "", 60, 60), ("agent-a", "ox", 60, 60)]
 
 
 async def test_a_game_that_ends_while_the_projector_reads_counts_once(log: PostgresLog, pool: Pool) -> None:

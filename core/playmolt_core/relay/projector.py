@@ -54,6 +54,8 @@ class Projector:
         self._log = log
         self._projections = projections
         self._stored: int | None = None
+        self._level = False
+        """Whether the last step came to where the log ended then: under load each commit would be asked after alone."""
         self._awake = asyncio.Event()
         self._moved = asyncio.Condition()
         self.position = 0
@@ -78,7 +80,7 @@ class Projector:
                 pause = min(pause * 2, LONGEST_PAUSE)
                 continue
             self.ready, pause = True, FIRST_PAUSE
-            if not moved:
+            if not moved or self._level:
                 await self._sleep()
 
     async def _sleep(self) -> None:
@@ -105,9 +107,10 @@ class Projector:
         scores = scores_of(entries)
         if scores or position - self._stored >= _KEEP_EVERY:
             if not await self._projections.advance(scores, self._stored, position):
-                self._stored = None  # another projector moved it
+                self._stored, self._level = None, False  # another projector moved it
                 return True
             self._stored = position
+        self._level = position == newest
         await self._reach(position)
         return True
 
