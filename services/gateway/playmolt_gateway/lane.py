@@ -1,6 +1,7 @@
-"""The fast lane: an action that arrives whole in one piece is served without uvicorn's request cycle.
+"""The fast lane: an action that arrives in one piece, or as head and body, is served without uvicorn's request cycle.
 
 That cycle (a task, an event, scope and messages for each request) costs more than everything the gateway does itself.
+HTTP libraries send head and body one after the other: a head that comes alone is kept for a moment.
 Whatever is not plainly one whole action, in the strictest form of HTTP/1.1, takes the ordinary way through the same
 checks; tests hold both to the same bytes.
 """
@@ -28,20 +29,24 @@ _HELD_BYTES: Final = 64 * 1024
 _FIRST: Final = re.compile(f"POST ({BEFORE}[A-Za-z0-9_-]*{AFTER}) HTTP/1[.]1".encode())
 # Nothing behind the colon can fail, so no run of blanks is read again and again: a head costs what its length says.
 _HEADER: Final = re.compile(rb"\r\n([A-Za-z0-9-]+):[ \t]*((?:[\x20-\x7e\t]*[\x21-\x7e])?)[ \t]*")
+_LENGTH: Final = re.compile(rb"[1-9][0-9]{0,7}")
+_HEAD_SECONDS: Final = 0.05
+"""How long a head waits here for its body. Then the ordinary way takes it, which may answer before it has the body."""
 _ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"te", b"trailer"})
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
-class WholeAction(msgspec.Struct):
-    """An action request as it came."""
+class Action(msgspec.Struct):
+    """An action request as it came; `body` is None as long as only its head is there."""
 
     path: str
     head: Head
-    body: bytes
+    body: bytes | None
 
 
-def whole_action(data: bytes) -> WholeAction | None:
-    """Read one whole action request that fills `data`; None for anything else, however slight the difference."""
+def read_action(data: bytes) -> Action | None:
+    """Read one action request, whole or all of its head and no more, that fills `data`; None for anything else, however
+    slight the difference."""
     first = _FIRST.match(data)
     end = data.find(b"\r\n\r\n", 0, _HEAD_BYTES)
     if first is None or end < 0:
@@ -54,14 +59,14 @@ def whole_action(data: bytes) -> WholeAction | None:
     # HTTP/1.1 means it anyway, and most HTTP libraries say it all the same.
     if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
         return None
-    body = data[end + 4 :]
-    length = headers.get(b"content-length")
-    if length != b"%d" % len(body) or len(body) > BODY_BYTES:
+    rest, length = data[end + 4 :], headers.get(b"content-length", b"")
+    whole = length == b"%d" % len(rest)
+    if (not whole and (rest or not _LENGTH.fullmatch(length))) or int(length) > BODY_BYTES:
         return None
     head = Head(
         headers.get(b"authorization"), headers.get(b"idempotency-key"), length, headers.get(b"traceparent", b"")
     )
-    return WholeAction(first.group(1).decode(), head, body)
+    return Action(first.group(1).decode(), head, rest if whole else None)
 
 
 class Openings:
@@ -94,6 +99,8 @@ class LaneProtocol(HttpToolsProtocol):
         self._rested = 0.0
         self._span: Span | None = None
         self._trace = ""
+        self._alone = b""
+        self._patience: asyncio.TimerHandle | None = None
         self._held = b""
         self._parsing = False
         self._stopping = False
@@ -103,11 +110,30 @@ class LaneProtocol(HttpToolsProtocol):
         if self._started is not None or self._held:
             self._hold(data)
             return
-        action = whole_action(data) if self._idle() else None
+        data = self._head_alone() + data
+        action = read_action(data) if self._idle() else None
         if action is None:
             super().data_received(data)
+        elif action.body is None:
+            self._alone, self._patience = data, self.loop.call_later(_HEAD_SECONDS, self._pass_on)
         else:
-            self._begin(action)
+            self._begin(action, action.body)
+
+    def _head_alone(self) -> bytes:
+        """Give back the head that waits for its body, if one does."""
+        if self._patience:
+            self._patience.cancel()
+            self._patience = None
+        head, self._alone = self._alone, b""
+        return head
+
+    def _pass_on(self) -> None:
+        super().data_received(self._head_alone())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a head that waits."""
+        self._head_alone()
+        super().connection_lost(exc)
 
     def _idle(self) -> bool:
         """Say whether a request may begin here: none is being parsed or answered."""
@@ -128,16 +154,16 @@ class LaneProtocol(HttpToolsProtocol):
         if len(self._held) > _HELD_BYTES:
             self.flow.pause_reading()
 
-    def _begin(self, action: WholeAction) -> None:
+    def _begin(self, action: Action, body: bytes) -> None:
         self._started = perf_counter()
         self.actions.metrics.in_flight += 1
         self._span, self._trace = traced(action.head, NAME), action.head.trace
         try:
             caller = self.actions.admitted_now(action.head)
             if caller is None:
-                asyncio.ensure_future(self._admit(action)).add_done_callback(self._answered)
+                asyncio.ensure_future(self._admit(action, body)).add_done_callback(self._answered)
                 return
-            sent = self.actions.submit(caller, action.head, action.path, b"", action.body)
+            sent = self.actions.submit(caller, action.head, action.path, b"", body)
         except Exception as error:
             self._finish(failed(error, self._trace))
             return
@@ -146,11 +172,11 @@ class LaneProtocol(HttpToolsProtocol):
         else:
             sent.add_done_callback(self._answered)
 
-    async def _admit(self, action: WholeAction) -> Answer | Refusal:
+    async def _admit(self, action: Action, body: bytes) -> Answer | Refusal:
         caller = await self.actions.admitted(action.head)
         if isinstance(caller, Refusal):
             return caller
-        sent = self.actions.submit(caller, action.head, action.path, b"", action.body)
+        sent = self.actions.submit(caller, action.head, action.path, b"", body)
         return sent if isinstance(sent, Refusal) else await sent
 
     def _answered(self, reply: "Future[Any]") -> None:
@@ -192,7 +218,7 @@ class LaneProtocol(HttpToolsProtocol):
     def timeout_keep_alive_handler(self) -> None:
         """Close when nothing came for the whole time. Actions leave the timer alone: it looks here how long that is."""
         self.timeout_keep_alive_task = None
-        if self._started is not None:
+        if self._started is not None or self._alone:
             return
         rest = self._rested + self.timeout_keep_alive - perf_counter()
         if rest > 0:
@@ -206,6 +232,8 @@ class LaneProtocol(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Close now, or behind the action that is under way."""
+        if self._alone:
+            self._pass_on()
         if self._started is None:
             super().shutdown()
         else:

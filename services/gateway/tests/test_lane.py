@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from playmolt_gateway import serving
-from playmolt_gateway.lane import Openings, whole_action
+from playmolt_gateway.lane import Openings, read_action
 from playmolt_schemas.envelopes import Answer
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 Reply = tuple[bytes, list[bytes], bytes]
 
@@ -65,11 +66,11 @@ async def test_both_ways_answer_alike(
     }
     headers = (*sent.get(caller, ["Authorization: Basic x"]), *keyed)
     raw = request(game, body, *headers)
-    assert whole_action(raw) is not None
-    wire = await opened(port)
+    assert read_action(raw) is not None
+    wire, end = await opened(port), len(raw) - len(body)
     fast, again = await wire.send(raw), await wire.send(raw)
     slow = await wire.send(raw[:30], raw[30:])
-    assert fast == again == slow
+    assert fast == again == slow == await wire.send(raw[:end], raw[end:])
     wire.writer.close()
 
 
@@ -100,8 +101,70 @@ async def test_both_ways_answer_alike(
 )
 def test_only_a_plain_whole_action_takes_the_lane(game: str, change: Any) -> None:
     raw = request(game, b'{"a":1}', "Authorization: Bearer x")
-    assert whole_action(raw) is not None
-    assert whole_action(change(raw)) is None
+    assert read_action(raw) is not None
+    assert read_action(change(raw)) is None
+
+
+def test_a_head_alone_may_take_the_lane_when_its_body_comes(game: str) -> None:
+    raw = request(game, b'{"a":1}', "Authorization: Bearer x")
+    head, whole = read_action(raw[:-7]), read_action(raw)
+    assert head is not None
+    assert whole is not None
+    assert (head.body, head.head, head.path) == (None, whole.head, whole.path)
+    for length in (b"07", b"+7", b"7 7", b"x", b"", b"65537", b"9" * 5000):
+        assert read_action(raw[:-7].replace(b": 7\r\n", b": " + length + b"\r\n")) is None
+    for size in range(1, 7):
+        assert read_action(raw[:-size]) is None
+
+
+async def test_head_and_body_one_after_the_other_take_the_lane(
+    house: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, key = house.agent()
+    raw = request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
+    wire = await opened(port)
+    await wire.send(raw)  # now the key is known
+    ordinary: list[bytes] = []
+    monkeypatch.setattr(HttpToolsProtocol, "data_received", lambda _, data: ordinary.append(data))
+    status, _, _ = await wire.send(raw[:-7], raw[-7:])
+    assert (status, ordinary) == (b"HTTP/1.1 200 OK", [])
+    wire.writer.close()
+
+
+async def test_a_head_without_a_body_is_answered_as_ever(house: Any, port: int, game: str) -> None:
+    """Who has no key is told before the body is there; others may take their time for it."""
+    wire, raw = await opened(port), request(game, b'{"a":1}')
+    status, _, _ = await wire.send(raw[:-7])
+    assert status == b"HTTP/1.1 401 Unauthorized"
+    wire.writer.close()
+    _, key = house.agent()
+    house.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
+    wire, raw = await opened(port), request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
+    head, some, others = raw[:-7], raw[-7:-3], raw[-3:]
+    for pieces in ((head, 0.2, some + others), (head, 0.01, some, 0.2, others), (head, 0.2, some, 0.2, others)):
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                wire.writer.write(piece)
+            else:
+                await asyncio.sleep(piece)
+        status, _, body = await wire.reply()
+        assert (status, body) == (b"HTTP/1.1 200 OK", b'{"body":"{\\"a\\":1}"}')
+    wire.writer.write(raw[:-7])
+    wire.writer.close()
+
+
+async def test_what_comes_behind_the_body_of_a_head_alone_is_answered_behind_it(
+    house: Any, port: int, game: str
+) -> None:
+    _, key = house.agent()
+    house.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
+    first, second = (request(game, body, f"Authorization: {key['Authorization']}") for body in (b'"1"', b'"2"'))
+    wire = await opened(port)
+    wire.writer.write(first[:-3])
+    await asyncio.sleep(0.01)
+    wire.writer.write(first[-3:] + second)
+    assert [(await wire.reply())[2] for _ in range(2)] == [b'{"body":"\\"1\\""}', b'{"body":"\\"2\\""}']
+    wire.writer.close()
 
 
 def _cost(filling: bytes, size: int) -> float:
@@ -110,7 +173,7 @@ def _cost(filling: bytes, size: int) -> float:
     costs = []
     for _ in range(9):
         started = time.process_time()
-        assert whole_action(head) is None
+        assert read_action(head) is None
         costs.append(time.process_time() - started)
     return min(costs)
 
@@ -122,7 +185,7 @@ def test_a_head_costs_what_its_length_says(filling: bytes) -> None:
 
 
 def test_blanks_around_a_value_are_no_part_of_it(game: str) -> None:
-    action = whole_action(request(game, b"{}", "AUTHORIZATION: \t Bearer x \t", "Idempotency-Key:"))
+    action = read_action(request(game, b"{}", "AUTHORIZATION: \t Bearer x \t", "Idempotency-Key:"))
     assert action is not None
     assert (action.head.authorization, action.head.idempotency_key) == (b"Bearer x", b"")
 

@@ -59,6 +59,23 @@ async def test_sigterm_ends_waits_at_once_and_the_server_after_them(server: Serv
         await server.task
 
 
+async def test_sigterm_lets_an_action_end_whose_body_is_on_its_way(server: Server, game: str) -> None:
+    _, key = server.house.agent()
+    server.house.bus.engine = lambda _game, _call: (200, {"status": "accepted"})
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    head = f"POST /api/games/{game}/actions HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
+    writer.write(head.encode() + b"Content-Length: 2\r\n\r\n")
+    await asyncio.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.sleep(0.2)
+    writer.write(b"{}")
+    async with asyncio.timeout(3):
+        answer = await reader.read()
+        await server.task
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.mark.parametrize("path", ["actions", "leave"])
 async def test_a_large_body_is_refused_cleanly(server: Server, problem: Any, game: str, path: str) -> None:
     """The client reads its 413 though it was still sending, and goes on with the same connection."""
