@@ -34,6 +34,34 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Shares:
     return _Shares(config, log)
 
 
+class _Broken:
+    """Tells at the very end what broke a run from within: pytest's summary then names neither it nor what failed."""
+
+    def __init__(self) -> None:
+        self._failed: list[str] = []
+        self._errors: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._failed.append(report.nodeid)
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        self._errors.append(str(excrepr))
+
+    def pytest_unconfigure(self) -> None:
+        if self._errors:
+            failed = "".join(f"\n  {name}" for name in self._failed[:10])
+            sys.stdout.write(
+                f"\nfailed before it broke:{failed}\nthe first internal error:\n{self._errors[0][-900:]}\n"
+            )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch runs that are shared out; a worker's own errors reach the one that shares out."""
+    if config.getoption("numprocesses", None):
+        config.pluginmanager.register(_Broken())
+
+
 RECURSION_LIMIT = sys.getrecursionlimit()
 
 
