@@ -77,19 +77,20 @@ async def open_connections(port: int, count: int) -> list[Connection]:
 
 
 async def drive(connections: Sequence[Connection], scripts: Sequence[Sequence[bytes]]) -> Measured:
-    """Play every script in its own order, one on each connection at a time; measure all of it."""
+    """Play every script in its own order, one on each connection at a time; measure for as long as all of them play."""
     measured = Measured()
     waiting: Iterator[Sequence[bytes]] = iter(scripts)
 
     async def worker(connection: Connection) -> None:
         for script in waiting:
             for raw in script:
-                start = time.perf_counter()
+                sent = time.perf_counter()
                 status, _ = await connection.send(raw)
-                measured.latencies.append(time.perf_counter() - start)
                 measured.statuses[status] = measured.statuses.get(status, 0) + 1
+                if not measured.seconds:
+                    measured.latencies.append(time.perf_counter() - sent)
+        measured.seconds = measured.seconds or time.perf_counter() - start
 
     start = time.perf_counter()
     await asyncio.gather(*(worker(connection) for connection in connections))
-    measured.seconds = time.perf_counter() - start
     return measured
