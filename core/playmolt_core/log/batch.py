@@ -29,12 +29,14 @@ _NO_CARD = _NoCard()
 
 def rounds(units: Sequence[Unit]) -> list[list[int]]:
     """Cut units, by their numbers, into batches in which no stream comes twice; each rests on those before it."""
-    latest: dict[str, int] = {}
+    free: dict[str, int] = {}  # stream → the first batch that holds nothing of it
     batches: list[list[int]] = []
     for number, unit in enumerate(units):
-        turn = max((latest.get(part.stream, -1) for part in unit.streams), default=-1) + 1
+        turn = 0
         for part in unit.streams:
-            latest[part.stream] = turn
+            turn = max(turn, free.get(part.stream, 0))
+        for part in unit.streams:
+            free[part.stream] = turn + 1
         if turn == len(batches):
             batches.append([])
         batches[turn].append(number)
@@ -43,16 +45,21 @@ def rounds(units: Sequence[Unit]) -> list[list[int]]:
 
 def extends(unit: Unit) -> bool:
     """Say whether the records of a unit follow each other, and no stream comes twice."""
-    return all(map(follows, unit.streams)) and len({part.stream for part in unit.streams}) == len(unit.streams)
+    met: set[str] = set()
+    for part in unit.streams:
+        if part.stream in met or not follows(part):
+            return False
+        met.add(part.stream)
+    return True
 
 
 def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
     """Give the arguments of `log.append` for units that have no stream in common. What is not UTF-8 raises
     UnicodeDecodeError."""
-    parts = [(number, part) for number, unit in enumerate(units) for part in unit.streams]
-    appends = [part for _, part in parts]
+    numbers = [number for number, unit in enumerate(units) for _ in unit.streams]
+    appends = [part for unit in units for part in unit.streams]
     outcomes = [outcome for unit in units for outcome in unit.outcomes]
-    return (_array([number for number, _ in parts]), *_parts(appends), *_records(appends), *_outcomes(outcomes))
+    return (_array(numbers), *_parts(appends), *_records(appends), *_outcomes(outcomes))
 
 
 def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
@@ -60,7 +67,7 @@ def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
     yield _array([part.stream for part in appends])
     yield _array([part.expected for part in appends])
     yield _bytes([part.prev_hash for part in appends])
-    yield _array([*accumulate((len(part.records) for part in appends), initial=1)][:-1])
+    yield _array([*accumulate([len(part.records) for part in appends], initial=1)][:-1])
     yield _array([card.phase for card in cards])
     yield _array([card.round for card in cards])
     yield _array([card.seated for card in cards])
