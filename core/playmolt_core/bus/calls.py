@@ -7,6 +7,7 @@ from asyncio import Future
 from collections import defaultdict
 from contextlib import suppress
 
+import msgspec
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -33,17 +34,14 @@ def _place(subject: str) -> str:
     return subject if ".pack." in subject else subject.rpartition(".")[0]
 
 
-class _Pending:
-    __slots__ = ("call", "deadline", "future", "game", "patience", "resend_at", "sent_to")
-
-    def __init__(self, game: str, call: Call, future: "Future[Answer]", deadline: float) -> None:
-        self.game = game
-        self.call = call
-        self.future = future
-        self.deadline = deadline
-        self.patience = _FIRST_PATIENCE
-        self.resend_at = 0.0
-        self.sent_to = ""
+class _Pending(msgspec.Struct, eq=False):
+    game: str
+    call: Call
+    future: "Future[Answer]"
+    deadline: float
+    patience: float = _FIRST_PATIENCE
+    resend_at: float = 0.0
+    sent_to: str = ""
 
 
 class Calls:
