@@ -57,7 +57,9 @@ class PostgresLog:
         refused: set[int] = set()
         async with self._appending:
             for batch in rounds(units):
-                sound = [number for number in batch if not spoilt & {part.stream for part in units[number].streams}]
+                sound = batch
+                if spoilt:
+                    sound = [each for each in batch if spoilt.isdisjoint(part.stream for part in units[each].streams)]
                 refused |= {*batch} - await self._store(units, sound)
                 # What was decided on top of a unit that is not stored must not be stored either.
                 spoilt |= {part.stream for number in batch if number in refused for part in units[number].streams}
