@@ -21,8 +21,8 @@ REVOKE ALL ON FUNCTION log.name_game FROM PUBLIC;
 -- The settings: a generic plan made while the tables are empty would scan them for ever after, and a hash would lock
 -- streams in another order than that of their names: then two batches could wait for each other.
 --
--- New here: the update of the streams named them a second time, as a list that Postgres sorted anew for each of them, so that
--- it would look streams up by name and not read them all. The limit, which cuts nothing, does that: few rows are expected.
+-- New here: the update of the streams named them a second time, as a list that was sorted anew for each of them. It kept
+-- Postgres from reading all streams instead of looking these up; the limit, which cuts nothing, does so by promising few.
 CREATE OR REPLACE FUNCTION log.append(
   p_unit text, p_stream text, p_expected text, p_prev_hash text, p_first text,
   p_phase text, p_round text, p_seated text, p_needed text, p_over text, p_due text,
