@@ -17,7 +17,7 @@ _TUNING = {
     "shared_buffers": "256MB",
     "max_wal_size": "2GB",
     "checkpoint_timeout": "15min",
-    # A new cluster has no log files to use again, and filling one with zeros holds up every commit for 20 to 50 ms.
+    # A new cluster has no WAL files to use again, and filling one with zeros holds up every commit for 20 to 50 ms.
     "wal_init_zero": "off",
     "jit": "off",  # every query here is short: compiling one costs more than running it
     "timezone": "UTC",
