@@ -117,7 +117,7 @@ async def test_every_reader_sees_what_the_log_holds(platform: Stack, game: GameT
     assert await watch(platform, game_id, middle) == log[middle:]
     assert await read_events(platform, game_id, middle) == log[middle:]
     async with asyncio.timeout(20):
-        while told[-1]["type"] != "game_end" or told[-1]["game_id"] != game_id:
+        while ("game_end", game_id) not in [(message["type"], message.get("game_id")) for message in told]:
             await asyncio.sleep(0.05)
     kinds = [message["type"] for message in told if message.get("game_id") == game_id]
     assert kinds.count("game_started") == 1

@@ -44,10 +44,10 @@ class PgAccounts:
             await connection.execute(_SQL["replace_key"], agent_id, bytes.fromhex(new_hash))
         return [bytes(old).hex()]
 
-    async def agent_by_key_hash(self, key_hash: str) -> Agent | None:
-        """Give the owner of a key."""
-        row = await self._pool.row(_SQL["agent_by_key_hash"], bytes.fromhex(key_hash))
-        return Agent(*row) if row else None
+    async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
+        """Give the owner of each key; those without one are missing."""
+        rows = await self._pool.fetch(_SQL["owners"], [bytes.fromhex(key_hash) for key_hash in key_hashes])
+        return {bytes(key_hash).hex(): Agent(agent_id, name) for key_hash, agent_id, name in rows}
 
     async def agent(self, agent_id: str) -> Agent | None:
         """Give an agent."""

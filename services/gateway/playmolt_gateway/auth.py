@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import secrets
 import time
-from asyncio import Task
+from asyncio import Future, Task
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -21,6 +21,7 @@ from playmolt_gateway.problems import Refusal
 CACHED_KEYS: Final = 50_000
 CACHED_SECONDS: Final = 15.0
 LOOKUP_SECONDS: Final = 5.0
+WAITING_KEYS: Final = 10_000
 _PREFIX: Final = "pm_"
 _BEARER: Final = b"Bearer "
 _KEY_CHARS: Final = len(_PREFIX) + 43
@@ -70,9 +71,10 @@ def hash_of(key: str | bytes) -> str:
 
 
 class Keys:
-    """Key hash → agent: a bounded cache over the accounts, one look-up at a time for a key.
+    """Key hash → agent: a bounded cache over the accounts, one query at a time for all keys.
 
     What is remembered is at most 15 seconds old, and empty while NATS is away: notices of replaced keys may be missed.
+    Keys asked for while a query is under way share the next one: by itself, a look-up costs more than an action.
     """
 
     def __init__(
@@ -90,7 +92,9 @@ class Keys:
         self._seconds = seconds
         self._clock = clock
         self._known: OrderedDict[str, tuple[Agent, float]] = OrderedDict()
-        self._lookups: dict[str, Task[Agent | None]] = {}
+        self._lookups: dict[str, Future[Agent | None]] = {}
+        self._waiting: list[tuple[str, Future[Agent | None]]] = []
+        self._asking: Task[None] | None = None
 
     def known(self, key_hash: str) -> Agent | None:
         """Give the key's agent when it is remembered; None: ask `agent`."""
@@ -108,25 +112,46 @@ class Keys:
         known = self.known(key_hash)
         if known is not None:
             return known
-        lookup = self._lookups.get(key_hash)
-        if lookup is None:
-            lookup = self._lookups[key_hash] = asyncio.create_task(self._look_up(key_hash))
-        # Shielded: a client that goes away must not cancel the look-up for the others that wait for it.
-        return await asyncio.shield(lookup)
+        lookup = self._lookups.get(key_hash) or self._look_up(key_hash)
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            # Shielded: a client that goes away must not cancel the look-up for the others that wait for it.
+            return await asyncio.shield(lookup)
 
-    async def _look_up(self, key_hash: str) -> Agent | None:
-        this = asyncio.current_task()
-        asked = self._clock()
-        try:
-            async with asyncio.timeout(LOOKUP_SECONDS):
-                agent = await self._accounts.agent_by_key_hash(key_hash)
-            # A key replaced meanwhile is no longer this look-up's to remember: its answer may be older than the commit.
-            if agent and self._lookups.get(key_hash) is this and self._bus.connected():
-                self._remember(key_hash, agent, asked + self._seconds)
-            return agent
-        finally:
-            if self._lookups.get(key_hash) is this:
-                del self._lookups[key_hash]
+    def _look_up(self, key_hash: str) -> Future[Agent | None]:
+        if len(self._waiting) == WAITING_KEYS:
+            raise ConnectionError(f"{WAITING_KEYS} keys wait to be looked up already")
+        lookup = self._lookups[key_hash] = asyncio.get_running_loop().create_future()
+        self._waiting.append((key_hash, lookup))
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask())
+        return lookup
+
+    async def _ask(self) -> None:
+        """Answer the look-ups that wait, one query after the other, until none is left."""
+        while self._waiting:
+            asked, self._waiting = self._waiting, []
+            until = self._clock() + self._seconds
+            try:
+                async with asyncio.timeout(LOOKUP_SECONDS):
+                    owners = await self._accounts.owners([key_hash for key_hash, _ in asked])
+            except Exception as error:
+                for key_hash, lookup in asked:
+                    self._end(key_hash, lookup)
+                    lookup.set_exception(error)
+                    lookup.exception()  # the caller may have gone
+            else:
+                for key_hash, lookup in asked:
+                    agent = owners.get(key_hash)
+                    if self._end(key_hash, lookup) and agent and self._bus.connected():
+                        self._remember(key_hash, agent, until)
+                    lookup.set_result(agent)
+
+    def _end(self, key_hash: str, lookup: Future[Agent | None]) -> bool:
+        """Say whether a look-up may be remembered: one of a key replaced meanwhile may be older than the commit."""
+        if self._lookups.get(key_hash) is not lookup:
+            return False
+        del self._lookups[key_hash]
+        return True
 
     def _remember(self, key_hash: str, agent: Agent, until: float) -> None:
         self._known[key_hash] = agent, until

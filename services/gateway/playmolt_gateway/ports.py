@@ -3,7 +3,7 @@
 Every method may raise ConnectionError: the dependency is away, the caller answers 503.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from playmolt_core.bus.port import Bus
@@ -54,8 +54,8 @@ class Accounts(Protocol):
         """Replace all keys of an agent; gives the hashes that are void since the commit."""
         ...
 
-    async def agent_by_key_hash(self, key_hash: str) -> Agent | None:
-        """Give the owner of a key."""
+    async def owners(self, key_hashes: Sequence[str]) -> Mapping[str, Agent]:
+        """Give the owner of each key; those without one are missing."""
         ...
 
     async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[Agent], str | None]:

@@ -147,13 +147,13 @@ class TwinStore:
         self.keys[new_hash] = agent_id
         return old
 
-    async def agent_by_key_hash(self, key_hash: str) -> Agent | None:
+    async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         self.check()
         self.lookups += 1
-        owner = self.keys.get(key_hash)
+        found = {key_hash: self.rows[self.keys[key_hash]] for key_hash in key_hashes if key_hash in self.keys}
         if self.slow:
             await self.slow.wait()
-        return self.rows[owner] if owner else None
+        return found
 
     async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[Agent], str | None]:
         rows = sorted(self.rows.values(), key=lambda row: row.id)

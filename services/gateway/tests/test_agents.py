@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Points, Ranked
-from playmolt_gateway import agents
+from playmolt_gateway import agents, auth
 from playmolt_gateway.auth import Keys, hash_of, new_key
 from playmolt_schemas import subjects
 
@@ -116,6 +116,58 @@ class TestKeyCache:
         found = await asyncio.gather(*callers[1:])
         assert all(found)
         assert house.store.lookups == 1
+
+    async def test_keys_asked_for_while_a_query_is_under_way_share_the_next(self, house: Any) -> None:
+        keys = Keys(house.store, house.bus)
+        agents_of_keys = [house.agent() for _ in range(50)]
+        house.store.slow = asyncio.Event()
+        hashes = [hash_of(key["Authorization"][7:]) for _, key in agents_of_keys]
+        callers = [asyncio.create_task(keys.agent(hashes[0]))]
+        await asyncio.sleep(0.01)
+        callers += [asyncio.create_task(keys.agent(key_hash)) for key_hash in [*hashes[1:], hash_of("unknown")]]
+        await asyncio.sleep(0.01)
+        house.store.slow.set()
+        found = await asyncio.gather(*callers)
+        assert [agent and agent.id for agent in found] == [*(agent for agent, _ in agents_of_keys), None]
+        assert house.store.lookups == 2, "the first alone, then all the others"
+        assert len(keys) == 50
+
+    async def test_a_query_that_fails_is_told_to_those_who_waited_and_to_no_one_else(self, house: Any) -> None:
+        keys = Keys(house.store, house.bus)
+        _, key = house.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        house.store.away = True
+        for failed in await asyncio.gather(*(keys.agent(key_hash) for _ in range(3)), return_exceptions=True):
+            assert isinstance(failed, ConnectionError)
+        house.store.away = False
+        assert await keys.agent(key_hash)
+
+    async def test_no_more_keys_wait_than_one_query_may_ask_for(
+        self, house: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(auth, "WAITING_KEYS", 2)
+        keys = Keys(house.store, house.bus)
+        house.store.slow = asyncio.Event()
+        callers = [asyncio.create_task(keys.agent(hash_of("first")))]
+        await asyncio.sleep(0.01)
+        callers += [asyncio.create_task(keys.agent(hash_of(str(number)))) for number in range(3)]
+        await asyncio.sleep(0.01)
+        house.store.slow.set()
+        found = await asyncio.gather(*callers, return_exceptions=True)
+        assert found[:3] == [None, None, None]
+        assert isinstance(found[3], ConnectionError)
+
+    async def test_a_look_up_has_an_end(self, house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(auth, "LOOKUP_SECONDS", 0.02)
+        keys = Keys(house.store, house.bus)
+        _, key = house.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        house.store.slow = asyncio.Event()
+        with pytest.raises(TimeoutError):
+            await keys.agent(key_hash)
+        await asyncio.sleep(0.05)
+        house.store.slow = None
+        assert await keys.agent(key_hash), "the query has an end too, and the next caller starts another"
 
     async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, house: Any) -> None:
         keys = Keys(house.store, house.bus)

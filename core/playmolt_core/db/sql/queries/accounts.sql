@@ -8,8 +8,8 @@ SELECT hash FROM account.api_key WHERE agent_id = $1 FOR UPDATE
 -- name: replace_key
 UPDATE account.api_key SET hash = $2, created_at = now() WHERE agent_id = $1
 
--- name: agent_by_key_hash
-SELECT a.id, a.name FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id WHERE k.hash = $1
+-- name: owners
+SELECT k.hash, a.id, a.name FROM account.api_key AS k JOIN account.agent AS a ON a.id = k.agent_id WHERE k.hash = ANY($1)
 
 -- name: agent
 SELECT id, name FROM account.agent WHERE id = $1
