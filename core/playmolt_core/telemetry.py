@@ -7,7 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-import structlog
+
+@contextmanager
+def _hidden(library: str) -> Iterator[None]:
+    """Let modules imported inside find that a library is not installed, unless it is in use already."""
+    if library in sys.modules:
+        yield
+        return
+    sys.modules[library] = None  # type: ignore[assignment]  # importlib: there is none
+    try:
+        yield
+    finally:
+        del sys.modules[library]
+
+
+# structlog would draw tracebacks with rich, which is there beside the command line: a fifth of a service's start.
+with _hidden("rich"):
+    import structlog
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 

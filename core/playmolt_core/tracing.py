@@ -12,15 +12,16 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry import context, trace
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, Tracer
 
 from playmolt_core import telemetry
 from playmolt_core.settings import InvalidSettings
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 SHARE_VARIABLE: Final = "OTEL_TRACES_SAMPLER_ARG"
@@ -37,7 +38,7 @@ Attributes = Mapping[str, str | int]
 class _Exporting:
     """Where spans go, and how many may begin."""
 
-    def __init__(self, provider: TracerProvider, share: float) -> None:
+    def __init__(self, provider: "TracerProvider", share: float) -> None:
         self.provider = provider
         self.tracer: Tracer = provider.get_tracer("playmolt")
         self._share = share
@@ -68,7 +69,7 @@ def configure(service: str, environment: Mapping[str, str] = os.environ, *, ever
     """
     if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_SDK_DISABLED", "") == "true":
         return
-    # A third of a second and 20 MB that a process without a collector need not pay.
+    # A third of a second and 20 MB that a process without a collector need not pay; as for what `install` needs.
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
@@ -88,8 +89,11 @@ def _share(text: str) -> float:
     return share
 
 
-def install(service: str, processor: SpanProcessor, share: float = 1.0) -> None:
+def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> None:
     """Give the spans of this process to a processor."""
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+
     global _exporting  # noqa: PLW0603 -- as OpenTelemetry's own provider: one for the process, set once at its start
     provider = TracerProvider(
         resource=Resource.create({"service.name": service, "service.namespace": "playmolt"}), shutdown_on_exit=False

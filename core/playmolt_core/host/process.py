@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvloop
@@ -21,11 +21,13 @@ from playmolt_core.host.errand import Worker
 from playmolt_core.host.reads import Fetch
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_core.llm.figures import FIGURES
-from playmolt_core.llm.models import Models
-from playmolt_core.llm.scripted import Cast
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.metrics import render
 from playmolt_core.settings import Settings, from_environment
+
+if TYPE_CHECKING:
+    from playmolt_core.llm.models import Models
+    from playmolt_core.llm.scripted import Cast
 
 _log = telemetry.log("process")
 
@@ -41,8 +43,11 @@ class Kit:
         self.engines: dict[str, Engine] = {}
         self._limits = PgModelLimits(pool)
 
-    def models(self, cast: Cast, *, seed: str = "0") -> Models:
+    def models(self, cast: "Cast", *, seed: str = "0") -> "Models":
         """Give the models there are, the scripted ones played by a cast."""
+        # An eighth of a service's start, which games without models need not pay.
+        from playmolt_core.llm.models import Models  # noqa: PLC0415
+
         return Models(self.catalogue, self._limits, cast, seed=seed)
 
 
