@@ -26,8 +26,9 @@ $(STAMP): requirements.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS
 demo: $(STAMP) ## play every game there is to the end, on real NATS and Postgres
 	$(BIN)/playmolt demo --once
 
+# Three workers also on two cores: tests wait for a third of their time.
 test: $(STAMP) ## run every test
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 3 --dist loadscope
 
 check: $(STAMP) ## format, lint, types, architecture
 	$(BIN)/ruff format --check .
