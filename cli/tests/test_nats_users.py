@@ -10,6 +10,7 @@ import pytest
 from nats.aio.client import Client
 from playmolt_cli.embedded import Nats, users
 from playmolt_cli.embedded.nats import USERS
+from playmolt_core.bus.connection import delivered
 from playmolt_schemas import subjects
 
 ID = "ox-00000000-0000-0000-0000-000000000001"
@@ -52,7 +53,7 @@ class Guest:
     async def _tried(self, attempt: object) -> bool:
         before = len(self.refused)
         await attempt  # type: ignore[misc]
-        await self.connection.flush(2)
+        await delivered(self.connection, 2)
         await asyncio.sleep(0.02)
         return len(self.refused) == before
 
@@ -110,7 +111,7 @@ async def test_a_discovery_is_answered_by_a_service_that_may_not_name_the_inbox(
         await message.respond(b"here")  # type: ignore[attr-defined]
 
     await relay.connection.subscribe("$SRV.PING", cb=answer)
-    await relay.connection.flush(2)
+    await delivered(relay.connection, 2)
     assert (await gateway.connection.request("$SRV.PING", timeout=2)).data == b"here"
     assert not await relay.may_publish("_INBOX.gateway.x")
     await relay.connection.close()

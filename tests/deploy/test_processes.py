@@ -15,6 +15,7 @@ import pytest
 from nats.aio.client import Client
 from playmolt_cli import probe
 from playmolt_cli.embedded import child
+from playmolt_core.bus.connection import delivered
 from playmolt_schemas.identifiers import ENGINES
 
 from tests.deploy.cluster import Cluster, command, run, until
@@ -167,13 +168,13 @@ async def test_a_service_may_publish_on_its_own_subjects(
     try:
         if user != "relay":  # what it publishes would be stored
             await client.publish(allowed)
-        await client.flush(5)
+        await delivered(client, 5)
         assert faults == []
         await client.publish(refused)
-        await client.flush(5)
+        await delivered(client, 5)
         until_heard = time.monotonic() + 5
         while not faults and time.monotonic() < until_heard:
-            await client.flush(5)
+            await delivered(client, 5)
         assert refused in faults[0]
         assert "permissions violation" in faults[0]
     finally:

@@ -18,6 +18,7 @@ import pytest
 from nats.aio.client import Client
 from playmolt_cli import probe
 from playmolt_cli.embedded import Nats
+from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.jetstream import Fenced, JetStream, Message, open_jetstream
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.pool import Pool, open_pool
@@ -168,7 +169,7 @@ async def test_a_long_log_goes_over_in_batches(log: PostgresLog, bus: JetStream)
 async def test_the_lobby_hears_of_what_is_stored_once(log: PostgresLog, bus: JetStream, nats_url: str) -> None:
     listener = await nats.connect(nats_url)
     heard = await listener.subscribe("lobby.*")
-    await listener.flush()
+    await delivered(listener, 5)
     relays = [Relay(log, bus, LIMIT) for _ in range(2)]
     games = [Game(f"ox-{number}") for number in range(20)]
     async with running(*(relay.run() for relay in relays)):

@@ -13,6 +13,7 @@ import nats
 import pytest
 import rfc8785
 from nats.aio.client import Client
+from playmolt_core.bus.connection import delivered
 from playmolt_schemas import subjects
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -203,7 +204,7 @@ def test_the_spectator_knows_no_database(platform: Platform) -> None:
 
 async def refusal(connection: Client, errors: list[Exception]) -> None:
     """Wait until the server has said that this is not allowed."""
-    await connection.flush()
+    await delivered(connection, 5)
     async with asyncio.timeout(5):
         while not any("permissions violation" in str(error).lower() for error in errors):
             await asyncio.sleep(0.01)
@@ -223,7 +224,7 @@ async def test_the_spectator_s_user_may_not_listen_to_secrets(platform: Platform
     )  # fmt: skip
     try:
         await connection.subscribe("spectate.>")
-        await connection.flush()
+        await delivered(connection, 5)
         assert errors == []
         await connection.subscribe(secret)
         await refusal(connection, errors)
