@@ -10,7 +10,7 @@ import structlog
 from xdist.scheduler import LoadScopeScheduling
 
 _USED = (
-    "tests/browser/", "tests/deploy/", "cli/tests/", "services/trial-engine/tests/chain/",
+    "tests/browser/", "tests/deploy/", "cli/tests/",
     "tests/integration/test_rows_", "tests/integration/test_jury", "tests/integration/test_legal",
 )  # fmt: skip
 """Tests that start processes to use them."""

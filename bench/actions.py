@@ -1,4 +1,5 @@
-"""O/X actions a second through HTTP, NATS, engine and durable commit, beside a handler that does one INSERT."""
+"""O/X actions a second through HTTP, NATS, engine and durable commit, beside a handler that does one INSERT and beside
+the same hops with nothing done on them, or nothing but the log and its feeds."""
 
 import asyncio
 import itertools
@@ -6,11 +7,12 @@ import json
 import statistics
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import uvloop
 
 from bench.load import Connection, Measured, drive, open_connections, request
-from bench.servers import database_url, events_behind, folder, naive, product
+from bench.servers import database_url, events_behind, floor, folder, naive, product
 
 IN_FLIGHT = 64
 GAMES = 384
@@ -59,8 +61,8 @@ def _script(game: str, keys: list[str]) -> list[bytes]:
             }
             script.append(request("POST", path, json.dumps(body).encode(), _headers(key, True)))
         for key in keys:
-            body = {"type": "switch", "use_switch": False, "comment": ""}
-            script.append(request("POST", path, json.dumps(body).encode(), _headers(key, True)))
+            switch = {"type": "switch", "use_switch": False, "comment": ""}
+            script.append(request("POST", path, json.dumps(switch).encode(), _headers(key, True)))
     return script
 
 
@@ -79,7 +81,7 @@ async def _measure_product(port: int, games: int) -> Measured:
     return measured
 
 
-async def _measure_naive(port: int, actions: int) -> Measured:
+async def _measure_posts(port: int, actions: int) -> Measured:
     connections = await open_connections(port, IN_FLIGHT)
     body = json.dumps({"type": "first_choice", "choice": "O", "comment": "a comment of usual length, say"}).encode()
     raw = request("POST", "/api/games/ox-1/actions", body)
@@ -90,23 +92,39 @@ async def _measure_naive(port: int, actions: int) -> Measured:
     return measured
 
 
-def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Measured], list[Measured], list[int]]:
-    """Interleaved rounds on one Postgres with fsync on; product, then baseline, each warm; and how many events the
-    feeds were behind when the last action was answered."""
-    ours, theirs, behind = [], [], []
+class Compared(NamedTuple):
+    """The rounds of each, and how many events the feeds were behind when the last action was answered."""
+
+    product: list[Measured]
+    naive: list[Measured]
+    hops: list[Measured]
+    logged: list[Measured]
+    behind: list[int]
+
+
+def measure(games: int = GAMES, rounds: int = ROUNDS) -> Compared:
+    """Interleaved rounds on one Postgres with fsync on, each warm."""
+    compared = Compared([], [], [], [], [])
     with folder() as data, product(Path(data)) as port:
         uvloop.run(_measure_product(port, 64))
         for _ in range(rounds):
-            ours.append(uvloop.run(_measure_product(port, games)))
-            behind.append(events_behind(data))
+            compared.product.append(uvloop.run(_measure_product(port, games)))
+            compared.behind.append(events_behind(data))
             with naive(database_url(data)) as naive_port:
-                uvloop.run(_measure_naive(naive_port, 3200))
-                theirs.append(uvloop.run(_measure_naive(naive_port, games * 25)))
-    return ours, theirs, behind
+                compared.naive.append(_measure_warm(naive_port, games * 25))
+            for kind, runs in (("insert", compared.hops), ("append", compared.logged)):
+                with floor(data, database_url(data), kind) as floor_port:
+                    runs.append(_measure_warm(floor_port, games * 50))
+    return compared
+
+
+def _measure_warm(port: int, actions: int) -> Measured:
+    uvloop.run(_measure_posts(port, 3200))
+    return uvloop.run(_measure_posts(port, actions))
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    ours, theirs, behind = measure()
+    ours, theirs, hops, logged, behind = measure()
 
     def middle(runs: list[Measured], what: str) -> float:
         values = {
@@ -136,6 +154,18 @@ def rows() -> list[tuple[str, str, str, str]]:
             f"{middle(ours, 'p99'):.1f} ms",
             f"{middle(theirs, 'p99'):.1f} ms",
             f"{p99:.2f} (wanted < 1)",
+        ),
+        (
+            "the hops alone, against the baseline",
+            f"{middle(hops, 'rate'):,.0f}/s",
+            f"{middle(theirs, 'rate'):,.0f}/s",
+            f"{middle(hops, 'rate') / middle(theirs, 'rate'):.1f} x",
+        ),
+        (
+            "the hops with log and feeds, one event an action",
+            f"{middle(logged, 'rate'):,.0f}/s",
+            f"{middle(theirs, 'rate'):,.0f}/s",
+            f"{middle(logged, 'rate') / middle(theirs, 'rate'):.1f} x",
         ),
         ("events the feeds are behind at the end", f"{max(behind):,}", "", ""),
     ]

@@ -91,7 +91,7 @@ def _library(url: str) -> Callable[[], int]:
         application.save(counter)
 
     def replayed(counter: Counter) -> int:
-        return int(application.repository.get(counter.id).version)  # type: ignore[attr-defined]
+        return int(application.repository.get(counter.id).version)
 
     def run() -> int:
         with ThreadPoolExecutor(AT_ONCE) as threads:

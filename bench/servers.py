@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from playmolt_cli.embedded import Nats
+
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
 
@@ -47,12 +49,14 @@ def folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _process(arguments: list[str], environment: dict[str, str], url: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _process(arguments: list[str], environment: dict[str, str], url: str = "") -> Iterator["subprocess.Popen[bytes]"]:
+    """A child, once its URL answers."""
     process = subprocess.Popen(
         arguments, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        _until_answers(url, process)
+        if url:
+            _until_answers(url, process)
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
@@ -96,6 +100,18 @@ def naive(database_url: str, workers: int = 2) -> Iterator[int]:
     ]
     with _process(arguments, {"BENCH_DATABASE_URL": database_url}, f"http://127.0.0.1:{port}/docs"):
         yield port
+
+
+@contextmanager
+def floor(data: Path, database_url: str, kind: str) -> Iterator[int]:
+    """The hops of `bench.floor`, as `insert` or `append`, on a NATS of their own; gives the port."""
+    port = free_port()
+    with Nats(data / "floor") as nats:
+        environment = {"BENCH_NATS_URL": nats.url, "BENCH_DATABASE_URL": database_url}
+        engine = [sys.executable, "-m", "bench.floor", "engine", kind]
+        gateway = [sys.executable, "-m", "bench.floor", "gateway", str(port)]
+        with _process(engine, environment), _process(gateway, environment, f"http://127.0.0.1:{port}/"):
+            yield port
 
 
 def events_behind(data: Path) -> int:
