@@ -134,13 +134,6 @@ class Folder:
             self._write(self.operator_key_file.name, f"op_{secrets.token_urlsafe(32)}\n")
         return self.operator_key_file.read_text().strip()
 
-    def place(self) -> str:
-        """Give the folder's name among all folders there are, made once."""
-        path = self.path / "place"
-        if not path.exists():
-            self._write(path.name, f"{secrets.token_hex(8)}\n")
-        return path.read_text().strip()
-
     def passwords(self, users: Iterable[str]) -> dict[str, str]:
         """Give the NATS users' passwords, made once and kept."""
         path = self.path / "nats-users.json"

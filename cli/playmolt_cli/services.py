@@ -98,8 +98,6 @@ class Fleet(msgspec.Struct, frozen=True):
     gateway: socket.socket
     spectator: socket.socket
     log_of: Callable[[str], Path]
-    place: str
-    """What the places of the engines begin with: this data folder and no other."""
     chain: Path | None = None
     """Where the embedded chain keeps its blocks; None when the chain is elsewhere."""
 
@@ -133,8 +131,6 @@ class Fleet(msgspec.Struct, frozen=True):
             port = free_port()
             settings = replace(settings, health_port=port)
         name = f"{service}-{number + 1}"
-        if service in ENGINES:
-            settings = replace(settings, place=f"{self.place}.{name}")
         log, told = self.log_of(name), environment(settings)
         health = f"{address(settings.host, port)}/readyz"
 

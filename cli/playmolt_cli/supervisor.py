@@ -126,7 +126,7 @@ class Supervisor:
             raise RuntimeError("the ports are not open yet")
         return Fleet(
             self._settings, self._passwords, self._counts, self._gateway, self._spectator, self._folder.log,
-            self._folder.place(), self._chain,
+            self._chain,
         )  # fmt: skip
 
     def _with_servers(self) -> Settings:

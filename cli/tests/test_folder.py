@@ -32,13 +32,6 @@ def test_what_a_killed_run_left_behind_is_no_run(tmp_path: Path) -> None:
     assert Folder(tmp_path).run() is None
 
 
-def test_a_folder_is_one_place_and_no_other_folder_is(tmp_path: Path) -> None:
-    one, other = Folder(tmp_path / "one"), Folder(tmp_path / "other")
-    for folder in (one, other):
-        folder.make()
-    assert one.place() == Folder(tmp_path / "one").place() != other.place()
-
-
 def test_secrets_are_made_once_and_readable_by_their_owner_alone(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     key, passwords = folder.operator_key(), folder.passwords(["gateway", "relay"])

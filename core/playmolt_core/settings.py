@@ -92,15 +92,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     errands: Annotated[
         Positive, _env("PLAYMOLT_ERRANDS", "Wishes (model turns, transactions) a process fulfils at once.")
     ] = 64
-    place: Annotated[
-        Annotated[str, Meta(pattern="^[A-Za-z0-9._-]*$")],
-        _env(
-            "PLAYMOLT_PLACE",
-            "Where an engine runs, if there is never more than one process at a time in that place, such as a container"
-            " of a pod: it takes up at once what a killed predecessor there had in hand. Empty: 15 seconds later. `up`"
-            " names the places of its children.",
-        ),
-    ] = ""
     stream_events: Annotated[
         Positive, _env("PLAYMOLT_STREAM_EVENTS", "Newest events that NATS keeps; older ones are read from the log.")
     ] = 100_000

@@ -46,10 +46,10 @@ class House:
         self.worker = Worker()
         self.engines: list[Engine] = []
 
-    def engine(self, holder: str = "") -> Engine:
+    def engine(self) -> Engine:
         engine = Engine(
             Asking(), self.log, Settings(), lambda: None,
-            desk=AskingDesk(), workers={"answer": self.worker}, leases=self.leases, holder=holder,
+            desk=AskingDesk(), workers={"answer": self.worker}, leases=self.leases,
         )  # fmt: skip
         engine.start()
         self.engines.append(engine)
@@ -207,27 +207,6 @@ async def test_a_wish_of_a_stopped_engine_is_taken_up_by_another(house: House) -
 
     await until(answered)
     assert house.worker.attempts[-1] == 2
-
-
-async def test_what_a_killed_engine_had_in_hand_its_successor_in_the_same_place_takes_up_at_once(house: House) -> None:
-    await house.engines.pop(0).stop()
-    house.engine("here/first")
-    session = await house.opened()
-    house.worker.go.clear()
-    await house.tell("put", session, "why")
-
-    async def taken_up_again() -> bool:
-        return house.worker.attempts == [1, 2]
-
-    house.engine("here/second")
-    await until(taken_up_again)
-    house.worker.go.set()
-
-    async def answered() -> bool:
-        return "answered" in await house.types(session)
-
-    await until(answered)
-    assert await house.types(session) == ["opened", "asked", "answered"]
 
 
 async def test_rules_that_break_harm_no_other_session(house: House) -> None:

@@ -56,22 +56,6 @@ def test_a_killed_child_is_started_again_and_the_platform_is_ready_again(running
     assert set(running.run.processes) == set(CHILDREN)
 
 
-def _place(stack: Stack, name: str) -> str:
-    told = Path(f"/proc/{stack.run.processes[name]}/environ").read_text().split("\0")
-    return next(pair for pair in told if pair.startswith("PLAYMOLT_PLACE=")).partition("=")[2]
-
-
-def test_every_engine_has_a_place_that_its_successor_takes_and_nobody_else(running: Stack) -> None:
-    engines = [f"{service}-1" for service in ENGINES]
-    places = {name: _place(running, name) for name in engines}
-    assert len(set(places.values())) == len(engines)
-    before = running.kill("legal-orchestrator-1")
-    _eventually(
-        lambda: running.run.processes.get("legal-orchestrator-1", before) != before, RESTART_SECONDS, "it stays away"
-    )
-    assert {name: _place(running, name) for name in engines} == places
-
-
 def test_nobody_is_refused_while_the_gateway_restarts(running: Stack) -> None:
     url = running.run.gateway
     running.kill("gateway-1")

@@ -14,7 +14,7 @@ class PgLeases:
         self._pool = pool
 
     async def take(self, wish_id: str, holder: str, seconds: float) -> Lease | None:
-        """Take a wish for `seconds`; None while anybody holds it who may be alive."""
+        """Take a wish for `seconds`; None while anybody holds it."""
         attempt = await self._pool.value(_SQL["take"], wish_id, holder, float(seconds))
         return None if attempt is None else Lease(wish_id, holder, int(attempt))
 

@@ -39,7 +39,6 @@ class Engine:
         desk: Desk[Any] | None = None,
         workers: Mapping[str, Worker] | None = None,
         leases: Leases | None = None,
-        holder: str = "",
         fetches: Mapping[str, Fetch] | None = None,
     ) -> None:
         self.decider = decider
@@ -48,14 +47,7 @@ class Engine:
         self.fresh = Freshness(event_log, self.hot, self.writes)
         self.reads = Reads(decider, event_log, self.fresh, desk, fetches)
         self.wishes = Wishes(
-            decider,
-            event_log,
-            self.fresh,
-            self.writes,
-            workers=workers,
-            leases=leases,
-            at_once=settings.errands,
-            holder=holder,
+            decider, event_log, self.fresh, self.writes, workers=workers, leases=leases, at_once=settings.errands
         )
         self._tasks: list[asyncio.Task[None]] = []
 

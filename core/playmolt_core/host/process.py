@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -65,18 +64,12 @@ class Hosted(msgspec.Struct, frozen=True):
 Build = Callable[[Kit], Hosted]
 
 
-def _holder(service: str, place: str) -> str:
-    """Name this process as a holder of leases: its place, where one is known, and its life."""
-    life = uuid.uuid4().hex
-    return f"{service}.{place}/{life}" if place else life
-
-
-def _engine(hosted: Hosted, kit: Kit, bus: EngineBus, holder: str) -> Engine:
+def _engine(hosted: Hosted, kit: Kit, bus: EngineBus) -> Engine:
     decider: Decider[Any] = hosted.decider
     desk: Desk[Any] | None = hosted.desk
     return Engine(
         decider, kit.log, kit.settings, bus.poke, desk=desk, workers=hosted.workers, leases=PgLeases(kit.pool),
-        holder=holder, fetches=hosted.fetches,
+        fetches=hosted.fetches,
     )  # fmt: skip
 
 
@@ -89,10 +82,9 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     kit = Kit(settings, pool, PostgresLog(pool))
     bus = EngineBus(settings, service)
     await bus.open()
-    holder = _holder(service, settings.place)
     for build in builds:
         hosted = build(kit)
-        kit.engines[hosted.decider.game] = _engine(hosted, kit, bus, holder)
+        kit.engines[hosted.decider.game] = _engine(hosted, kit, bus)
     engines = tuple(kit.engines.values())
     for engine in engines:
         engine.start()

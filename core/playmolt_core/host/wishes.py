@@ -31,10 +31,7 @@ _DRAIN_SECONDS = 5.0
 
 
 class Wishes:
-    """Looks for wishes and has them fulfilled.
-
-    `workers` maps a kind of wish to who fulfils it, under a lease each, in the name of `holder`.
-    """
+    """Looks for wishes and has them fulfilled. `workers` maps a kind of wish to who fulfils it, under a lease each."""
 
     def __init__(
         self,
@@ -46,7 +43,6 @@ class Wishes:
         workers: Mapping[str, Worker] | None = None,
         leases: Leases | None = None,
         at_once: int = 64,
-        holder: str = "",
     ) -> None:
         self._decider = decider
         self._log = event_log
@@ -55,7 +51,7 @@ class Wishes:
         self._workers = workers or {}
         self._leases = leases
         self._room = asyncio.Semaphore(at_once)
-        self._holder = holder or uuid.uuid4().hex
+        self._holder = uuid.uuid4().hex
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
         if self._workers:

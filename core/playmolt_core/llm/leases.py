@@ -22,12 +22,6 @@ class Lease(msgspec.Struct, frozen=True):
     attempt: int
 
 
-def succeeds(holder: str, other: str) -> bool:
-    """Say whether `other` is dead because `holder` lives: both are named <place>/<life>, and the place is the same."""
-    place, named, _ = holder.partition("/")
-    return bool(named) and holder != other and other.startswith(f"{place}/")
-
-
 class LeaseLost(Exception):
     """The lease ended while the work was under way; the work was cancelled, because another worker may do it now."""
 
@@ -39,10 +33,7 @@ class Leases(Protocol):
     """
 
     async def take(self, wish_id: str, holder: str, seconds: float) -> Lease | None:
-        """Take a wish for `seconds`; None while anybody holds it, the same holder included.
-
-        What a former process of the holder's place holds (`succeeds`) is free.
-        """
+        """Take a wish for `seconds`; None while anybody holds it, the same holder included."""
         ...
 
     async def extend(self, lease: Lease, seconds: float) -> bool:
@@ -114,7 +105,7 @@ class MemoryLeases:
     async def take(self, wish_id: str, holder: str, seconds: float) -> Lease | None:
         """See Leases."""
         now, before = self._clock(), self._held.get(wish_id)
-        if before is not None and before.until > now and not succeeds(holder, before.lease.holder):
+        if before is not None and before.until > now:
             return None
         lease = Lease(wish_id, holder, before.lease.attempt + 1 if before else 1)
         self._held[wish_id] = _Held(lease, now + seconds)

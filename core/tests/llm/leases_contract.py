@@ -33,22 +33,6 @@ class LeasesContract:
         await asyncio.sleep(SECONDS + 0.05)
         assert await taken(leases, "b") == Lease("wish", "b", 2)
 
-    async def test_what_a_predecessor_in_the_same_place_held_is_taken_at_once_as_the_next_attempt(
-        self, leases: Leases
-    ) -> None:
-        dead = await taken(leases, "engine.one/first", 60)
-        assert await taken(leases, "engine.one/second", 60) == Lease("wish", "engine.one/second", 2)
-        assert not await leases.extend(dead, 60)
-        assert not await leases.release(dead, lost=False)
-        assert await leases.take("wish", "engine.one/second", 60) is None, "not even its holder"
-
-    @pytest.mark.parametrize("other", ["engine.two/first", "engine.one", "engine.on/e", "first", ""])
-    @pytest.mark.parametrize("turned", [False, True])
-    async def test_who_has_another_place_or_none_waits(self, leases: Leases, other: str, turned: bool) -> None:
-        holder, late = (other, "engine.one/first") if turned else ("engine.one/first", other)
-        await taken(leases, holder, 60)
-        assert await leases.take("wish", late, 60) is None
-
     async def test_a_worker_that_gives_up_leaves_the_next_attempt_at_once(self, leases: Leases) -> None:
         assert await leases.release(await taken(leases), lost=True)
         assert await taken(leases, "b") == Lease("wish", "b", 2)
