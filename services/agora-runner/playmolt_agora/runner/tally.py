@@ -68,5 +68,11 @@ def newly_lost(events: Iterable[Event], lease_attempt: int) -> int:
     return lease_attempt - counted_before
 
 
+def told_lost(events: Iterable[Event], turn: int, agent: str | None) -> int:
+    """Count the calls that a turn has lost and that its run has told of."""
+    calls = (event for event in events if isinstance(event, CallMade) and _is_loss(event))
+    return sum(int(event.call["lost"]) for event in calls if (event.turn, event.agent) == (turn, agent))
+
+
 def _is_loss(event: CallMade) -> bool:
     return event.call.get("outcome") == _LOST and "lease_attempt" in event.call

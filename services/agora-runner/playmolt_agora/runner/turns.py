@@ -20,7 +20,7 @@ from playmolt_agora.reply import TurnReply
 from playmolt_agora.rules import Agora
 from playmolt_agora.runner.asking import Asking, Halt
 from playmolt_agora.runner.standing import Standings
-from playmolt_agora.runner.tally import acts_of, events_of, lost_call, newly_lost, spent_of, with_call
+from playmolt_agora.runner.tally import acts_of, events_of, lost_call, newly_lost, spent_of, told_lost, with_call
 from playmolt_agora.state import State
 
 TELL_SECONDS: Final = 3.0
@@ -51,6 +51,7 @@ class Turns:
         snapshot = errand.snapshot
         before = await events_of(self._log, errand.stream)
         spent, lost = spent_of(before, snapshot.state.replayed), newly_lost(before, errand.attempt)
+        earlier = told_lost(before, snapshot.state.turn, snapshot.state.next_agent)
         acts = acts_of(before)
         await self._compare(errand, snapshot.state)
         told = time.monotonic()
@@ -58,14 +59,14 @@ class Turns:
             if wish.kind == commands.WISH_REPORT:
                 await self._report(errand, wish, snapshot, spent, acts)
                 return
-            reply = await self._reply(errand, wish, snapshot.state, lost)
+            reply = await self._reply(errand, wish, snapshot.state, lost, earlier)
             if isinstance(reply, Halt):
                 await self._pause(errand, wish, snapshot, reply)
                 return
             await errand.tell(commands.TakeTurn(wish_id=wish.id, reply=reply), wish=wish)
             for call in reply.attempts:
                 spent = with_call(spent, call)
-            spent, lost = replace(spent, turns=spent.turns + 1), 0
+            spent, lost, earlier = replace(spent, turns=spent.turns + 1), 0, 0
             snapshot = await errand.present()
             acts.update(_last_act(snapshot.state))
             if time.monotonic() - told > TELL_SECONDS:
@@ -76,7 +77,8 @@ class Turns:
         wishes = self._rules.wants(snapshot.state)
         return wishes[0] if wishes and wishes[0].kind != commands.WISH_RESUME else None
 
-    async def _reply(self, errand: Errand, wish: Wish, state: State, lost: int) -> TurnReply | Halt:
+    async def _reply(self, errand: Errand, wish: Wish, state: State, lost: int, earlier: int) -> TurnReply | Halt:
+        """Ask for a turn; `lost` calls of it have to be told of first, `earlier` ones were."""
         standing = await self._standings.of(state.run.experiment)
         if standing.halted is not None:
             return Halt(code=standing.halted, detail=standing.detail)
@@ -88,7 +90,7 @@ class Turns:
             await errand.tell(
                 commands.RecordCall(turn=state.turn, agent=agent, call=call), f"lost/{errand.attempt}", wish=wish
             )
-        return await self._asking.turn(state.run, scenes.scene(state, agent), standing.budget, lost)
+        return await self._asking.turn(state.run, scenes.scene(state, agent), standing.budget, earlier + lost)
 
     async def _pause(self, errand: Errand, wish: Wish, snapshot: Snapshot, halt: Halt) -> None:
         """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""

@@ -1,0 +1,24 @@
+"""What a run's log says of calls that went down with their workers."""
+
+from typing import Any
+
+from playmolt_agora.events import CallMade
+from playmolt_agora.runner.tally import lost_call, newly_lost, told_lost
+
+
+def called(turn: int, agent: str, call: dict[str, Any]) -> CallMade:
+    return CallMade(turn=turn, agent=agent, call=call)
+
+
+def test_a_turn_that_is_lost_twice_counts_both() -> None:
+    events = [
+        called(1, "ann", lost_call(2, 3)),
+        called(2, "bob", lost_call(1, 2)),
+        called(2, "ann", lost_call(1, 3)),
+        called(2, "bob", {"outcome": "ok"}),
+        called(2, "bob", lost_call(1, 4)),
+    ]
+    assert newly_lost(events, 5) == 1
+    assert told_lost(events, 2, "bob") == 2
+    assert told_lost(events, 1, "ann") == 2
+    assert told_lost(events, 1, "bob") == told_lost(events, 3, None) == 0
