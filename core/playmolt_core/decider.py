@@ -21,6 +21,14 @@ class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Whether the game is over while this event is its last, although it can be opened again."""
 
 
+def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:
+    """Give the class that reads each stored (type, schema_version); ValueError when two classes claim the same."""
+    readers = {(event.type, event.schema_version): event for event in events}
+    if len(readers) < len(events):
+        raise ValueError(f"two of {[event.__qualname__ for event in events]} have the same type and version")
+    return readers
+
+
 class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Something that is asked of a game."""
 

@@ -13,7 +13,7 @@ import msgspec
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code
 
-from playmolt_core.decider import Command, Decision, Event, Offer, Refused, Viewer, Wish
+from playmolt_core.decider import Command, Decision, Event, Offer, Refused, Viewer, Wish, stored_types
 
 
 class GameOpened(Event, frozen=True, kw_only=True):
@@ -65,9 +65,7 @@ class LobbyRules:
     rules_version = 1
     content_version = ""
     needed = 0
-    events: Mapping[tuple[str, int], type[Event]] = {
-        (event.type, event.schema_version): event for event in (GameOpened, SeatTaken, SeatLeft, GameClosed)
-    }
+    events: Mapping[tuple[str, int], type[Event]] = stored_types(GameOpened, SeatTaken, SeatLeft, GameClosed)
 
     def initial(self, game_id: str) -> Lobby:  # noqa: ARG002 -- a lobby does not name itself
         """Nobody sits anywhere."""

@@ -4,10 +4,9 @@ Every change of energy, influence and treasury stands in an `effect_applied` (or
 `effect_shadow`) of the event that made it, so that the log alone proves the balances.
 """
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from playmolt_core.decider import Event
+from playmolt_core.decider import Event, stored_types
 from playmolt_schemas.agora import Effect, RunSpec, Seat, TurnRecord
 from playmolt_schemas.agora_feed import Outcome, PauseCode
 
@@ -191,24 +190,21 @@ class GameAborted(Event, frozen=True, kw_only=True):
     reason: str
 
 
-EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
-    (event.type, event.schema_version): event
-    for event in (
-        RunOpened,
-        EpochStarted,
-        CrisisStarted,
-        CallMade,
-        AgentActed,
-        TurnFailed,
-        WhisperLeaked,
-        BillboardPosted,
-        TaxChanged,
-        RankChanged,
-        MarketSettled,
-        AgentDied,
-        RunPaused,
-        RunResumed,
-        RunEnded,
-        GameAborted,
-    )
-}
+EVENTS: Final = stored_types(
+    RunOpened,
+    EpochStarted,
+    CrisisStarted,
+    CallMade,
+    AgentActed,
+    TurnFailed,
+    WhisperLeaked,
+    BillboardPosted,
+    TaxChanged,
+    RankChanged,
+    MarketSettled,
+    AgentDied,
+    RunPaused,
+    RunResumed,
+    RunEnded,
+    GameAborted,
+)

@@ -1,10 +1,9 @@
 """What the log of an experiment holds. Names and fields are stored for ever: change one, and add a version."""
 
-from collections.abc import Mapping
 from typing import ClassVar, Final
 
 import msgspec
-from playmolt_core.decider import Event
+from playmolt_core.decider import Event, stored_types
 from playmolt_schemas.agora import Parent
 from playmolt_schemas.agora_plan import Budget, PcsSoFar, Plan, Spent, Square
 
@@ -212,23 +211,20 @@ class ExperimentAborted(Event, frozen=True, kw_only=True):
     reason: str
 
 
-EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
-    (event.type, event.schema_version): event
-    for event in (
-        Preregistered,
-        RunOpened,
-        RunProgressed,
-        ActsCounted,
-        RunFinished,
-        BudgetStopped,
-        Stopped,
-        Resumed,
-        Deviation,
-        Looked,
-        PcsSeen,
-        RunAdded,
-        Forked,
-        ExperimentFinished,
-        ExperimentAborted,
-    )
-}
+EVENTS: Final = stored_types(
+    Preregistered,
+    RunOpened,
+    RunProgressed,
+    ActsCounted,
+    RunFinished,
+    BudgetStopped,
+    Stopped,
+    Resumed,
+    Deviation,
+    Looked,
+    PcsSeen,
+    RunAdded,
+    Forked,
+    ExperimentFinished,
+    ExperimentAborted,
+)

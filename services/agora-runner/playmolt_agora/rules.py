@@ -18,6 +18,7 @@ from playmolt_core.decider import (
     Viewer,
     Wish,
 )
+from playmolt_core.steps import settled
 from playmolt_schemas.agora import PhaseName
 from playmolt_schemas.agora_feed import RunView
 from playmolt_schemas.canonical import digest
@@ -83,18 +84,9 @@ class Agora:
         if not state.version and not isinstance(command, commands.OpenRun | commands.ReplayRun):
             return Refused(Code.NOT_FOUND, "There is no such run. GET /api/agora/runs lists them.")
         decision = decider(state, command)
-        if isinstance(decision, Refused):
+        if isinstance(decision, Refused) or not decision.events:
             return decision
-        events = list(decision.events)
-        states: list[State] = []
-        for event in events:
-            state = evolve(state, event, at)
-            states.append(state)
-        while events and (follower := course.follower(state)) is not None:
-            events.append(follower)
-            state = evolve(state, follower, at)
-            states.append(state)
-        return Accepted(tuple(events), tuple(states))
+        return settled(state, decision.events, at, evolve, course.follower)
 
     def evolve(self, state: State, event: Event, at: datetime) -> State:
         """Fold one event into the state."""

@@ -1,10 +1,9 @@
 """What the log of a session holds. Names and fields are stored for ever: change one, and add a version."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 import msgspec
-from playmolt_core.decider import Event
+from playmolt_core.decider import Event, stored_types
 from playmolt_schemas.legal import (
     AnyForm,
     CaseType,
@@ -208,24 +207,21 @@ class SessionAborted(Event, frozen=True, kw_only=True):
     reason: str
 
 
-EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
-    (event.type, event.schema_version): event
-    for event in (
-        SessionOpened,
-        FactsPosted,
-        TurnStarted,
-        AttemptMade,
-        GuardrailHit,
-        DraftSetAside,
-        FactsStipulated,
-        TurnRecorded,
-        TurnFailed,
-        GateOpened,
-        GateAnswered,
-        RiskTaken,
-        FactsCorrected,
-        SteeringSet,
-        SessionDone,
-        SessionAborted,
-    )
-}
+EVENTS: Final = stored_types(
+    SessionOpened,
+    FactsPosted,
+    TurnStarted,
+    AttemptMade,
+    GuardrailHit,
+    DraftSetAside,
+    FactsStipulated,
+    TurnRecorded,
+    TurnFailed,
+    GateOpened,
+    GateAnswered,
+    RiskTaken,
+    FactsCorrected,
+    SteeringSet,
+    SessionDone,
+    SessionAborted,
+)

@@ -16,6 +16,7 @@ from playmolt_core.decider import (
     Viewer,
     Wish,
 )
+from playmolt_core.steps import settled
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, FieldFault, faults
@@ -104,17 +105,7 @@ class Legal:
         decision = decider(state, command)
         if isinstance(decision, Refused):
             return decision
-        events = list(decision.events)
-        states: list[State] = []
-        for event in events:
-            state = evolve(state, event, at)
-            states.append(state)
-        while not state.settled:
-            follower = _follower(state, command)
-            events.append(follower)
-            state = evolve(state, follower, at)
-            states.append(state)
-        return Accepted(tuple(events), tuple(states))
+        return settled(state, decision.events, at, evolve, lambda now: _follower(now, command))
 
     def evolve(self, state: State, event: Event, at: datetime) -> State:
         """Fold one event into the state."""
@@ -387,8 +378,10 @@ def _nothing(_: State, __: Command) -> Decision:
     return Accepted()
 
 
-def _follower(state: State, command: Command) -> Event:
-    """Give the event that an unsettled state brings about by itself."""
+def _follower(state: State, command: Command) -> Event | None:
+    """Give the event that a state brings about by itself; None when it is settled."""
+    if state.settled:
+        return None
     if state.phase == phases.INTAKE:
         return TurnStarted(phase=phases.STIPULATE)
     if state.phase == phases.STIPULATE:

@@ -1,47 +1,10 @@
 """What the log of an O/X game holds. Names and fields are stored for ever: change one, and add a version."""
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Final
+from typing import ClassVar, Final
 
-import msgspec
-from msgspec import Meta
-from playmolt_core.decider import Event
+from playmolt_core.decider import Event, stored_types
+from playmolt_core.seats import events as seats
 from playmolt_schemas.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreLine
-
-LONGEST_DEADLINE_SECONDS: Final = 366 * 24 * 3600
-
-
-class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an operator can set for an O/X game."""
-
-    phase_deadline_seconds: Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] = 0
-
-
-class GameCreated(Event, frozen=True, kw_only=True):
-    """Event 1: all that the draws and the rules of this game follow from."""
-
-    type: ClassVar[str] = "game_created"
-    needed: int
-    seed: str
-    rules_version: int
-    content_version: str
-    config: Config
-
-
-class AgentJoined(Event, frozen=True, kw_only=True):
-    """A seat is taken."""
-
-    type: ClassVar[str] = "agent_joined"
-    agent_id: str
-    name: str
-
-
-class AgentLeft(Event, frozen=True, kw_only=True):
-    """A seat is free again."""
-
-    type: ClassVar[str] = "agent_left"
-    agent_id: str
-    name: str
 
 
 class GameStarted(Event, frozen=True, kw_only=True):
@@ -117,27 +80,13 @@ class GameEnded(Event, frozen=True, kw_only=True):
     results: tuple[OxResult, ...]
 
 
-class GameAborted(Event, frozen=True, kw_only=True):
-    """The operator ended the game."""
-
-    type: ClassVar[str] = "game_aborted"
-    closes: ClassVar[bool] = True
-    reason: str
-
-
-EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
-    (event.type, event.schema_version): event
-    for event in (
-        GameCreated,
-        AgentJoined,
-        AgentLeft,
-        GameStarted,
-        QuestionOpened,
-        FirstChoiceSubmitted,
-        Revealed,
-        SwitchSubmitted,
-        RoundCounted,
-        GameEnded,
-        GameAborted,
-    )
-}
+EVENTS: Final = stored_types(
+    *seats.EVENTS,
+    GameStarted,
+    QuestionOpened,
+    FirstChoiceSubmitted,
+    Revealed,
+    SwitchSubmitted,
+    RoundCounted,
+    GameEnded,
+)

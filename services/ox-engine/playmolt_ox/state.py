@@ -1,20 +1,18 @@
 """An O/X game as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.decider import Event
+from playmolt_core.seats import state as seats
+from playmolt_core.seats.state import SeatedState, entered
 from playmolt_schemas.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
 
 from playmolt_ox.events import (
-    AgentJoined,
-    AgentLeft,
     FirstChoiceSubmitted,
-    GameAborted,
-    GameCreated,
     GameEnded,
     GameStarted,
     QuestionOpened,
@@ -23,15 +21,10 @@ from playmolt_ox.events import (
     SwitchSubmitted,
 )
 
-PLAYING: Final[frozenset[Phase]] = frozenset(("first_choice", "switch"))
-"""The phases that wait for a submission of every seat."""
 
-
-class Seat(msgspec.Struct, frozen=True, gc=False):
+class Seat(seats.Seat, frozen=True, gc=False):
     """A seat and what it has gathered; `monopolies` counts the rounds won alone."""
 
-    id: str
-    name: str
     points: int = 0
     monopolies: int = 0
     switch_used: bool = False
@@ -51,39 +44,19 @@ class Move(msgspec.Struct, frozen=True, gc=False):
     comment: str
 
 
-class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
     """An O/X game. `picks` and `moves` are those of the present round, in the order they came."""
 
-    game_id: str
-    version: int = 0
     phase: Phase = "waiting"
-    round: int = 0
-    seats: tuple[Seat, ...] = ()
-    seed: str = ""
-    phase_deadline_seconds: int = 0
-    entered_version: int = 0
-    entered_at: datetime | None = None
     lots: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     question: str | None = None
-    picks: dict[str, Pick] = {}
+    picks: dict[str, Pick] = msgspec.field(default_factory=dict)
     reveal: tuple[RevealLine, ...] = ()
-    moves: dict[str, Move] = {}
+    moves: dict[str, Move] = msgspec.field(default_factory=dict)
     history: tuple[FinishedRound, ...] = ()
     final_scoreboard: tuple[ScoreLine, ...] | None = None
     results: tuple[OxResult, ...] | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether the game has ended or was ended."""
-        return self.phase in ("end", "aborted")
-
-    @property
-    def deadline(self) -> datetime | None:
-        """When the present phase's missing submissions become forfeits; None while no deadline runs."""
-        if not self.phase_deadline_seconds or self.entered_at is None or self.phase not in PLAYING:
-            return None
-        return self.entered_at + timedelta(seconds=self.phase_deadline_seconds)
 
     @property
     def submissions(self) -> Mapping[str, Pick | Move]:
@@ -91,13 +64,6 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         if self.phase == "first_choice":
             return self.picks
         return self.moves if self.phase == "switch" else {}
-
-    def seat(self, agent_id: str | None) -> Seat | None:
-        """Give an agent's seat; None when it has none."""
-        for seat in self.seats:
-            if seat.id == agent_id:
-                return seat
-        return None
 
     def final_choice(self, agent_id: str) -> Choice | None:
         """Give an agent's choice after its switch decision of this round; None before."""
@@ -118,22 +84,6 @@ def evolve(state: State, event: Event, at: datetime) -> State:
     return _FOLDS[type(event)](state, event, at)
 
 
-def _created(state: State, event: GameCreated, _: datetime) -> State:
-    return replace(
-        state, version=state.version + 1, seed=event.seed, phase_deadline_seconds=event.config.phase_deadline_seconds
-    )
-
-
-def _joined(state: State, event: AgentJoined, _: datetime) -> State:
-    return replace(state, version=state.version + 1, seats=(*state.seats, Seat(event.agent_id, event.name)))
-
-
-def _left(state: State, event: AgentLeft, _: datetime) -> State:
-    return replace(
-        state, version=state.version + 1, seats=tuple(seat for seat in state.seats if seat.id != event.agent_id)
-    )
-
-
 def _started(state: State, event: GameStarted, at: datetime) -> State:
     seats = tuple(Seat(player.id, player.name) for player in event.participants)
     return replace(
@@ -141,7 +91,7 @@ def _started(state: State, event: GameStarted, at: datetime) -> State:
         seats=seats,
         lots=event.lots,
         questions=event.questions,
-        **_entered(state, "first_choice", 1, at),
+        **entered(state, "first_choice", 1, at),
     )
 
 
@@ -152,7 +102,7 @@ def _opened(state: State, event: QuestionOpened, at: datetime) -> State:
         picks={},
         reveal=(),
         moves={},
-        **_entered(state, "first_choice", event.round, at),
+        **entered(state, "first_choice", event.round, at),
     )
 
 
@@ -167,7 +117,7 @@ def _revealed(state: State, event: Revealed, at: datetime) -> State:
         RevealLine(id=shown.agent_id, name=shown.name, choice=shown.choice, comment=shown.comment)
         for shown in event.choices
     )
-    return replace(state, reveal=lines, **_entered(state, "switch", event.round, at))
+    return replace(state, reveal=lines, **entered(state, "switch", event.round, at))
 
 
 def _moved(state: State, event: SwitchSubmitted, _: datetime) -> State:
@@ -215,23 +165,12 @@ def _ended(state: State, event: GameEnded, at: datetime) -> State:
         state,
         final_scoreboard=event.final_scoreboard,
         results=event.results,
-        **_entered(state, "end", state.round, at),
+        **entered(state, "end", state.round, at),
     )
 
 
-def _aborted(state: State, _: GameAborted, at: datetime) -> State:
-    return replace(state, **_entered(state, "aborted", state.round, at))
-
-
-def _entered(state: State, phase: Phase, round_: int, at: datetime) -> dict[str, Any]:
-    version = state.version + 1
-    return {"phase": phase, "round": round_, "entered_at": at, "version": version, "entered_version": version}
-
-
 _FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], State]]] = {
-    GameCreated: _created,
-    AgentJoined: _joined,
-    AgentLeft: _left,
+    **seats.folds(Seat),
     GameStarted: _started,
     QuestionOpened: _opened,
     FirstChoiceSubmitted: _picked,
@@ -239,5 +178,4 @@ _FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], State]]] = {
     SwitchSubmitted: _moved,
     RoundCounted: _counted,
     GameEnded: _ended,
-    GameAborted: _aborted,
 }

@@ -1,22 +1,12 @@
 """What others may see of an O/X game: the only source of its public bytes. A field is secret until it is named here."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from playmolt_core.decider import Event, Offer, Viewer
-from playmolt_schemas.cards import Card
-from playmolt_schemas.game_messages import (
-    AgentJoinedMessage,
-    AgentLeftMessage,
-    GameAbortedMessage,
-    GameCreatedMessage,
-    PhaseSubmissions,
-    PublicMessage,
-)
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_core.seats import views as seats
+from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
 from playmolt_schemas.ox import (
     ACTIONS,
     ROUNDS,
@@ -35,11 +25,7 @@ from playmolt_schemas.ox import (
 )
 
 from playmolt_ox.events import (
-    AgentJoined,
-    AgentLeft,
     FirstChoiceSubmitted,
-    GameAborted,
-    GameCreated,
     GameEnded,
     GameStarted,
     QuestionOpened,
@@ -48,19 +34,16 @@ from playmolt_ox.events import (
     SwitchSubmitted,
 )
 from playmolt_ox.scoring import scoreboard
-from playmolt_ox.state import PLAYING, Seat, State
+from playmolt_ox.state import Seat, State
 
 SEATS: Final = 5
 
-_OFFERS: Final[Mapping[str, Offer]] = {
-    kind: Offer(kind, msgspec.json.schema_components([action])[1][action.__name__]) for kind, action in ACTIONS.items()
-}
+_OFFERS: Final = seats.offers_of(ACTIONS)
 
 
 def view(state: State, viewer: Viewer) -> OxState:
     """Give the state as a viewer may see it; who has no seat sees what a spectator sees."""
     own = state.seat(viewer.agent_id)
-    playing = state.phase in PLAYING
     return OxState(
         game_id=state.game_id,
         version=state.version,
@@ -74,9 +57,11 @@ def view(state: State, viewer: Viewer) -> OxState:
         scoreboard=_scoreboard(state),
         history=state.history,
         allowed_actions=_allowed(state, own),
-        phase_submissions=PhaseSubmissions(submitted=len(state.submissions), total=len(state.seats) if playing else 0),
+        phase_submissions=PhaseSubmissions(
+            submitted=len(state.submissions), total=len(state.seats) if state.playing else 0
+        ),
         results=state.results,
-        deadline=_time(state.deadline),
+        deadline=seats.time_of(state.deadline),
     )
 
 
@@ -101,11 +86,6 @@ def operator_view(state: State) -> dict[str, Any]:
     }
 
 
-def card(state: State) -> Card:
-    """Give the game at a glance."""
-    return Card(phase=state.phase, round=state.round, seated=len(state.seats), needed=SEATS, over=state.over)
-
-
 def offers(state: State, agent_id: str) -> tuple[Offer, ...]:
     """Give what the game wants of an agent now."""
     return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
@@ -119,13 +99,9 @@ def public(event: Event, viewer: Viewer) -> PublicMessage:
 
 
 def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
-    if seat is None or state.phase not in PLAYING or seat.id in state.submissions:
+    if seat is None or not state.playing or seat.id in state.submissions:
         return ()
     return (state.phase,)
-
-
-def _time(at: datetime | None) -> str | UnsetType:
-    return UNSET if at is None else rfc3339(at)
 
 
 def _self(state: State, seat: Seat) -> OxSelf:
@@ -193,18 +169,6 @@ def _picked(event: FirstChoiceSubmitted, viewer: Viewer) -> FirstChoiceSubmitted
     )
 
 
-def _created(event: GameCreated) -> GameCreatedMessage:
-    return GameCreatedMessage(needed=event.needed)
-
-
-def _joined(event: AgentJoined) -> AgentJoinedMessage:
-    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name)
-
-
-def _left(event: AgentLeft) -> AgentLeftMessage:
-    return AgentLeftMessage(agent_id=event.agent_id, name=event.name)
-
-
 def _started(event: GameStarted) -> OxStartedMessage:
     return OxStartedMessage(participants=event.participants)
 
@@ -242,19 +206,12 @@ def _ended(event: GameEnded) -> OxEndMessage:
     return OxEndMessage(winner_id=event.winner_id, final_scoreboard=event.final_scoreboard, results=event.results)
 
 
-def _aborted(event: GameAborted) -> GameAbortedMessage:
-    return GameAbortedMessage(reason=event.reason)
-
-
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
-    GameCreated: _created,
-    AgentJoined: _joined,
-    AgentLeft: _left,
+    **seats.PUBLIC,
     GameStarted: _started,
     QuestionOpened: _opened,
     Revealed: _revealed,
     SwitchSubmitted: _moved,
     RoundCounted: _counted,
     GameEnded: _ended,
-    GameAborted: _aborted,
 }

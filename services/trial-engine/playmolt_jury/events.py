@@ -1,10 +1,9 @@
 """What the log of a session holds. Names and fields are stored for ever: change one, and add a version."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
-from playmolt_core.decider import Event
+from playmolt_core.decider import Event, stored_types
 from playmolt_schemas.jury import (
     Cause,
     FailureCode,
@@ -272,33 +271,30 @@ class GameAborted(Event, frozen=True, kw_only=True):
     reason: str
 
 
-EVENTS: Final[Mapping[tuple[str, int], type[Event]]] = {
-    (event.type, event.schema_version): event
-    for event in (
-        JuryOpened,
-        PhaseChanged,
-        WitnessTalked,
-        EvidenceUnlocked,
-        EvidenceRead,
-        TurnStarted,
-        AttemptMade,
-        TurnFailed,
-        OverseerSaid,
-        EvidencePresented,
-        JurorSaid,
-        NoteSent,
-        RoundStarted,
-        Speech,
-        StanceChanged,
-        RoundEnded,
-        ToolCalled,
-        VoteCalled,
-        VoteDecided,
-        ContractDeployed,
-        VoteCast,
-        VoteMissed,
-        VerdictRead,
-        Ended,
-        GameAborted,
-    )
-}
+EVENTS: Final = stored_types(
+    JuryOpened,
+    PhaseChanged,
+    WitnessTalked,
+    EvidenceUnlocked,
+    EvidenceRead,
+    TurnStarted,
+    AttemptMade,
+    TurnFailed,
+    OverseerSaid,
+    EvidencePresented,
+    JurorSaid,
+    NoteSent,
+    RoundStarted,
+    Speech,
+    StanceChanged,
+    RoundEnded,
+    ToolCalled,
+    VoteCalled,
+    VoteDecided,
+    ContractDeployed,
+    VoteCast,
+    VoteMissed,
+    VerdictRead,
+    Ended,
+    GameAborted,
+)

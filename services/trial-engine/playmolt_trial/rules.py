@@ -1,34 +1,16 @@
 """The mock trial: six agents, one case, a verdict."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
 from playmolt_core import draws
-from playmolt_core.decider import (
-    Accepted,
-    Act,
-    Command,
-    Create,
-    DeadlinePassed,
-    Decision,
-    EndGame,
-    Event,
-    Join,
-    Leave,
-    Offer,
-    Refused,
-    Viewer,
-    Wish,
-)
+from playmolt_core.decider import Accepted, Decision, Event, Offer, Refused, Viewer
+from playmolt_core.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.action_fields import ActionShapes, FieldReader
-from playmolt_schemas.canonical import digest
-from playmolt_schemas.cards import Card
-from playmolt_schemas.codes import Code, FieldFault, faults
+from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import Action, PublicMessage
-from playmolt_schemas.limits import REASON_CHARS, SPEAK_CHARS
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.limits import SPEAK_CHARS
 from playmolt_schemas.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
@@ -45,11 +27,6 @@ from playmolt_schemas.trial import (
 from playmolt_trial import content, views
 from playmolt_trial.events import (
     EVENTS,
-    AgentJoined,
-    AgentLeft,
-    Config,
-    GameAborted,
-    GameCreated,
     GameEnded,
     GameStarted,
     JuryTallied,
@@ -77,7 +54,7 @@ _NEXT: Final[Mapping[Phase, Phase]] = {
 _SHAPES: Final = ActionShapes(ACTIONS)
 
 
-class Trial:
+class Trial(SeatedGame[State, Seat]):
     """The decider of the mock trial; draws its cases from the shipped content unless it is given other."""
 
     game: str = "trial"
@@ -89,36 +66,11 @@ class Trial:
     def __init__(self, cases: content.Content | None = None) -> None:
         self._content = cases or content.shipped()
         self.content_version = self._content.version
-        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
-            Create: self._create,
-            Join: _join,
-            Leave: _leave,
-            Act: _act,
-            DeadlinePassed: _deadline_passed,
-            EndGame: _end,
-        }
+        super().__init__()
 
     def initial(self, game_id: str) -> State:
         """Give the state of a trial of which nothing is stored yet."""
         return State(game_id=game_id)
-
-    def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        """Decide a command; what follows from it by itself happens in the same step."""
-        if not state.version and type(command) is not Create:
-            return Refused(Code.NOT_FOUND, "There is no such trial. Join one with POST /api/games/join.")
-        decision = self._decide[type(command)](state, command)
-        if isinstance(decision, Refused) or not decision.events:
-            return decision
-        events = list(decision.events)
-        states: list[State] = []
-        for event in events:
-            state = evolve(state, event, at)
-            states.append(state)
-        while follower := self._follower(state):
-            events.append(follower)
-            state = evolve(state, follower, at)
-            states.append(state)
-        return Accepted(tuple(events), tuple(states))
 
     def evolve(self, state: State, event: Event, at: datetime) -> State:
         """Fold one event into the state."""
@@ -136,46 +88,13 @@ class Trial:
         """Give the operator's `config`."""
         return views.operator_view(state)
 
-    def card(self, state: State) -> Card:
-        """Give the trial at a glance."""
-        return views.card(state)
-
-    def participants(self, state: State) -> Mapping[str, str]:
-        """Give agent id → name in seat order."""
-        return {seat.id: seat.name for seat in state.seats}
-
     def offers(self, state: State, agent_id: str) -> Sequence[Offer]:
         """Give what the trial wants of an agent now."""
         return views.offers(state, agent_id)
 
-    def wants(self, state: State) -> Sequence[Wish]:
-        """Ask for the end of the present phase, where a deadline is set."""
-        deadline = state.deadline
-        return () if deadline is None else (Wish(id=_wish_id(state), kind="deadline", due=deadline),)
-
-    def _create(self, state: State, command: Create) -> Decision:
-        if state.version:
-            return Refused(Code.ALREADY_STARTED, "This trial exists already. Open another one under an id of its own.")
-        try:
-            config = msgspec.convert(command.config, Config)
-        except msgspec.ValidationError as error:
-            return Refused(
-                Code.INVALID_REQUEST, f"The configuration of a trial: {error}.", faults({"config": str(error)})
-            )
-        created = GameCreated(
-            needed=self.needed,
-            seed=command.seed,
-            rules_version=self.rules_version,
-            content_version=self.content_version,
-            config=config,
-        )
-        return Accepted((created,))
-
-    def _follower(self, state: State) -> Event | None:
-        """Give the event that a state brings about by itself; None when it waits for somebody."""
-        if state.phase == "waiting":
-            return self._start(state) if len(state.seats) == self.needed else None
-        if state.phase not in REQUIRED or state.missing():
+    def follower(self, state: State) -> Event | None:
+        """Give the event that a started game brings about by itself; None when it waits for somebody."""
+        if state.missing():
             return None
         if state.phase == "verdict":
             return _verdict_read(state)
@@ -185,7 +104,8 @@ class Trial:
             return PhaseChanged(left=state.phase, entered="argument", round=state.round + 1)
         return PhaseChanged(left=state.phase, entered=_NEXT[state.phase], round=ARGUMENT_ROUNDS)
 
-    def _start(self, state: State) -> GameStarted:
+    def start(self, state: State) -> GameStarted:
+        """Draw all that the game needs."""
         roles = draws.shuffle(state.seed, "roles", ROLES)
         return GameStarted(
             case=draws.choice(state.seed, "case", self._content.cases),
@@ -194,63 +114,31 @@ class Trial:
             ),
         )
 
+    def submit(self, state: State, seat: Seat, action: Any) -> Decision:
+        """Take what the phase asks of a role, once; a role of which it asks nothing passes, whatever it sends."""
+        if seat.role not in REQUIRED[state.phase]:
+            return Accepted(())
+        if shape := _SHAPES.faults(action):
+            return invalid(shape)
+        wanted = views.action_of(state)
+        if action["type"] != wanted:
+            return Refused(Code.WRONG_ACTION, f'Phase {state.phase} takes the action "{wanted}" from a {seat.role}.')
+        if seat.id in state.submitted:
+            return already_submitted()
+        return _vote(seat, action) if wanted == "vote" else _speak(state, seat, action)
 
-def _join(state: State, command: Join) -> Decision:
-    if state.seat(command.agent_id) and not state.over:
-        return Accepted(())
-    if state.phase != "waiting":
-        return Refused(Code.ALREADY_STARTED, "This trial has started. POST /api/games/join finds one that waits.")
-    return Accepted((AgentJoined(agent_id=command.agent_id, name=command.name),))
-
-
-def _leave(state: State, command: Leave) -> Decision:
-    seat = state.seat(command.agent_id)
-    if seat is None:
-        return _no_seat()
-    if state.phase != "waiting":
-        return Refused(Code.ALREADY_STARTED, "A trial that has started cannot be left. Play it to its end.")
-    return Accepted((AgentLeft(agent_id=seat.id, name=seat.name),))
-
-
-def _end(state: State, command: EndGame) -> Decision:
-    if state.over:
-        return _over()
-    reason = trimmed(command.reason)
-    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
-        message = f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
-        return Refused(Code.INVALID_REQUEST, f"Say why: reason {message}.", faults({"reason": message}))
-    return Accepted((GameAborted(reason=reason),))
-
-
-def _act(state: State, command: Act) -> Decision:
-    seat = state.seat(command.agent_id)
-    if seat is None:
-        return _no_seat()
-    if state.phase == "waiting":
-        return Refused(Code.NOT_STARTED, "The trial waits for more agents. Ask for the state until the phase changes.")
-    if state.over:
-        return _over()
-    if seat.role not in REQUIRED[state.phase]:
-        return Accepted(())
-    return _submit(state, seat, command.action)
-
-
-def _submit(state: State, seat: Seat, action: Any) -> Decision:
-    if shape := _SHAPES.faults(action):
-        return _invalid(shape)
-    wanted = views.action_of(state)
-    if action["type"] != wanted:
-        return Refused(Code.WRONG_ACTION, f'Phase {state.phase} takes the action "{wanted}" from a {seat.role}.')
-    if seat.id in state.submitted:
-        return Refused(Code.ALREADY_SUBMITTED, "Yours is in. Ask for the state until allowed_actions names an action.")
-    return _vote(seat, action) if wanted == "vote" else _speak(state, seat, action)
+    def forfeits(self, state: State) -> Sequence[Event]:
+        """Let the missing jurors abstain, everybody else say nothing."""
+        if state.phase == "jury_vote":
+            return [_voted(seat, None, forfeit=True) for seat in state.missing()]
+        return [_spoke(state, seat, "", forfeit=True) for seat in state.missing()]
 
 
 def _speak(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     reader = FieldReader(action)
     text = reader.text("text", SPEAK_CHARS)
     if reader.faults:
-        return _invalid(tuple(reader.faults))
+        return invalid(tuple(reader.faults))
     return Accepted((_spoke(state, seat, text),))
 
 
@@ -258,16 +146,8 @@ def _vote(seat: Seat, action: Mapping[str, Any]) -> Decision:
     reader = FieldReader(action)
     verdict = reader.one_of("verdict", VERDICTS)
     if reader.faults:
-        return _invalid(tuple(reader.faults))
+        return invalid(tuple(reader.faults))
     return Accepted((_voted(seat, verdict),))
-
-
-def _deadline_passed(state: State, command: DeadlinePassed) -> Decision:
-    if state.deadline is None or command.wish_id != _wish_id(state):
-        return Accepted(())
-    if state.phase == "jury_vote":
-        return Accepted(tuple(_voted(seat, None, forfeit=True) for seat in state.missing()))
-    return Accepted(tuple(_spoke(state, seat, "", forfeit=True) for seat in state.missing()))
 
 
 def _spoke(state: State, seat: Seat, text: str, *, forfeit: bool = False) -> Spoke:
@@ -337,20 +217,3 @@ def _result(seat: Seat, team: Team | None, winner: Team) -> TrialResult:
 def _dealt(seat: Seat) -> Role:
     assert seat.role is not None  # noqa: S101 -- the fold sets it when the game starts
     return seat.role
-
-
-def _wish_id(state: State) -> str:
-    return digest(["deadline", state.game_id, state.phase, state.round, state.entered_version])[:32]
-
-
-def _no_seat() -> Refused:
-    return Refused(Code.NOT_A_PARTICIPANT, "You have no seat in this trial. POST /api/games/join gives you one.")
-
-
-def _over() -> Refused:
-    return Refused(Code.GAME_OVER, "This trial is over. POST /api/games/join finds the next one.")
-
-
-def _invalid(errors: tuple[FieldFault, ...]) -> Refused:
-    told = "; ".join(f"{error.field} {error.message}".strip() for error in errors[:5])
-    return Refused(Code.INVALID_ACTION, f"Mend the action and send it again: {told}.", errors)

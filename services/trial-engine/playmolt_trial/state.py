@@ -1,19 +1,18 @@
 """A trial as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.decider import Event
+from playmolt_core.seats import state as seats
+from playmolt_core.seats.events import GameAborted
+from playmolt_core.seats.state import SeatedState, entered
 from playmolt_schemas.trial import Case, Phase, Role, Tally, TrialResult, Utterance, Verdict
 
 from playmolt_trial.events import (
-    AgentJoined,
-    AgentLeft,
-    GameAborted,
-    GameCreated,
     GameEnded,
     GameStarted,
     JuryTallied,
@@ -33,52 +32,23 @@ REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {
 """Whose submission a phase waits for; a phase that is not here waits for nobody's."""
 
 
-class Seat(msgspec.Struct, frozen=True, gc=False):
+class Seat(seats.Seat, frozen=True, gc=False):
     """A seat; the role is dealt when the game starts."""
 
-    id: str
-    name: str
     role: Role | None = None
 
 
-class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
     """A trial. `submitted` are the agents whose submission of the present phase and round is in, in that order."""
 
-    game_id: str
-    version: int = 0
     phase: Phase = "waiting"
-    round: int = 0
-    seats: tuple[Seat, ...] = ()
-    seed: str = ""
-    phase_deadline_seconds: int = 0
-    entered_version: int = 0
-    entered_at: datetime | None = None
     case: Case | None = None
     submitted: tuple[str, ...] = ()
     history: tuple[Utterance, ...] = ()
-    votes: dict[str, Verdict | None] = {}
+    votes: dict[str, Verdict | None] = msgspec.field(default_factory=dict)
     tally: Tally | None = None
     verdict: Verdict | None = None
     results: tuple[TrialResult, ...] | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether the trial has ended or was ended."""
-        return self.phase in ("end", "aborted")
-
-    @property
-    def deadline(self) -> datetime | None:
-        """When the present phase's missing submissions become forfeits; None while no deadline runs."""
-        if not self.phase_deadline_seconds or self.entered_at is None or self.phase not in REQUIRED:
-            return None
-        return self.entered_at + timedelta(seconds=self.phase_deadline_seconds)
-
-    def seat(self, agent_id: str | None) -> Seat | None:
-        """Give an agent's seat; None when it has none."""
-        for seat in self.seats:
-            if seat.id == agent_id:
-                return seat
-        return None
 
     def required(self) -> list[Seat]:
         """Give the seats whose submission the present phase waits for, in seat order."""
@@ -93,22 +63,6 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 def evolve(state: State, event: Event, at: datetime) -> State:
     """Fold one event, stored at `at`, into the state."""
     return _FOLDS[type(event)](state, event, at)
-
-
-def _created(state: State, event: GameCreated, _: datetime) -> State:
-    return replace(
-        state, version=state.version + 1, seed=event.seed, phase_deadline_seconds=event.config.phase_deadline_seconds
-    )
-
-
-def _joined(state: State, event: AgentJoined, _: datetime) -> State:
-    return replace(state, version=state.version + 1, seats=(*state.seats, Seat(event.agent_id, event.name)))
-
-
-def _left(state: State, event: AgentLeft, _: datetime) -> State:
-    return replace(
-        state, version=state.version + 1, seats=tuple(seat for seat in state.seats if seat.id != event.agent_id)
-    )
 
 
 def _started(state: State, event: GameStarted, at: datetime) -> State:
@@ -158,26 +112,16 @@ def _aborted(state: State, _: GameAborted, at: datetime) -> State:
 
 
 def _entered(state: State, phase: Phase, round_: int, at: datetime) -> dict[str, Any]:
-    version = state.version + 1
-    return {
-        "phase": phase,
-        "round": round_,
-        "submitted": (),
-        "entered_at": at,
-        "version": version,
-        "entered_version": version,
-    }
+    return {**entered(state, phase, round_, at), "submitted": ()}
 
 
 _FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], State]]] = {
-    GameCreated: _created,
-    AgentJoined: _joined,
-    AgentLeft: _left,
+    **seats.folds(Seat),
+    GameAborted: _aborted,
     GameStarted: _started,
     Spoke: _spoke,
     VoteSubmitted: _voted,
     PhaseChanged: _phase_changed,
     JuryTallied: _tallied,
     GameEnded: _ended,
-    GameAborted: _aborted,
 }

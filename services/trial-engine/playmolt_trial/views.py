@@ -1,22 +1,12 @@
 """What others may see of a trial: the only source of its public bytes. A field is secret until it is named here."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from playmolt_core.decider import Event, Offer, Viewer
-from playmolt_schemas.cards import Card
-from playmolt_schemas.game_messages import (
-    AgentJoinedMessage,
-    AgentLeftMessage,
-    GameAbortedMessage,
-    GameCreatedMessage,
-    PhaseSubmissions,
-    PublicMessage,
-)
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_core.seats import views as seats
+from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
 from playmolt_schemas.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
@@ -32,10 +22,6 @@ from playmolt_schemas.trial import (
 )
 
 from playmolt_trial.events import (
-    AgentJoined,
-    AgentLeft,
-    GameAborted,
-    GameCreated,
     GameEnded,
     GameStarted,
     JuryTallied,
@@ -47,9 +33,7 @@ from playmolt_trial.state import REQUIRED, Seat, State
 
 SEATS: Final = 6
 
-_OFFERS: Final[Mapping[str, Offer]] = {
-    kind: Offer(kind, msgspec.json.schema_components([action])[1][action.__name__]) for kind, action in ACTIONS.items()
-}
+_OFFERS: Final = seats.offers_of(ACTIONS)
 
 
 def action_of(state: State) -> str:
@@ -80,7 +64,7 @@ def view(state: State, viewer: Viewer) -> TrialState:
         tally=state.tally,
         verdict=state.verdict,
         results=state.results,
-        deadline=_time(state.deadline),
+        deadline=seats.time_of(state.deadline),
     )
 
 
@@ -107,11 +91,6 @@ def operator_view(state: State) -> dict[str, Any]:
     }
 
 
-def card(state: State) -> Card:
-    """Give the trial at a glance."""
-    return Card(phase=state.phase, round=state.round, seated=len(state.seats), needed=SEATS, over=state.over)
-
-
 def offers(state: State, agent_id: str) -> tuple[Offer, ...]:
     """Give what the trial wants of an agent now."""
     return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
@@ -130,10 +109,6 @@ def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
     return (action_of(state),)
 
 
-def _time(at: datetime | None) -> str | UnsetType:
-    return UNSET if at is None else rfc3339(at)
-
-
 def _voted(event: VoteSubmitted, viewer: Viewer) -> VoteSubmittedMessage:
     return VoteSubmittedMessage(
         agent_id=event.agent_id,
@@ -141,18 +116,6 @@ def _voted(event: VoteSubmitted, viewer: Viewer) -> VoteSubmittedMessage:
         verdict=event.verdict if viewer.agent_id == event.agent_id else UNSET,
         forfeit=event.forfeit,
     )
-
-
-def _created(event: GameCreated) -> GameCreatedMessage:
-    return GameCreatedMessage(needed=event.needed)
-
-
-def _joined(event: AgentJoined) -> AgentJoinedMessage:
-    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name)
-
-
-def _left(event: AgentLeft) -> AgentLeftMessage:
-    return AgentLeftMessage(agent_id=event.agent_id, name=event.name)
 
 
 def _started(event: GameStarted) -> TrialStartedMessage:
@@ -183,18 +146,11 @@ def _ended(event: GameEnded) -> TrialEndMessage:
     return TrialEndMessage(verdict=event.verdict, winner_team=event.winner_team, results=event.results)
 
 
-def _aborted(event: GameAborted) -> GameAbortedMessage:
-    return GameAbortedMessage(reason=event.reason)
-
-
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
-    GameCreated: _created,
-    AgentJoined: _joined,
-    AgentLeft: _left,
+    **seats.PUBLIC,
     GameStarted: _started,
     Spoke: _spoke,
     PhaseChanged: _phase_changed,
     JuryTallied: _tallied,
     GameEnded: _ended,
-    GameAborted: _aborted,
 }
