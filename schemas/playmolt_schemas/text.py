@@ -2,6 +2,8 @@
 
 import unicodedata
 
+from playmolt_schemas.limits import REASON_CHARS
+
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -25,6 +27,13 @@ def unstorable(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def reason_fault(reason: str) -> str:
+    """Say what is wrong with an operator's reason, already trimmed; "" when it is in order."""
+    if 1 <= len(reason) <= REASON_CHARS and not unstorable(reason):
+        return ""
+    return f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
 
 
 def bad_name(name: str) -> bool:

@@ -9,8 +9,6 @@ import msgspec
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, FieldFault, faults
-from playmolt_schemas.limits import REASON_CHARS
-from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_core.decider import (
     Accepted,
@@ -26,6 +24,7 @@ from playmolt_core.decider import (
     Refused,
     Wish,
 )
+from playmolt_core.endings import ended
 from playmolt_core.seats.events import AgentJoined, AgentLeft, Config, GameAborted, GameCreated
 from playmolt_core.seats.state import Seat, SeatedState
 from playmolt_core.steps import settled
@@ -164,11 +163,7 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
 def _end(state: SeatedState[Any], command: EndGame) -> Decision:
     if state.over:
         return _over()
-    reason = trimmed(command.reason)
-    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
-        message = f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
-        return Refused(Code.INVALID_REQUEST, f"Say why: reason {message}.", faults({"reason": message}))
-    return Accepted((GameAborted(reason=reason),))
+    return ended(command, GameAborted)
 
 
 def _no_seat() -> Refused:

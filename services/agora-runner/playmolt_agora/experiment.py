@@ -16,13 +16,14 @@ from playmolt_core.decider import (
     Viewer,
     Wish,
 )
+from playmolt_core.endings import ended
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora import Parent, RunSpec
 from playmolt_schemas.agora_plan import NOTE_CHARS, RUNS, Hidden, Plan, Preview, Spent
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.limits import REASON_CHARS, RECORD_BYTES
+from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora import adaptive, branch, budget, lock, matrix, scripted, so_far, symmetry, texts
@@ -478,11 +479,7 @@ def _plays(model: str, state: State, catalogue: Catalogue) -> bool:
 def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return _game_over(state)
-    reason = trimmed(command.reason)
-    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
-        fault = FieldFault("reason", f"must be 1 to {REASON_CHARS} characters")
-        return Refused(Code.INVALID_REQUEST, f"Give a reason of 1 to {REASON_CHARS} characters.", (fault,))
-    return Accepted((ExperimentAborted(reason=reason),))
+    return ended(command, ExperimentAborted)
 
 
 def _game_over(state: State) -> Refused:

@@ -18,15 +18,15 @@ from playmolt_core.decider import (
     Viewer,
     Wish,
 )
+from playmolt_core.endings import ended
 from playmolt_core.steps import settled
 from playmolt_schemas.agora import PhaseName
 from playmolt_schemas.agora_feed import RunView
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.cards import Card
-from playmolt_schemas.codes import Code, FieldFault, faults
+from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import PublicMessage
-from playmolt_schemas.limits import REASON_CHARS
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.text import unstorable
 
 from playmolt_agora import chance, commands, course, forks, opening, places, records, texts, views, worlds
 from playmolt_agora.acts import Deed
@@ -242,11 +242,7 @@ def _ended(state: State, command: commands.EndRun) -> Decision:
 def _aborted(state: State, command: EndGame) -> Decision:
     if state.over:
         return _over()
-    reason = trimmed(command.reason)
-    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
-        message = f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
-        return Refused(Code.INVALID_REQUEST, f"Say why: reason {message}.", faults({"reason": message}))
-    return Accepted((GameAborted(reason=reason),))
+    return ended(command, GameAborted)
 
 
 def _over() -> Refused:

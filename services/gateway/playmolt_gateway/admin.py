@@ -5,9 +5,8 @@ from playmolt_schemas import subjects
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.limits import REASON_CHARS
 from playmolt_schemas.routes import AdminAgents, AdminGames, AgentName
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.text import reason_fault, trimmed
 
 from playmolt_gateway.exchange import Ask, House, Reply, answer_response
 from playmolt_gateway.games import list_rows
@@ -38,8 +37,7 @@ async def admin_game(house: House, ask: Ask) -> Reply:
 async def admin_end(house: House, ask: Ask) -> Reply:
     """End a game."""
     reason = trimmed(ask.body.reason)
-    if not 1 <= len(reason) <= REASON_CHARS or unstorable(reason):
-        fault = f"must have 1 to {REASON_CHARS} characters, no NUL and no lone surrogate"
+    if fault := reason_fault(reason):
         return bad_request(f"reason: {fault}.", FieldFault("reason", fault))
     answer = await house.bus.submit(
         ask.game, "end", ask.params["id"], _encode({"reason": reason}), operator=True,

@@ -16,6 +16,7 @@ from playmolt_core.decider import (
     Viewer,
     Wish,
 )
+from playmolt_core.endings import ended
 from playmolt_core.steps import settled
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.cards import Card
@@ -36,8 +37,6 @@ from playmolt_schemas.legal import (
     StreamMessage,
     Unseen,
 )
-from playmolt_schemas.limits import REASON_CHARS
-from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_legal import commands, gates, guardrails, outputs, phases, steering, texts, views
 from playmolt_legal.codes import refused, told
@@ -367,11 +366,7 @@ def _stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
 def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return Refused(Code.GAME_OVER, "This session is over.")
-    reason = trimmed(command.reason)
-    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
-        message = f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
-        return Refused(Code.INVALID_REQUEST, f"Say why: reason {message}.", faults({"reason": message}))
-    return Accepted((SessionAborted(reason=reason),))
+    return ended(command, SessionAborted)
 
 
 def _nothing(_: State, __: Command) -> Decision:

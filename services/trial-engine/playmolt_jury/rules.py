@@ -16,6 +16,7 @@ from playmolt_core.decider import (
     Viewer,
     Wish,
 )
+from playmolt_core.endings import ended
 from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.jury import (
@@ -31,8 +32,6 @@ from playmolt_schemas.jury import (
     UnseenJury,
     VoteView,
 )
-from playmolt_schemas.limits import REASON_CHARS
-from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_jury import answers, bodies, commands, deliberation, dialogue, exchanges, orders, views
 from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
@@ -451,11 +450,7 @@ def _mined(state: State, command: commands.VoteMined) -> Decision:
 def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return Refused(Code.GAME_OVER, "This session is over.")
-    reason = trimmed(command.reason)
-    if not reason or len(reason) > REASON_CHARS or unstorable(reason):
-        message = f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
-        return Refused(Code.INVALID_REQUEST, f"Say why: reason {message}.", faults({"reason": message}))
-    return Accepted((GameAborted(reason=reason),))
+    return ended(command, GameAborted)
 
 
 def _nothing(_: State, __: Command) -> Decision:
