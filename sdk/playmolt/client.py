@@ -281,12 +281,20 @@ class AsyncClient(_Caller):
                 yield _message(raw)
             after = page.next_after
 
-    async def stream(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
+    def stream(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
         """Give the caller's view of a game's events as they come, each once and in order, until the game's last.
 
         Reconnects where it stopped; raises Unavailable when connections keep failing.
         """
         feed = Feed(game_id, after, self._retry)
+
+        async def over() -> bool:
+            return feed.ended(await self.state(game_id))
+
+        return self._follow(feed, over)
+
+    async def _follow(self, feed: Feed, over: Callable[[], Awaitable[bool]]) -> AsyncIterator[Message]:
+        """Read a feed to its closing message; `over` is asked when a connection ended without one."""
         while True:
             fault: Exception | None = None
             pause: float | None = None
@@ -294,15 +302,15 @@ class AsyncClient(_Caller):
                 async with self._http.stream(**self._stream_arguments(feed)) as response:
                     if response.status_code == 200:
                         async for chunk in response.aiter_bytes():
-                            for event in feed.take(chunk):
-                                yield event
+                            for message in feed.take(chunk):
+                                yield message
                             if feed.closed:
                                 return
                     else:
                         pause = feed.refused(response.status_code, response.headers, await response.aread())
             except (httpx.TransportError, ConnectionError) as error:
                 fault = error
-            if fault is None and pause is None and feed.ended(await self.state(game_id)):
+            if fault is None and pause is None and await over():
                 return
             await asyncio.sleep(feed.lost(fault) if pause is None else pause)
 

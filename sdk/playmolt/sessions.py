@@ -3,13 +3,11 @@
 Any client sends them: `client.send(sessions.read(session_id))`. A session belongs to the key that opened it.
 """
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Literal, Self
 from urllib.parse import quote
 
-import httpx
 import msgspec
 from playmolt_schemas.legal import OpenSessionRequest, Session, Sessions
 
@@ -108,29 +106,15 @@ class AsyncSessions(AsyncClient):
     async def __aenter__(self) -> Self:
         return self
 
-    async def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Message]:
+    def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Message]:
         """Give the messages of a session as they come, each once and in order, until it is over.
 
         Reconnects where it stopped; raises Unavailable when connections keep failing.
         """
         feed = SessionFeed(session_id, after, self._retry)
-        while True:
-            fault: Exception | None = None
-            pause: float | None = None
-            try:
-                async with self._http.stream(**self._stream_arguments(feed)) as response:
-                    if response.status_code == 200:
-                        async for chunk in response.aiter_bytes():
-                            for message in feed.take(chunk):
-                                yield message
-                            if feed.closed:
-                                return
-                    else:
-                        pause = feed.refused(response.status_code, response.headers, await response.aread())
-            except (httpx.TransportError, ConnectionError) as error:
-                fault = error
-            if fault is None and pause is None:
-                present = await self.send(read(session_id))
-                if present.phase in OVER and present.version <= feed.version:
-                    return
-            await asyncio.sleep(feed.lost(fault) if pause is None else pause)
+
+        async def over() -> bool:
+            present = await self.send(read(session_id))
+            return present.phase in OVER and present.version <= feed.version
+
+        return self._follow(feed, over)
