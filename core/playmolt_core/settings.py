@@ -54,7 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _env("PLAYMOLT_HEALTH_PORT", "Port of an engine's or the relay's /healthz and /readyz; 0 takes a free one."),
     ] = 0
     operator_key: Annotated[
-        str, _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them.")
+        str,
+        _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them (`up` makes one)."),
     ] = ""
     registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anybody may register an agent.")] = (
         True

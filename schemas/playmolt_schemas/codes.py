@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -50,6 +50,10 @@ class Code(Enum):
     def status(self) -> int:
         """The HTTP status it travels with."""
         return self.value[1]
+
+
+MISMATCH: Final = "This Idempotency-Key was used with another body. Send a new key for a new request."
+"""What IDEMPOTENCY_MISMATCH says, wherever it is found out."""
 
 
 class FieldFault(msgspec.Struct, frozen=True):

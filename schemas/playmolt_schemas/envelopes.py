@@ -10,7 +10,7 @@ import msgspec
 
 Op = Literal[
     "act", "join", "leave", "end", "tell", "wish",
-    "ask", "state", "events", "feed", "turn", "seat", "games", "log", "forward", "operator",
+    "ask", "state", "events", "feed", "turn", "games", "log", "forward", "operator",
 ]  # fmt: skip
 """docs/engine-operations.md says what each carries. `wish` is an engine's own."""
 

@@ -52,22 +52,40 @@ async def test_an_agent_and_its_key_are_stored_both_or_neither(accounts: PgAccou
     assert await accounts.agent("agent-2") is None
 
 
-async def test_a_rotated_key_is_void_and_named(accounts: PgAccounts) -> None:
+async def test_a_rotated_key_is_void(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", "one", key("old"))
-    assert await accounts.rotate_key("agent-1", key("new")) == [key("old")]
+    assert await accounts.rotate_key("agent-1", key("old"), key("new"))
     assert await accounts.owners([key("old"), key("new")]) == {key("new"): Agent("agent-1", "one")}
-    assert await accounts.rotate_key("agent-9", key("x")) == []
+    assert not await accounts.rotate_key("agent-1", key("old"), key("newer"))
+    assert not await accounts.rotate_key("agent-9", key("new"), key("newer"))
+    assert list(await accounts.owners([key("new"), key("newer")])) == [key("new")]
 
 
-async def test_of_many_rotations_at_once_one_key_is_left_and_all_others_are_named(accounts: PgAccounts) -> None:
+async def test_of_many_rotations_with_one_key_one_succeeds(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", "one", key("0"))
     made = [key(str(number)) for number in range(1, 9)]
-    void = [
-        old for olds in await asyncio.gather(*(accounts.rotate_key("agent-1", new) for new in made)) for old in olds
-    ]
-    left = list(await accounts.owners(made))
-    assert len(left) == 1
-    assert sorted([*void, *left]) == sorted([key("0"), *made])
+    done = await asyncio.gather(*(accounts.rotate_key("agent-1", key("0"), new) for new in made))
+    assert sum(done) == 1
+    assert list(await accounts.owners([key("0"), *made])) == [made[done.index(True)]]
+
+
+async def test_a_joins_key_belongs_to_one_body(accounts: PgAccounts) -> None:
+    await accounts.create_agent("agent-1", "one", key("1"))
+    await accounts.create_agent("agent-2", "two", key("2"))
+    bodies = ["ox", "trial"] * 4
+    claimed = await asyncio.gather(*(accounts.claim_join("agent-1", "command", body) for body in bodies))
+    assert claimed in ([True, False] * 4, [False, True] * 4)
+    won = bodies[claimed.index(True)]
+    assert await accounts.claim_join("agent-1", "command", won)
+    assert await accounts.claim_join("agent-1", "another", "trial" if won == "ox" else "ox")
+    assert await accounts.claim_join("agent-2", "command", "trial" if won == "ox" else "ox")
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+async def test_a_cursor_with_a_time_that_nothing_can_hold_is_refused(accounts: PgAccounts, at: str) -> None:
+    forged = base64.urlsafe_b64encode(b'{"created_at":"%b","id":"agent-1"}' % at.encode()).decode()
+    with pytest.raises(BadCursor):
+        await accounts.agents(2, forged)
 
 
 async def test_agents_are_listed_newest_first_page_by_page(accounts: PgAccounts) -> None:

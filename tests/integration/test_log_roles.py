@@ -21,6 +21,7 @@ TABLES = {
     "log.archived": "file",
     "account.agent": "name",
     "account.api_key": "hash",
+    "account.join_key": "fingerprint",
     "limits.bucket": "full_at",
     "limits.model_call": "tokens",
     "limits.budget": "calls",
@@ -72,6 +73,7 @@ ALLOWED = {
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
+        ("SELECT", "account.join_key"), ("INSERT", "account.join_key"),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
         ("SELECT", "projection.score"), ("SELECT", "projection.progress"), "limits.take",
     },

@@ -6,6 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -215,9 +216,9 @@ def test_a_body_may_have_64_kib(platform: Platform) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
-        ("GET", "/api/games/join", "POST"), ("DELETE", "/api/agents", "POST"), ("PUT", "/api/games", "GET"),
-        ("POST", "/api/leaderboard", "GET"), ("GET", "/api/games/{id}/actions", "POST"),
-        ("POST", "/api/games/{id}/state", "GET"), ("PATCH", "/healthz", "GET"), ("POST", "/api/agents/me", "GET"),
+        ("GET", "/api/games/join", "POST"), ("DELETE", "/api/agents", "POST"), ("PUT", "/api/games", "GET, HEAD"),
+        ("POST", "/api/leaderboard", "GET, HEAD"), ("GET", "/api/games/{id}/actions", "POST"),
+        ("POST", "/api/games/{id}/state", "GET, HEAD"), ("PATCH", "/healthz", "GET"), ("POST", "/api/agents/me", "GET"),
     ],
 )  # fmt: skip
 def test_a_wrong_method_is_told_the_right_one(platform: Platform, method: str, path: str, allow: str) -> None:
@@ -397,6 +398,22 @@ def test_a_pass_is_remembered_too(platform: Platform) -> None:
     assert told(judge.act(table.game_id, SPEAK, idem="pass")) == passed
     refused(judge.act(table.game_id, {"type": "nonsense"}, idem="pass"), 422, "idempotency_mismatch")
     assert judge.state(table.game_id)["phase"] == "verdict"
+
+
+def test_of_two_joins_at_once_with_one_key_and_two_bodies_one_takes_effect(platform: Platform) -> None:
+    for round_ in range(5):
+        guest = platform.guest()
+
+        def join(game_type: str, key: str = f"both-{round_}", guest: Guest = guest) -> Any:
+            return guest.post("/api/games/join", {"gameType": game_type}, idem=key)
+
+        with ThreadPoolExecutor(4) as threads:
+            answers = list(threads.map(join, ["ox", "trial"] * 2))
+        assert sorted(answer.status_code for answer in answers) == [200, 200, 422, 422]
+        took = "ox" if answers[0].status_code == 200 else "trial"
+        seat = told(answers[0] if took == "ox" else answers[1])
+        assert told(join(took)) == seat
+        told(guest.post(f"/api/games/{seat['game_id']}/leave"))
 
 
 def test_joins_leaves_and_ends_are_repeated_safely(platform: Platform) -> None:

@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.calls import Calls
-from playmolt_core.bus.connection import delivered, open_connection
+from playmolt_core.bus.connection import delivered, open_connection, responds
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import Announced, announce
@@ -81,8 +81,12 @@ class NatsBus:
         return self._roster.services()
 
     def connected(self) -> bool:
-        """Say whether NATS answers now."""
+        """Say whether a connection to NATS stands."""
         return bool(self._connection.is_connected)
+
+    async def responds(self) -> bool:
+        """Say whether NATS answers now; bounded."""
+        return await responds(self._connection)
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back whenever the connection is lost or back: what came in between was missed."""

@@ -63,6 +63,15 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
         raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {error!r}") from error
 
 
+async def responds(connection: Client) -> bool:
+    """Say whether the server answers now, within two seconds: a connection to one that hangs stands for a long time."""
+    try:
+        await connection.flush(2)
+    except (nats.errors.Error, TimeoutError, OSError):
+        return False
+    return bool(connection.is_connected)
+
+
 async def delivered(connection: Client, seconds: float) -> None:
     """Wait until the server has taken everything sent so far, twice `seconds` at most. Raises what `flush` raises.
 

@@ -8,7 +8,7 @@ import nats.errors
 from nats.aio.client import Client
 from playmolt_schemas import subjects
 
-from playmolt_core.bus.connection import open_connection
+from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.service import Announced, Receive, Replies, Respond, serve_engine
 from playmolt_core.settings import Settings
 
@@ -56,8 +56,12 @@ class EngineBus:
                 await self._connection.publish(subjects.COMMITTED)
 
     def connected(self) -> bool:
-        """Say whether NATS answers now."""
+        """Say whether a connection to NATS stands."""
         return bool(self._connection.is_connected)
+
+    async def responds(self) -> bool:
+        """Say whether NATS answers now; bounded."""
+        return await responds(self._connection)
 
     async def withdraw(self) -> None:
         """Take no more calls."""

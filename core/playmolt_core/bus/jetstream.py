@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 
-from playmolt_core.bus.connection import open_connection
+from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.service import Announced, announce
 from playmolt_core.settings import Settings
@@ -107,8 +107,12 @@ class JetStream:
         self._changed.append(callback)
 
     def connected(self) -> bool:
-        """Say whether NATS answers now."""
+        """Say whether a connection to NATS stands."""
         return bool(self._connection.is_connected)
+
+    async def responds(self) -> bool:
+        """Say whether NATS answers now; bounded."""
+        return await responds(self._connection)
 
     async def state(self, stream: str) -> StreamState | None:
         """Give what a stream holds; None when there is no such stream."""

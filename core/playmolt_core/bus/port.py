@@ -77,5 +77,9 @@ class Bus(Engines, Protocol):
         ...
 
     def connected(self) -> bool:
-        """Say whether NATS answers now."""
+        """Say whether a connection to NATS stands."""
+        ...
+
+    async def responds(self) -> bool:
+        """Say whether NATS answers now; bounded."""
         ...

@@ -90,7 +90,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
         engine.start()
 
     async def ready() -> Mapping[str, bool]:
-        return {"nats": bus.connected(), "postgres": await pool.answers()}
+        return {"nats": await bus.responds(), "postgres": await pool.answers()}
 
     def metrics() -> str:
         own = [sample for engine in engines for sample in engine.samples()]

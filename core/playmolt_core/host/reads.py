@@ -107,7 +107,6 @@ class Reads:
             "events": self._events,
             "feed": self._feed,
             "turn": self._turn,
-            "seat": self._seat,
             "games": self._games,
             "log": self._game_log,
             "forward": self._forward,
@@ -212,16 +211,6 @@ class Reads:
             return None
         return stream, snapshot
 
-    async def _seat(self, work: Work) -> Reply:
-        call = work.call
-        outcome = await self._log.outcome(lobby_of(self._decider.game), call.command_id) if call.fingerprint else None
-        if outcome is not None and outcome.fingerprint != call.fingerprint:
-            return _refusal(
-                Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key was used with another body. Send a new one."
-            )
-        seated = await self._seated(work.call.agent)
-        return 200, _encode({"game_id": seated[0] if seated else None})
-
     async def _turn(self, work: Work) -> Reply:
         agent = work.call.agent
         seated = await self._seated(agent)
@@ -272,9 +261,11 @@ class Reads:
         viewer = self._viewer(snapshot, work.call.agent)
         if self._private and viewer == PUBLIC and not work.call.operator:
             return _refusal(Code.NOT_FOUND, _NO_SESSION)
-        whole = snapshot.card.over and self._decider.game not in RUN_TYPES
-        if not (work.call.operator or whole):
-            return _refusal(Code.LOG_NOT_FINISHED, "The log opens when the game is over; /events is open all the time.")
+        if not work.call.operator and self._decider.game in RUN_TYPES:
+            return _refusal(Code.OPERATOR_ONLY, "The log of a run is the operator's; /events is open to everybody.")
+        if not (work.call.operator or snapshot.card.over):
+            open_now = "" if self._private else "; /events is open all the time"
+            return _refusal(Code.LOG_NOT_FINISHED, f"The log opens when it is over{open_now}.")
         stored = await self._log.load(work.call.target, after=ask.after)
         records = [] if stored is None else stored.records[: min(ask.limit, PAGE_MAX)]
         taken = _fitting(map(_encode, records))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from playmolt_schemas.codes import Code
+from playmolt_schemas.codes import MISMATCH, Code
 from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core import tracing
@@ -237,10 +237,7 @@ class Writes:
             self._again([work])
         elif outcome.fingerprint != work.call.fingerprint:
             self._under_way -= 1
-            work.refuse(
-                Code.IDEMPOTENCY_MISMATCH,
-                "This Idempotency-Key was used with another body. Send a new key for a new request.",
-            )
+            work.refuse(Code.IDEMPOTENCY_MISMATCH, MISMATCH)
         elif work.call.op == "tell":
             self._tell_again(work, stream, outcome.body)
         else:

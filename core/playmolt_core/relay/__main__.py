@@ -102,7 +102,7 @@ class Service:
         """Say which parts work."""
         return {
             "postgres": await self._pool.answers(),
-            "nats": self._bus.connected(),
+            "nats": await self._bus.responds(),
             "relay": self._relay.ready,
             "projections": self._projector.ready,
         }

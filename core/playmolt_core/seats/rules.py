@@ -155,6 +155,8 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
     seat = state.seat(command.agent_id)
     if seat is None:
         return _no_seat()
+    if state.over:
+        return _over()
     if state.phase != "waiting":
         return Refused(Code.ALREADY_STARTED, "A game that has started cannot be left. Play it to its end.")
     return Accepted((AgentLeft(agent_id=seat.id, name=seat.name),))

@@ -48,7 +48,7 @@ async def admin_end(house: House, ask: Ask) -> Reply:
 
 async def admin_agents(house: House, ask: Ask) -> Reply:
     """List the agents."""
-    rows, cursor = await house.accounts.agents(ask.query.limit, ask.query.cursor)
+    rows, cursor = await house.soon(house.accounts.agents(ask.query.limit, ask.query.cursor))
     return json_response(200, _encode(AdminAgents([AgentName(row.id, row.name) for row in rows], cursor)))
 
 

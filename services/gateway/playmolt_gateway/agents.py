@@ -13,7 +13,7 @@ from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import AGENT_NAME_CHARS
 from playmolt_schemas.text import bad_name
 
-from playmolt_gateway.auth import CACHED_SECONDS, hash_of, new_key
+from playmolt_gateway.auth import CACHED_SECONDS, UNKNOWN_KEY, hash_of, new_key
 from playmolt_gateway.exchange import Ask, House, Reply
 from playmolt_gateway.problems import Refusal, bad_request, json_response
 
@@ -36,7 +36,7 @@ async def register_agent(house: House, ask: Ask) -> Reply:
     if fault:
         return bad_request(f"name: {fault}.", FieldFault("name", fault))
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
-    await house.accounts.create_agent(agent_id, name, hash_of(key))
+    await house.soon(house.accounts.create_agent(agent_id, name, hash_of(key)))
     return json_response(201, msgspec.json.encode(api.Registered(id=agent_id, name=name, api_key=key)))
 
 
@@ -44,10 +44,12 @@ async def rotate_key(house: House, ask: Ask) -> Reply:
     """Replace the caller's key, and have every gateway forget the old one before the new one is told."""
     if not house.bus.connected():
         raise BusUnavailable("a key is replaced only while all gateways can be told")
-    key = new_key()
-    for void in await house.accounts.rotate_key(ask.caller.id, hash_of(key)):
+    key, void = new_key(), ask.caller.key_hash
+    if not await house.soon(house.accounts.rotate_key(ask.caller.id, void, hash_of(key))):
         house.keys.drop(void)
-        await _tell(house, void)
+        return UNKNOWN_KEY
+    house.keys.drop(void)
+    await _tell(house, void)
     return json_response(201, msgspec.json.encode(api.NewKey(api_key=key)))
 
 
@@ -70,7 +72,7 @@ async def read_me(house: House, ask: Ask) -> Reply:
     """Tell the caller who it is."""
     await _synced(house)
     agent = ask.caller.agent
-    row = await house.projections.points_of(agent.id)
+    row = await house.soon(house.projections.points_of(agent.id))
     me = api.Me(
         id=agent.id,
         name=agent.name,
@@ -85,6 +87,6 @@ async def read_leaderboard(house: House, ask: Ask) -> Reply:
     """Give a page of the leaderboard."""
     await _synced(house)
     query = ask.query
-    rows, cursor = await house.projections.leaderboard(query.gameType, query.limit, query.cursor)
+    rows, cursor = await house.soon(house.projections.leaderboard(query.gameType, query.limit, query.cursor))
     standings = [api.Standing(row.rank, row.id, row.name, row.points, row.games) for row in rows]
     return json_response(200, msgspec.json.encode(api.Leaderboard(standings, cursor)))

@@ -60,7 +60,7 @@ class Gateway(Front):
         super().__init__(Actions(house), AnyoneMayRead(api))
         self.house = house
         self.api = api
-        self._mcp = McpEndpoint(self, house.metrics)
+        self._mcp = McpEndpoint(self, house)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -96,7 +96,7 @@ def _mount(api: FastAPI, house: House) -> None:
             api.add_api_route(
                 route.path,
                 endpoint,
-                methods=[route.method],
+                methods=["GET", "HEAD"] if route.method == "GET" else [route.method],
                 name=route.name,
                 response_model=None,
                 response_class=Response,

@@ -26,7 +26,7 @@ _PREFIX: Final = "pm_"
 _BEARER: Final = b"Bearer "
 _KEY_CHARS: Final = len(_PREFIX) + 43
 
-_UNKNOWN: Final = Refusal(
+UNKNOWN_KEY: Final = Refusal(
     Code.UNAUTHORIZED,
     "The key is unknown or no longer valid. Send `Authorization: Bearer KEY` with the key "
     "that POST /api/agents gave you.",
@@ -35,6 +35,10 @@ _MISSING: Final = Refusal(
     Code.UNAUTHORIZED,
     'This call needs a key: send `Authorization: Bearer KEY`. POST /api/agents {"name": …} gives you one.',
 )
+_OPERATOR_MISSING: Final = Refusal(
+    Code.UNAUTHORIZED, "This call is the operator's: send `Authorization: Bearer KEY` with the operator's key."
+)
+_TWICE: Final = Refusal(Code.UNAUTHORIZED, "Authorization is empty or was sent more than once. Send one `Bearer KEY`.")
 _NOT_AN_AGENT: Final = Refusal(Code.UNAUTHORIZED, "This call needs an agent's key, not the operator's.")
 _OPERATOR_ONLY: Final = Refusal(Code.OPERATOR_ONLY, "This call is the operator's: send the operator's key as Bearer.")
 
@@ -184,13 +188,15 @@ class Door:
         if auth is Auth.NONE:
             return NOBODY
         if authorization is None:
-            return NOBODY if auth is Auth.OPTIONAL else _MISSING
+            return NOBODY if auth is Auth.OPTIONAL else _OPERATOR_MISSING if auth is Auth.OPERATOR else _MISSING
+        if not authorization:
+            return _TWICE
         scheme, _, key = authorization.partition(b" ")
         if scheme.lower() != b"bearer":
-            return _UNKNOWN
+            return UNKNOWN_KEY
         caller = await self._identify(key.strip())
         if caller is None:
-            return _UNKNOWN
+            return UNKNOWN_KEY
         if auth is Auth.AGENT and not caller.id:
             return _NOT_AN_AGENT
         if auth is Auth.OPERATOR and not caller.operator:

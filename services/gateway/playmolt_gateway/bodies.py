@@ -21,6 +21,7 @@ _DISCARDED_BYTES: Final = 1024 * 1024
 """A longer body, or one that does not tell its length, ends the connection instead of being read to its end."""
 
 _TOO_DEEP: Final = bad_request(f"The body is nested too deeply; {NESTED} levels are taken.")
+_EMPTY: Final = bad_request("The body is empty. Send a JSON object; /openapi.json describes what this call takes.")
 _decode = msgspec.json.Decoder().decode
 T = TypeVar("T")
 
@@ -97,6 +98,8 @@ async def _collect(receive: Receive, length: int | None) -> bytes | Refusal:
 
 def parse(body: bytes) -> Any | Refusal:
     """Parse JSON. Lone surrogates pass: they are JSON, and it is the field's check that refuses them by name."""
+    if not body:
+        return _EMPTY
     value = _parse(body)
     if body.count(b"[") + body.count(b"{") > NESTED and _nested(value) > NESTED:
         return _TOO_DEEP
@@ -122,7 +125,7 @@ def _parse(body: bytes) -> Any | Refusal:
         except RecursionError:
             return _TOO_DEEP
         except ValueError:
-            return bad_request(f"The body is no JSON: {error}.")
+            return bad_request(f"The body cannot be read as JSON: {error}.")
     except RecursionError:
         return _TOO_DEEP
 

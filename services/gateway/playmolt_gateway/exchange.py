@@ -1,9 +1,11 @@
 """One request on its way through the gateway: who calls, what is asked, and the checks every route shares."""
 
+import asyncio
 import re
 import uuid
+from collections.abc import Awaitable
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from opentelemetry.trace import Span
@@ -11,6 +13,7 @@ from playmolt_core import tracing
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.settings import Settings
 from playmolt_core.telemetry import about, log, trace_id, where
+from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import WATCHED_TYPES, type_of
 from playmolt_schemas.routing import NoFields, Route
@@ -42,6 +45,7 @@ from playmolt_gateway.waiting import Closing
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
+T = TypeVar("T")
 AWAY: Final = (ConnectionError, TimeoutError, OSError)
 """What a dependency raises when it does not answer."""
 
@@ -69,6 +73,11 @@ class House:
         self.bodies = Bodies()
         self.metrics = Metrics()
         self.closing = Closing()
+
+    async def soon(self, work: Awaitable[T]) -> T:
+        """Await what the database is asked for, as long as a game's engine would be waited for; raises TimeoutError."""
+        async with asyncio.timeout(self.settings.deadline_seconds):
+            return await work
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -195,17 +204,17 @@ async def ask_of(house: House, route: Route, head: Head, request: Request) -> As
     checked = await _checked_body(house, route, caller, head, request)
     if isinstance(checked, Refusal):
         return checked
-    query = parse_query(request.scope["query_string"], route.query)
+    last = head.last_event_id.decode("latin-1") if head.last_event_id else None
+    query = parse_query(request.scope["query_string"], route.query, overruled="after" if last else "")
     if isinstance(query, Refusal):
         return query
     game = _game(route, request.path_params.get("id", ""))
     if game is None:
         return (no_such_session if route.service else no_such_game)(request.path_params["id"])
-    last = head.last_event_id
     return Ask(
         route=route, caller=caller, game=game, query=query, body=checked[0], command=checked[1],
         params=request.path_params,
-        last_event_id=None if last is None else last.decode("latin-1"), trace=head.trace, receive=request.receive,
+        last_event_id=last, trace=head.trace, receive=request.receive,
     )  # fmt: skip
 
 
@@ -232,7 +241,7 @@ async def _response(house: House, route: Route, handler: Any, head: Head, reques
         reply = ask if isinstance(ask, Refusal) else await handler(house, ask)
         response = refusal_response(reply) if isinstance(reply, Refusal) else reply
     except BadCursor as error:
-        response = refusal_response(bad_request(f"cursor: {error}."))
+        response = refusal_response(bad_request(f"cursor: {error}.", FieldFault("cursor", str(error))))
     except AWAY as error:
         _log.warning("unavailable", route=route.name, error=type(error).__name__)
         response = refusal_response(away(error))

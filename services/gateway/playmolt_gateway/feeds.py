@@ -72,8 +72,10 @@ class Lasting(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write until the end, or stop without an end: the server then breaks the connection."""
-        del scope
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
         try:
             async with Patience(receive, self._closing) as patience, aclosing(self._chunks(patience)) as chunks:  # type: ignore[type-var]
                 async for chunk in chunks:

@@ -8,19 +8,17 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_schemas import api
-from playmolt_schemas.codes import Code
+from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes import AdminGameLine, StateQuery
-from starlette.responses import Response
 
 from playmolt_gateway.exchange import Ask, House, Reply, answer_response, game_of
 from playmolt_gateway.problems import Refusal, bad_request, json_response
 from playmolt_gateway.waiting import Patience, news, version_of
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
-_ELSEWHERE_SECONDS: Final = 1.0
 _encode = msgspec.json.encode
 
 
@@ -44,38 +42,16 @@ def ask_engine(house: House, ask: Ask, op: Op, body: Any, *, agent: str | None =
 
 async def join_game(house: House, ask: Ask) -> Reply:
     """Take a seat in a game of the wanted type."""
-    mismatch = await _used_elsewhere(house, ask)
-    if mismatch:
-        return mismatch
-    agent = ask.caller.agent
+    agent, command = ask.caller.agent, ask.command
+    if command.fingerprint and not await house.soon(
+        house.accounts.claim_join(agent.id, command.id, command.fingerprint)
+    ):
+        return Refusal(Code.IDEMPOTENCY_MISMATCH, MISMATCH)
     answer = await house.bus.submit(
         ask.body.gameType, "join", "", agent=agent.id, name=agent.name,
-        command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
+        command_id=command.id, fingerprint=command.fingerprint, trace=ask.trace,
     )  # fmt: skip
     return answer_response(answer)
-
-
-async def _used_elsewhere(house: House, ask: Ask) -> Response | None:
-    """Give the refusal of a key that joined a game of another type: each type's lobby knows only its own joins.
-
-    A type whose engine is away is passed over: it must not keep anybody out of the other games.
-    """
-    if not ask.command.fingerprint:
-        return None
-    others = house.bus.present().intersection(GAME_TYPES) - {ask.body.gameType}
-    command, agent = ask.command, ask.caller.id
-    asked = [
-        house.bus.submit(
-            game, "seat", "", agent=agent, command_id=command.id, fingerprint=command.fingerprint,
-            trace=ask.trace, deadline=_ELSEWHERE_SECONDS,
-        )
-        for game in others
-    ]  # fmt: skip
-    answers = await asyncio.gather(*asked, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, Answer) and answer.status == Code.IDEMPOTENCY_MISMATCH.status:
-            return answer_response(answer)
-    return None
 
 
 async def leave_game(house: House, ask: Ask) -> Reply:
@@ -135,7 +111,12 @@ async def read_state(house: House, ask: Ask) -> Reply:
     query: StateQuery = ask.query
     looks_back = query.at is not None or query.seat is not None
     if looks_back and (query.after is not None or query.wait is not None):
-        return bad_request("at and seat look back; they go with neither after nor wait.")
+        faults = [
+            FieldFault(name, "goes with neither at nor seat")
+            for name in ("after", "wait")
+            if getattr(query, name) is not None
+        ]
+        return bad_request("at and seat look back; they go with neither after nor wait.", *faults)
     if looks_back:
         body = {key: value for key, value in (("at", query.at), ("seat", query.seat)) if value is not None}
         return answer_response(await ask_engine(house, ask, "state", body, agent=""))

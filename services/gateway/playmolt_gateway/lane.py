@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from playmolt_gateway.exchange import Head, traced
 from playmolt_gateway.hot import AFTER, BEFORE, NAME, Actions, Rendered, failed, rendered
-from playmolt_gateway.problems import Headers, Refusal, json_type
+from playmolt_gateway.problems import Headers, Refusal, bad_request, json_type
 
 _HEAD_BYTES: Final = 8 * 1024
 _HELD_BYTES: Final = 64 * 1024
@@ -33,6 +33,7 @@ _LENGTH: Final = re.compile(rb"[1-9][0-9]{0,7}")
 _HEAD_SECONDS: Final = 0.05
 """How long a head waits here for its body. Then the ordinary way takes it, which may answer before it has the body."""
 _ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"te", b"trailer"})
+_NO_REQUEST: Final = bad_request("This is no HTTP/1.1 request: its first line or a header is malformed or too long.")
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
@@ -129,6 +130,14 @@ class LaneProtocol(HttpToolsProtocol):
 
     def _pass_on(self) -> None:
         super().data_received(self._head_alone())
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP request in the form of every refusal; uvicorn's own answer is bare text."""
+        del msg
+        body = _NO_REQUEST.body()
+        opening = self.openings.of(_NO_REQUEST.status, self.server_state.default_headers)
+        self.transport.write(opening + b"%d\r\nconnection: close\r\n\r\n" % len(body) + body)
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a head that waits."""

@@ -5,14 +5,20 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any, Final
 
-from playmolt_schemas.codes import Code
+from playmolt_schemas.limits import BODY_BYTES
+from playmolt_schemas.routing import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playmolt_gateway.metrics import Metrics
-from playmolt_gateway.problems import Refusal, refusal_response
+from playmolt_gateway.bodies import too_large
+from playmolt_gateway.exchange import AWAY, House, read_head
+from playmolt_gateway.problems import Refusal, away, bad_request, refusal_response
 
 PATH: Final = "/mcp"
 _NAME: Final = "mcp"
+MOST_BYTES: Final = BODY_BYTES + 4096
+"""The largest body of a call, and what the protocol puts around it."""
+_NO_JSON: Final = bad_request("The protocol's messages are JSON: send Content-Type: application/json.")
+_FOREIGN: Final = bad_request("A page of another origin may not call this. Programs send no Origin header.")
 
 
 def is_mcp(path: str) -> bool:
@@ -23,9 +29,9 @@ def is_mcp(path: str) -> bool:
 class McpEndpoint:
     """The ASGI app of the one path. `app` is the gateway itself: tools call its routes."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, house: House) -> None:
         self._app = app
-        self._metrics = metrics
+        self._house = house
         self._opening = asyncio.Lock()
         self._manager: Any = None
         self._running: asyncio.Task[None] | None = None
@@ -40,13 +46,30 @@ class McpEndpoint:
             await send(message)
 
         try:
-            if _foreign(scope):
-                detail = "A page of another origin may not call this. Programs send no Origin header."
-                await refusal_response(Refusal(Code.INVALID_REQUEST, detail))(scope, receive, counted)
+            refusal = await self._refusal(scope)
+            if refusal:
+                await refusal_response(refusal)(scope, receive, counted)
             else:
                 await (await self._opened()).handle_request(scope, receive, counted)
         finally:
-            self._metrics.observe(_NAME, status, perf_counter() - started)
+            self._house.metrics.observe(_NAME, status, perf_counter() - started)
+
+    async def _refusal(self, scope: Scope) -> Refusal | None:
+        """Check what every call shares, so that it is refused as everywhere; the protocol has its own forms inside."""
+        if _foreign(scope):
+            return _FOREIGN
+        head = read_head(scope["headers"])
+        try:
+            caller = await self._house.door.admit(head.authorization, Auth.OPTIONAL)
+        except AWAY as error:
+            return away(error)
+        if isinstance(caller, Refusal):
+            return caller
+        length = head.content_length or b""
+        if length.isdigit() and int(length) > MOST_BYTES:
+            return too_large(int(length))
+        kind = dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0].strip().lower()
+        return _NO_JSON if scope["method"] == "POST" and kind != b"application/json" else None
 
     async def _opened(self) -> Any:
         async with self._opening:

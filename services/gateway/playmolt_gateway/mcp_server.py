@@ -1,6 +1,7 @@
 """The Model Context Protocol over the gateway's own calls. Loaded at the first request of `/mcp`: it takes a second."""
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any, Final
 
 import httpx2
@@ -10,17 +11,18 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from playmolt_schemas.limits import BODY_BYTES, WAIT_SECONDS
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.limits import WAIT_SECONDS
 from starlette.types import ASGIApp
 
-from playmolt_gateway.mcp_tools import Json, call_of, tools
+from playmolt_gateway.mcp_endpoint import MOST_BYTES
+from playmolt_gateway.mcp_tools import Json, call_of, missing, tools
+from playmolt_gateway.problems import bad_request
 
 _INSTRUCTIONS: Final = (
     "Games between agents, played in public. Register once, join a game, then repeat: wait_for_turn, choose one of the "
     "actions it offers, act. How each game is played: /skills/trial.md and /skills/ox.md on this server."
 )
-_ENVELOPE_BYTES: Final = 4096
-"""What the protocol puts around the largest body."""
 _CALL_SECONDS: Final = WAIT_SECONDS + 30
 
 
@@ -32,7 +34,7 @@ def manager(app: ASGIApp) -> StreamableHTTPSessionManager:
         stateless=True,
         # Which Host a caller used is the business of whoever stands in front; the endpoint looks at Origin itself.
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=BODY_BYTES + _ENVELOPE_BYTES,
+        max_request_body_size=MOST_BYTES,
     )
 
 
@@ -56,12 +58,20 @@ def _server(app: ASGIApp) -> "Server[Any]":
         tool = by_name.get(params.name)
         if tool is None:
             return _failed(f"There is no tool {params.name!r}. There are: {', '.join(by_name)}.")
+        if lacking := missing(tool, params.arguments or {}):
+            return _failed(f"invalid_request: {lacking} is missing.", _lacks(lacking))
         sent: Mapping[str, str] = context.request.headers if context.request is not None else {}
         call = call_of(tool, params.arguments or {}, sent.get("authorization", ""))
         answer = await client.request(call.method, call.path, headers=call.headers, content=call.body)
         return _told(answer)
 
-    return Server("playmolt", instructions=_INSTRUCTIONS, on_list_tools=listed, on_call_tool=called)
+    return Server(
+        "playmolt",
+        version=version("playmolt-gateway"),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
 
 
 def _told(answer: httpx2.Response) -> types.CallToolResult:
@@ -72,6 +82,13 @@ def _told(answer: httpx2.Response) -> types.CallToolResult:
     if answer.status_code < 400:
         return _result(body)
     return _failed(f"{body.get('code')}: {body.get('detail')}", body)
+
+
+def _lacks(argument: str) -> Json:
+    document: Json = msgspec.json.decode(
+        bad_request(f"{argument} is missing.", FieldFault(argument, "is missing")).body()
+    )
+    return document
 
 
 def _result(body: Json) -> types.CallToolResult:

@@ -1,5 +1,6 @@
 """The tools of `/mcp`: the calls of a bot's life, under the names and with the schemas of the HTTP API."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -7,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import msgspec
+from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes import ROUTES
 from playmolt_schemas.routing import OneOf, Route
 
@@ -75,15 +77,33 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
     if "api_key" in rest:
         headers["Authorization"] = f"Bearer {_header(rest.pop('api_key'))}"
     if tool.route.idempotent and "idempotency_key" in rest:
-        headers["Idempotency-Key"] = _header(rest.pop("idempotency_key"))
-    path = re.sub(
-        r"{(\w+)}", lambda found: quote(str(rest.pop(_argument(found[1]), "")) or "-", safe=""), tool.route.path
-    )
+        headers["Idempotency-Key"] = _repeat(rest.pop("idempotency_key"))
+    path = re.sub(r"{(\w+)}", lambda found: _segment(rest.pop(_argument(found[1]), "")), tool.route.path)
     if tool.route.method == "POST":
         whole = _WHOLE_BODY.get(tool.name)
         return Call("POST", path, headers, msgspec.json.encode(rest[whole] if whole and [*rest] == [whole] else rest))
     query = urlencode({name: msgspec.json.encode(value).decode().strip('"') for name, value in rest.items()})
     return Call(tool.route.method, f"{path}?{query}" if query else path, headers, b"")
+
+
+def missing(tool: Tool, arguments: Json) -> str | None:
+    """Name the part of the path that a call does not give, if there is one; the route tells all other faults."""
+    parts = (_argument(name) for name in re.findall(r"{(\w+)}", tool.route.path))
+    return next((name for name in parts if arguments.get(name) in (None, "")), None)
+
+
+def _segment(value: Any) -> str:
+    """Give a value as one segment of a path; "." and ".." would lead elsewhere."""
+    text = quote(str(value), safe="") or "-"
+    return text if text.strip(".") else text.replace(".", "%2E")
+
+
+def _repeat(value: Any) -> str:
+    """Give any text as an Idempotency-Key: itself where HTTP takes it, so that both doors mean the same key."""
+    text = str(value)
+    if re.fullmatch(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}", text):
+        return text
+    return "text-" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _header(value: Any) -> str:

@@ -37,7 +37,7 @@ async def _postgres(house: House) -> bool:
 
 async def readyz(house: House, ask: Ask) -> Reply:
     """Look at every part; a 503 names those that are missing."""
-    parts = {"nats": house.bus.connected(), "postgres": await _postgres(house)}
+    parts = {"nats": await house.bus.responds(), "postgres": await _postgres(house)}
     if ask.query.own is None:
         engines, services = house.bus.present(), house.bus.services()
         parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}

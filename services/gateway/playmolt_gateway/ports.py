@@ -50,8 +50,12 @@ class Accounts(Protocol):
         """Store a new agent with its one key."""
         ...
 
-    async def rotate_key(self, agent_id: str, new_hash: str) -> Sequence[str]:
-        """Replace all keys of an agent; gives the hashes that are void since the commit."""
+    async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
+        """Replace an agent's key; False when the old one is no longer valid, and then nothing is changed."""
+        ...
+
+    async def claim_join(self, agent_id: str, command_id: str, fingerprint: str) -> bool:
+        """Bind a join's command id to its body for good; False when it is bound to another body."""
         ...
 
     async def owners(self, key_hashes: Sequence[str]) -> Mapping[str, Agent]:

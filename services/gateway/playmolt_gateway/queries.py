@@ -6,12 +6,13 @@ from urllib.parse import unquote_plus
 
 import msgspec
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.routing import LARGEST
 
 from playmolt_gateway.bodies import convert
 from playmolt_gateway.problems import Refusal, bad_request
 
-_INTEGER: Final = re.compile(r"-?[0-9]{1,17}", re.ASCII)
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,17}(\.[0-9]{1,17})?", re.ASCII)
+_INTEGER: Final = re.compile(r"-?[0-9]{1,400}", re.ASCII)
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
 def _pairs(query_string: bytes) -> list[tuple[str, str]]:
@@ -22,7 +23,7 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
 def _typed(text: str, annotation: str) -> Any:
     """Read a value as its field wants it; what does not fit stays text, for the type's check to refuse."""
     if "int" in annotation and _INTEGER.fullmatch(text):
-        return int(text)
+        return max(-LARGEST, min(int(text), LARGEST))  # beyond every version and every limit all numbers are alike
     if "float" in annotation and _DECIMAL.fullmatch(text):
         return float(text)
     if "bool" in annotation and text in ("true", "false"):
@@ -30,14 +31,16 @@ def _typed(text: str, annotation: str) -> Any:
     return text
 
 
-def parse_query(query_string: bytes, kind: Any) -> Any | Refusal:
-    """Read a query string into the route's Query struct."""
+def parse_query(query_string: bytes, kind: Any, *, overruled: str = "") -> Any | Refusal:
+    """Read a query string into the route's Query struct. A value that something else overrules is not looked at."""
     if not query_string:
         return kind()
     names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
     hints = get_type_hints(kind)
     values: dict[str, Any] = {}
     for name, text in _pairs(query_string):
+        if name == overruled and name in names:
+            continue
         if name in values:
             return bad_request(f"{name[:64]} is given twice.", FieldFault(name[:64], "is given twice"))
         if name not in names:

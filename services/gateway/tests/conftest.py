@@ -86,6 +86,9 @@ class TwinBus:
     def connected(self) -> bool:
         return self.is_connected
 
+    async def responds(self) -> bool:
+        return self.is_connected
+
     def on_change(self, callback: Callable[[], None]) -> None:
         self.changes.append(callback)
 
@@ -120,6 +123,8 @@ class TwinStore:
     def __init__(self) -> None:
         self.rows: dict[str, Agent] = {}
         self.keys: dict[str, str] = {}
+        self.joins: dict[tuple[str, str], str] = {}
+        self.joins: dict[tuple[str, str], str] = {}
         self.standings: list[Ranked] = []
         self.points: dict[str, Points] = {}
         self.buckets: dict[str, int] = {}
@@ -139,13 +144,16 @@ class TwinStore:
         self.rows[agent_id] = Agent(agent_id, name)
         self.keys[key_hash] = agent_id
 
-    async def rotate_key(self, agent_id: str, new_hash: str) -> Sequence[str]:
+    async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
         self.check()
-        old = [key for key, owner in self.keys.items() if owner == agent_id]
-        for key in old:
-            del self.keys[key]
+        if self.keys.pop(old_hash, None) is None:
+            return False
         self.keys[new_hash] = agent_id
-        return old
+        return True
+
+    async def claim_join(self, agent_id: str, command_id: str, fingerprint: str) -> bool:
+        self.check()
+        return self.joins.setdefault((agent_id, command_id), fingerprint) == fingerprint
 
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         self.check()

@@ -65,6 +65,16 @@ async def test_a_replaced_key_is_refused_at_once_by_every_gateway(make_house: An
     assert key["Authorization"].encode() not in here.bus.published[0][1]
 
 
+async def test_of_many_rotations_with_one_key_one_succeeds(house: Any, problem: Any) -> None:
+    _, key = house.agent()
+    answers = await asyncio.gather(*(house.send("POST", "/api/agents/me/keys", headers=key) for _ in range(6)))
+    made = [answer.json()["api_key"] for answer in answers if answer.status_code == 201]
+    assert len(made) == 1
+    assert {problem(answer) for answer in answers if answer.status_code != 201} == {(401, "unauthorized")}
+    fresh = {"Authorization": f"Bearer {made[0]}"}
+    assert (await house.send("GET", "/api/agents/me", headers=fresh)).status_code == 200
+
+
 async def test_no_key_is_replaced_while_gateways_cannot_be_told(house: Any, problem: Any) -> None:
     _, key = house.agent()
     house.bus.is_connected = False

@@ -137,10 +137,27 @@ async def test_last_event_id_wins_over_after(house: Any, opened: Opened, last: s
         assert await reader.versions(9) == expected
 
 
-@pytest.mark.parametrize("junk", ["", "x", "-1", "1.0", "9" * 17])
+@pytest.mark.parametrize("junk", ["x", "-1", "1.0", "9" * 17])
 async def test_junk_in_last_event_id_is_refused(house: Any, problem: Any, game: str, junk: str) -> None:
     response = await house.send("GET", f"/api/games/{game}/stream", headers={"Last-Event-ID": junk})
     assert problem(response) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(("last", "after", "first"), [("", "1", 1), ("", "", 0), ("2", "1", 2), ("2", "x", 2)])
+async def test_last_event_id_wins_whatever_after_says_and_an_empty_one_is_none(
+    house: Any, game: str, last: str, after: str, first: int
+) -> None:
+    house.bus.engine = lambda _game, _call: (200, {"messages": [], "version": first, "closed": True})
+    path = f"/api/games/{game}/stream" + (f"?after={after}" if after else "")
+    assert (await house.send("GET", path, headers={"Last-Event-ID": last})).status_code == 200
+    assert json.loads(house.bus.calls[0][1].body)["after"] == first
+
+
+async def test_the_head_of_a_feed_ends(house: Any, game: str) -> None:
+    house.bus.engine = lambda _game, _call: (200, {"messages": [], "version": 0, "closed": False})
+    response = await house.send("HEAD", f"/api/games/{game}/stream")
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["content-type"].startswith("text/event-stream")
 
 
 async def test_an_unknown_game_is_a_404_before_the_stream(house: Any, game: str) -> None:

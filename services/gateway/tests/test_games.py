@@ -12,7 +12,6 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_gateway.bodies import parse
 from playmolt_gateway.idempotency import fingerprint
 from playmolt_gateway.waiting import OPEN_WAITS
-from playmolt_schemas.codes import Code, problem_bytes
 
 
 def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
@@ -97,18 +96,22 @@ class TestIdempotency:
 
     async def test_a_key_that_joined_another_game_type_is_refused(self, house: Any, problem: Any) -> None:
         _, key = house.agent()
-        mismatch = problem_bytes(Code.IDEMPOTENCY_MISMATCH, "Another body.")
-        house.bus.engine = lambda game, call: (422, mismatch) if (game, call.op) == ("ox", "seat") else (200, {})
         headers = key | {"Idempotency-Key": "k"}
-        refused = await house.send("POST", "/api/games/join", json={"gameType": "trial"}, headers=headers)
-        assert problem(refused) == (422, "idempotency_mismatch")
-        assert [(game, call.op) for game, call in house.bus.calls] == [("ox", "seat")]
-        assert (
-            await house.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=headers)
-        ).status_code == 200
-        asked, joined = (call for _, call in house.bus.calls[1:])
-        assert (asked.op, joined.op) == ("seat", "join")
-        assert (asked.command_id, asked.fingerprint) == (joined.command_id, joined.fingerprint)
+
+        async def join(game_type: str) -> Any:
+            return await house.send("POST", "/api/games/join", json={"gameType": game_type}, headers=headers)
+
+        answers = await asyncio.gather(join("ox"), join("trial"), join("ox"))
+        assert [answer.status_code for answer in answers] == [200, 422, 200]
+        assert problem(answers[1]) == (422, "idempotency_mismatch")
+        assert [(game, call.op) for game, call in house.bus.calls] == [("ox", "join")] * 2
+        assert (await join("ox")).status_code == 200, "the key stays good for the body it came with"
+
+    async def test_without_a_key_every_join_stands_alone(self, house: Any) -> None:
+        _, key = house.agent()
+        for game_type in ("ox", "trial"):
+            answer = await house.send("POST", "/api/games/join", json={"gameType": game_type}, headers=key)
+            assert answer.status_code == 200
 
     async def test_an_absent_engine_keeps_nobody_out_of_the_other_games(self, house: Any) -> None:
         _, key = house.agent()
@@ -327,8 +330,22 @@ async def test_events_are_passed_byte_for_byte(house: Any, game: str) -> None:
     assert house.last().agent == "", "public events are the same for everybody"
 
 
-async def test_a_long_number_stays_what_it_is(house: Any, game: str) -> None:
+@pytest.mark.parametrize("after", [2**53, 2**53 + 1, 10**40])
+async def test_a_number_beyond_every_version_is_one(house: Any, game: str, after: int) -> None:
     body = msgspec.json.encode({"after": 2**53, "limit": 100})
-    assert (await house.send("GET", f"/api/games/{game}/events?after={2**53}")).status_code == 200
+    assert (await house.send("GET", f"/api/games/{game}/events?after={after}")).status_code == 200
     assert house.last().body == body
-    assert (await house.send("GET", f"/api/games/{game}/events?after={2**53 + 1}")).status_code == 400
+
+
+@pytest.mark.parametrize("wait", ["9999999999999999999", "1e3", "30.5"])
+async def test_a_wait_of_any_length_counts_as_the_longest(house: Any, game: str, wait: str) -> None:
+    house.bus.engine = lambda _game, _call: (200, {"version": 2})
+    assert (await house.send("GET", f"/api/games/{game}/state?after=1&wait={wait}")).status_code == 200
+
+
+async def test_a_value_that_does_not_go_with_another_is_named(house: Any, game: str) -> None:
+    for query, field in (("at=1&after=0", "after"), ("at=1&wait=1", "wait")):
+        refused = await house.send("GET", f"/api/games/{game}/state?{query}")
+        assert [fault["field"] for fault in refused.json()["errors"]] == [field]
+    refused = await house.send("GET", "/api/games?cursor=junk")
+    assert [fault["field"] for fault in refused.json()["errors"]] == ["cursor"]

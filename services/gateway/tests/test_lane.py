@@ -1,6 +1,7 @@
 """The fast lane: the same answer, byte for byte, as the ordinary way, and no way to be told apart or desynchronised."""
 
 import asyncio
+import json
 import re
 import time
 from typing import Any
@@ -248,6 +249,27 @@ async def test_a_connection_is_not_closed_under_an_action(
     async with asyncio.timeout(5):
         assert await wire.rest() == b""
     wire.writer.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"FOO / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nBad Header: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n",
+        b"GET /\xc3\xa9 x HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+)
+async def test_what_is_no_http_is_refused_as_everything_else(house: Any, port: int, sent: bytes) -> None:
+    del house
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    async with asyncio.timeout(5):
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"content-type: application/problem+json" in head.lower()
+    assert json.loads(body)["code"] == "invalid_request"
 
 
 def test_an_opening_is_made_anew_when_the_date_changes() -> None:

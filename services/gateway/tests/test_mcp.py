@@ -1,5 +1,6 @@
 """`/mcp`: the tools are the routes, seen through the protocol's own client."""
 
+import re
 from typing import Any
 from urllib.parse import unquote
 
@@ -122,6 +123,47 @@ def test_an_id_stays_one_part_of_the_path() -> None:
     assert call.path.count("/") == 4
     assert unquote(call.path) == "/api/games/../../x?y#z\n/state"
     assert call_of(tool("state"), {}, "").path == "/api/games/-/state"
+
+
+async def test_a_part_of_the_path_that_is_missing_is_named(house: Any, port: int) -> None:
+    nothing: list[dict[str, Any]] = [{}, {"game_id": None}, {"game_id": ""}]
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        for arguments in nothing:
+            refused = await client.call_tool("state", arguments)
+            assert refused.structured_content is not None
+            assert refused.is_error
+            assert refused.structured_content["errors"] == [{"field": "game_id", "message": "is missing"}]
+
+
+@pytest.mark.parametrize("given", ["100%", "a" * 200, "x/y?z"])
+def test_a_key_that_http_takes_is_the_same_key_here(given: str) -> None:
+    call = call_of(tool("join"), {"gameType": "ox", "idempotency_key": given}, "")
+    assert call.headers["Idempotency-Key"] == given
+
+
+@pytest.mark.parametrize("given", ["다시 한 번 같은 자리에 앉겠습니다", "a" * 201, "with blanks", 7.5, "\ud800"])
+def test_any_other_text_is_a_key_too(given: Any) -> None:
+    def key(value: Any) -> str:
+        return call_of(tool("join"), {"gameType": "ox", "idempotency_key": value}, "").headers["Idempotency-Key"]
+
+    assert re.fullmatch(r"[\x21-\x7e]{1,200}", key(given))
+    assert key(given) == key(given) != key(f"{given}!")
+
+
+@pytest.mark.parametrize(
+    ("headers", "size", "expected"),
+    [
+        ({"Authorization": "Bearer bad"}, 10, (401, "unauthorized")),
+        ({"Content-Type": "text/plain"}, 10, (400, "invalid_request")),
+        ({}, 100_000, (413, "body_too_large")),
+    ],
+)
+async def test_what_no_tool_can_answer_is_refused_as_everywhere(
+    house: Any, problem: Any, headers: dict[str, str], size: int, expected: tuple[int, str]
+) -> None:
+    body = b'{"jsonrpc":"2.0"}'.ljust(size)
+    common = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    assert problem(await house.send("POST", "/mcp", content=body, headers=common | headers)) == expected
 
 
 def test_an_action_may_come_as_its_fields() -> None:

@@ -208,7 +208,8 @@ class TestRoutes:
             if isinstance(route, APIRoute | Mounted)
             for method in route.methods or ()
         }
-        assert mounted == {(route.method, route.path) for route in ROUTES}
+        heads = {("HEAD", route.path) for route in ROUTES if route.method == "GET"}
+        assert mounted == {(route.method, route.path) for route in ROUTES} | heads
         assert {route.name for route in ROUTES if not route.service} == {*HANDLERS, hot.NAME}
 
     def test_names_are_unique_and_posts_declare_their_bodies(self) -> None:

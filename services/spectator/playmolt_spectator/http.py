@@ -199,8 +199,13 @@ class Connection(asyncio.Protocol):
         try:
             self._http.receive_data(data)
             event = self._http.next_event()
-        except h11.RemoteProtocolError as error:
-            self._refuse(Refusal(Code.INVALID_REQUEST, f"This is no HTTP/1.1 request: {error}."))
+        except h11.RemoteProtocolError:
+            self._refuse(
+                Refusal(
+                    Code.INVALID_REQUEST,
+                    "This is no HTTP/1.1 request: its first line or a header is malformed or too long.",
+                )
+            )
             return
         if isinstance(event, h11.Request):
             self._timer.cancel()
@@ -234,10 +239,12 @@ class Connection(asyncio.Protocol):
         kind, game_id = self._feed(path)
         if page is None and kind is None:
             raise Refusal(Code.NOT_FOUND, "Feeds are /ws/games/{id}, /ws/lobby, /sse/games/{id} and /sse/lobby.")
-        if request.method != b"GET":
-            raise Refusal(Code.METHOD_NOT_ALLOWED, "Only GET reads here; actions go to the gateway.", Allow="GET")
+        allowed = ("GET", "HEAD") if page is not None else ("GET",)
+        if request.method.decode("ascii", "replace") not in allowed:
+            allow = ", ".join(allowed)
+            raise Refusal(Code.METHOD_NOT_ALLOWED, f"Only {allow} goes here; actions go to the gateway.", Allow=allow)
         if page is not None:
-            self._send(page)
+            self._send(page if request.method == b"GET" else page[: page.index(b"\r\n\r\n") + 4])
             return
         self._server.check_room()
         if kind == "ws":

@@ -42,5 +42,5 @@ class Source(Protocol):
         ...
 
     def connected(self) -> bool:
-        """Say whether NATS answers now."""
+        """Say whether a connection to NATS stands."""
         ...

@@ -50,11 +50,20 @@ async def test_junk_as_last_event_id_is_refused(bus: FakeBus, spectator: Spectat
     assert (await spectator.get(f"/sse/games/{GAME}?after=1", Last_Event_ID="junk")).status == 400
 
 
-@pytest.mark.parametrize("path", [f"/sse/games/{GAME}", "/ws/lobby", "/healthz", "/metrics"])
-async def test_other_methods_are_405(spectator: Spectator, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [(f"/sse/games/{GAME}", "GET"), ("/ws/lobby", "GET"), ("/healthz", "GET, HEAD"), ("/metrics", "GET, HEAD")],
+)
+async def test_other_methods_are_405(spectator: Spectator, path: str, allowed: str) -> None:
     response = await spectator.get(path, "POST")
-    assert (response.status, response.headers["allow"]) == (405, "GET")
+    assert (response.status, response.headers["allow"]) == (405, allowed)
     assert (await response.problem())["code"] == "method_not_allowed"
+
+
+async def test_the_head_of_a_page_can_be_asked_for(spectator: Spectator) -> None:
+    response = await spectator.get("/healthz", "HEAD")
+    assert (response.status, response.headers["content-length"]) == (200, str(len(b'{"status":"alive"}')))
+    assert await response.rest() == b""
 
 
 async def test_a_feed_for_websockets_tells_others_what_to_do(bus: FakeBus, spectator: Spectator) -> None:

@@ -2,11 +2,15 @@
 WITH agent AS (INSERT INTO account.agent (id, name) VALUES ($1, $2))
 INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $3)
 
--- name: lock_key
-SELECT hash FROM account.api_key WHERE agent_id = $1 FOR UPDATE
-
 -- name: replace_key
-UPDATE account.api_key SET hash = $2, created_at = now() WHERE agent_id = $1
+-- Of two at once the second waits for the row and then finds that its old hash is no longer there.
+UPDATE account.api_key SET hash = $3, created_at = now() WHERE agent_id = $1 AND hash = $2 RETURNING true
+
+-- name: claim_join
+INSERT INTO account.join_key (agent_id, command_id, fingerprint) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+
+-- name: claimed_join
+SELECT fingerprint FROM account.join_key WHERE agent_id = $1 AND command_id = $2
 
 -- name: owners
 -- The inner SELECT hides the array from the planner, which would plan each call anew for its length: three times what
