@@ -189,7 +189,8 @@ async def _checked_body(house: House, route: Route, caller: Caller, head: Head, 
     if isinstance(typed, Refusal):
         return typed
     key = head.idempotency_key if route.idempotent else None
-    command = command_id(caller.scope, f"{route.method} {request.url.path}", key, body, value)
+    asked = f"?{request.url.query}" if request.url.query else ""  # a dry run is another command than the real one
+    command = command_id(caller.scope, f"{route.method} {request.url.path}{asked}", key, body, value)
     return command if isinstance(command, Refusal) else (typed, command)
 
 

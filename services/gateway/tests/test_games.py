@@ -107,6 +107,13 @@ class TestIdempotency:
         assert [(game, call.op) for game, call in house.bus.calls] == [("ox", "join")] * 2
         assert (await join("ox")).status_code == 200, "the key stays good for the body it came with"
 
+    async def test_a_dry_run_is_another_command_than_the_real_one(self, house: Any) -> None:
+        path, headers = "/api/agora/experiments", house.operator | {"Idempotency-Key": "k"}
+        for query in ("", "?dry=1", ""):
+            assert (await house.send("POST", path + query, json={}, headers=headers)).status_code == 200
+        first, dry, again = (call.command_id for _, call in house.bus.calls)
+        assert first == again != dry
+
     async def test_without_a_key_every_join_stands_alone(self, house: Any) -> None:
         _, key = house.agent()
         for game_type in ("ox", "trial"):
