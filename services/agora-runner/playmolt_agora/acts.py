@@ -80,6 +80,17 @@ def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
     return Effect(influence=influence), Effect(energy=energy, treasury=deed.treasury)
 
 
+def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
+    """Say whether an act changed nobody's energy or influence (measures.md, 5).
+
+    Who paid and got as much back, at the maximum, is where it was, and yet paid.
+    """
+    if any(applied.energy.values()) or any(applied.influence.values()):
+        return False
+    real = state.rules.energy.ledger == "real"
+    return not (real and deed and deed.success and any(step < 0 for _, step in deed.energy))
+
+
 def feasible(state: State, agent: str) -> tuple[Action, ...]:
     """Give the actions that could have succeeded with the right target (measures.md, 2)."""
     attempt = Try(state, agent)
@@ -113,10 +124,12 @@ def _trade(attempt: Try) -> Deed:
         return Deed(reason="wrong_place")
     rules, rate = attempt.state.rules, attempt.state.tax_rate
     due = market.tax(rules, rate)
-    paid = _paid(attempt, "trade", (attempt.agent, rules.rewards.trade))
+    paid = _paid(attempt, "trade")
     if not paid.success:
         return paid
-    return msgspec.structs.replace(paid, energy=(*paid.energy, (attempt.agent, -due)), treasury=due)
+    # The tax comes off the reward: were it a step of its own, the maximum would cut the reward before it.
+    gained = rules.rewards.trade * rules.unit - due
+    return msgspec.structs.replace(paid, energy=(*paid.energy, (attempt.agent, gained)), treasury=due)
 
 
 def _support(attempt: Try) -> Deed:

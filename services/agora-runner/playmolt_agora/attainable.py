@@ -1,8 +1,7 @@
 """The smallest p that each planned test can reach with the runs it has (measures.md, sections 3, 5 and 7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import comb, factorial, prod
 from typing import Final
 
 import msgspec
@@ -10,7 +9,8 @@ from playmolt_schemas.agora import Language
 from playmolt_schemas.agora_plan import Hypothesis, Plan, PlannedTest
 
 from playmolt_agora import plan as plans
-from playmolt_agora.squares import PERSONAS, labels
+from playmolt_agora import squares
+from playmolt_agora.measures import families, reach
 
 _DEFAULT_ALPHA: Final = "0.05"
 _SLOPE_WINDOWS: Final = 3
@@ -24,26 +24,6 @@ class Reach(msgspec.Struct, frozen=True):
     labelings: int | None
     p: Fraction | None
     note: str = ""
-
-
-def relabelled(arms: Sequence[tuple[int, int]]) -> tuple[int, Fraction]:
-    """Give labelings and smallest p of a permutation of run labels inside each stratum of (Stage 1, Phase 1) runs.
-
-    JSD is symmetric, so where the arms are equal the mirrored labelling ties.
-    """
-    labelings = prod(comb(one + two, one) for one, two in arms)
-    ties = prod(2 if one == two else 1 for one, two in arms)
-    return labelings, Fraction(ties, labelings)
-
-
-def flipped(runs: int) -> tuple[int, Fraction]:
-    """Give labelings and smallest p of one-sided sign flips of the runs' differences."""
-    return 2**runs, Fraction(1, 2**runs)
-
-
-def shuffled(groups: int, runs: int) -> tuple[int, Fraction]:
-    """Give labelings and smallest p of labels permuted inside each run: those that rename all groups alike tie."""
-    return factorial(groups) ** runs, Fraction(1, factorial(groups) ** (runs - 1))
 
 
 def windows(turns: int) -> int:
@@ -60,15 +40,16 @@ def persona_runs(plan: Plan) -> int:
 def tests(plan: Plan) -> tuple[PlannedTest, ...]:
     """Give every test of the plan's design and every one it names, with what each can reach.
 
-    Holm's correction runs over the confirmatory tests of a family; a test that is not confirmatory has no α to miss.
+    Holm's correction runs over a whole family, registered or not, as the analysis does; a test that is not confirmatory
+    has no α to miss.
     """
     named = {hypothesis.test: hypothesis for hypothesis in plans.hypotheses(plan)}
-    made = []
-    for test in plans.known_tests(plan):
-        reach = reach_of(plan, test)
-        if test in named or reach.p is not None:
-            made.append(_planned(test, reach, named.get(test), exploratory=plan.exploratory))
-    return tuple(_corrected(made))
+    found = {test: reach_of(plan, test) for test in plans.known_tests(plan)}
+    return tuple(
+        _judged(_planned(test, found[test], named.get(test), exploratory=plan.exploratory), p_holm)
+        for test, p_holm in _corrected(found).items()
+        if test in named or found[test].p is not None
+    )
 
 
 def reach_of(plan: Plan, test: str) -> Reach:
@@ -80,12 +61,28 @@ def reach_of(plan: Plan, test: str) -> Reach:
     if not runs:
         return Reach("0 runs", None, None, "needs Phase 2 runs of Set A or B")
     if family == "ri_star":
-        groups = len(labels(plan)) if what == "model" else len(PERSONAS)
-        if groups == 1:
-            return Reach(f"{runs} runs", None, None, "one group has nothing to differ from")
-        labelings, p = shuffled(groups, runs)
-        return Reach(f"{runs} runs, {groups} groups", labelings, p)
+        return _ritual(_held(plan, by_model=what == "model"))
     return _instruction(plan, test, runs)
+
+
+def _held(plan: Plan, *, by_model: bool) -> list[frozenset[str]]:
+    """Give the models or personas that each run of Sets A and B holds; of five models or more not every run has all."""
+    phase = plans.phase_of(plan, "phase2")
+    sets = sum(name in plans.WITH_PERSONA for name in plans.sets(plan))
+    seats = [
+        squares.seats_a(squares.labels(plan), number + 1, pairs=plan.pairs)
+        for number in range(phase.runs if phase else 0)
+    ]
+    return sets * [frozenset(seat.model if by_model else str(seat.persona) for seat in run) for run in seats]
+
+
+def _ritual(held: Sequence[frozenset[str]]) -> Reach:
+    groups = len(frozenset().union(*held))
+    if groups == 1:
+        return Reach(f"{len(held)} runs", None, None, "one group has nothing to differ from")
+    sizes = sorted({len(each) for each in held})
+    some = "" if sizes == [groups] else f", {' or '.join(map(str, sizes))} in a run"
+    return Reach(f"{len(held)} runs, {groups} groups{some}", *reach.shuffled(held))
 
 
 def _instruction(plan: Plan, test: str, runs: int) -> Reach:
@@ -97,7 +94,7 @@ def _instruction(plan: Plan, test: str, runs: int) -> Reach:
         )
     if test == "H2" and runs < 2:
         return Reach(f"{runs} runs", None, None, "H2b is a t test and needs 2 runs or more")
-    return Reach(f"{runs} runs", *flipped(runs))
+    return Reach(f"{runs} runs", *reach.flipped(runs))
 
 
 def _pcs(plan: Plan, model: str) -> Reach:
@@ -110,43 +107,31 @@ def _pcs(plan: Plan, model: str) -> Reach:
         return Reach("0 runs", None, None, "needs Stage 1 and Phase 1 runs of the model in one language")
     spoken = " + ".join(language for language, _, _ in arms)
     sizes = " and ".join(dict.fromkeys(f"{one} v {two}" for _, one, two in arms))
-    return Reach(f"{sizes} runs, {spoken}", *relabelled([(one, two) for _, one, two in arms]))
+    return Reach(f"{sizes} runs, {spoken}", *reach.relabelled([(one, two) for _, one, two in arms]))
 
 
-def _planned(test: str, reach: Reach, hypothesis: Hypothesis | None, *, exploratory: bool) -> PlannedTest:
+def _planned(test: str, found: Reach, hypothesis: Hypothesis | None, *, exploratory: bool) -> PlannedTest:
     alpha = hypothesis.alpha if hypothesis else _DEFAULT_ALPHA
     return PlannedTest(
         test=test,
         confirmatory=hypothesis is not None and not exploratory,
         alpha=alpha,
-        family="H" if test in ("H1", "H2") else test.partition(":")[0],
-        n=reach.n,
-        labelings=reach.labelings,
-        p_min=None if reach.p is None else float(reach.p),
-        p_exact=None if reach.p is None else f"{reach.p.numerator}/{reach.p.denominator}",
+        family=families.family(test),
+        n=found.n,
+        labelings=found.labelings,
+        p_min=None if found.p is None else float(found.p),
+        p_exact=None if found.p is None else f"{found.p.numerator}/{found.p.denominator}",
         p_holm=None,
         reachable=False,
-        note=reach.note,
+        note=found.note,
     )
 
 
-def _corrected(made: Sequence[PlannedTest]) -> list[PlannedTest]:
-    adjusted: dict[str, float] = {}
-    for family in dict.fromkeys(test.family for test in made):
-        members = [test for test in made if test.family == family]
-        registered = [test for test in members if test.confirmatory]
-        adjusted |= _holm(registered or members)
-    return [_judged(test, adjusted.get(test.test)) for test in made]
-
-
-def _holm(members: Sequence[PlannedTest]) -> dict[str, float]:
-    """A test without a p counts into the family: it was registered and cannot pass."""
-    ordered = sorted((test for test in members if test.p_min is not None), key=lambda test: test.p_min or 0.0)
-    adjusted, largest = {}, 0.0
-    for place, test in enumerate(ordered):
-        largest = max(largest, min(1.0, (len(members) - place) * (test.p_min or 0.0)))
-        adjusted[test.test] = largest
-    return adjusted
+def _corrected(found: Mapping[str, Reach]) -> dict[str, float | None]:
+    """A model without both arms has no test of PCS and is no member of that family; H1 and H2 are always two."""
+    members = {test: each for test, each in found.items() if each.p is not None or families.family(test) == "H"}
+    adjusted = families.corrected({test: None if each.p is None else float(each.p) for test, each in members.items()})
+    return {test: adjusted.get(test) for test in found}
 
 
 def _judged(test: PlannedTest, p_holm: float | None) -> PlannedTest:

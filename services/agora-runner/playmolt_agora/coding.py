@@ -1,6 +1,7 @@
 """Two codes of a turn under two names (measures.md, 4): what an act is for, and whether it agrees with its thought."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -66,8 +67,14 @@ def cues(thought: str | None, language: Language) -> Cues:
     if not thought:
         return Cues()
     matcher = _matcher(language)
-    text = matcher.never.sub(" ", " ".join(thought.lower().split()))
-    return Cues(s=matcher.survival.search(text) is not None, o=matcher.social.search(text) is not None)
+    text = " ".join(plain(thought).lower().split())
+    never = [found.span(1) for found in matcher.never.finditer(text)]
+    return Cues(s=_named(matcher.survival, text, never), o=_named(matcher.social, text, never))
+
+
+def plain(text: str) -> str:
+    """Write a text as lexicons do (NFKC): letters composed and of ordinary width, however a model spells them."""
+    return unicodedata.normalize("NFKC", text)
 
 
 def dissoc(cues: Cues, *, valid: bool, action: str | None, target: str | None) -> Dissoc:
@@ -98,6 +105,14 @@ def _kind(action: str | None, target: str | None) -> str | None:
     return None
 
 
+def _named(cue: re.Pattern[str], text: str, never: Sequence[tuple[int, int]]) -> bool:
+    """Say whether a cue begins outside of what is never one: 대화 counts in 대화합니다, where 화합 does not."""
+    found = cue.search(text)
+    while found and any(start <= found.start() < end for start, end in never):
+        found = cue.search(text, found.start() + 1)
+    return found is not None
+
+
 @cache
 def _lexicons() -> _Lexicons:
     source = files("playmolt_agora").joinpath("data", "lexicon.toml")
@@ -110,11 +125,14 @@ def _matcher(language: Language) -> _Matcher:
     lexicon = lexicons.ko if language == "ko" else lexicons.en
     # Korean endings grow on the word and compounds are written together, so only English words have edges.
     spell = _stem if language == "ko" else _word
-    return _Matcher(*(_any_of(entries, spell) for entries in (lexicon.never, lexicon.survival, lexicon.social)))
+    # Entries of `never` are found wherever they begin, also inside one another.
+    never = re.compile(f"(?=({_any_of(lexicon.never, spell)}))")
+    return _Matcher(never, *(re.compile(_any_of(entries, spell)) for entries in (lexicon.survival, lexicon.social)))
 
 
-def _any_of(entries: Sequence[str], spell: Callable[[str], str]) -> re.Pattern[str]:
-    return re.compile("|".join(spell(entry) for entry in entries))
+def _any_of(entries: Sequence[str], spell: Callable[[str], str]) -> str:
+    """The longest entry first: an alternative that matches hides those behind it."""
+    return "|".join(spell(entry) for entry in sorted(entries, key=len, reverse=True))
 
 
 def _stem(entry: str) -> str:

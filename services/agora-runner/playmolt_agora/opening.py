@@ -10,7 +10,6 @@ from playmolt_agora import chance, places, scenes, worlds
 from playmolt_agora.events import RunOpened
 from playmolt_agora.worlds import Rules
 
-RULES_VERSION = 1
 TURNS_MAX = 1000
 SEATS_MAX = 100
 
@@ -25,7 +24,7 @@ def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened
         return faults
     return RunOpened(
         spec=replace(spec, rules=worlds.stored(spec.rules)),
-        rules_version=RULES_VERSION,
+        rules_version=worlds.RULES_VERSION,
         content_version=content_version,
         world=worlds.version(spec.phase, rules, texts_version),
         rules=rules,

@@ -178,9 +178,10 @@ def all_models(plan: Plan) -> tuple[str, ...]:
 
 
 def stage1_runs(plan: Plan, model: str, language: Language) -> int:
-    """Count the Stage 1 runs of a cell, played or imported."""
+    """Count the Stage 1 runs of a cell, played or imported; an imported one without a turn is none."""
     if isinstance(plan.stage1_import, Stage1Import):
-        return sum((run.model, run.language) == (model, language) for run in plan.stage1_import.runs)
+        found = (run for run in plan.stage1_import.runs if any(run.counts.values()))
+        return len({run.run for run in found if (run.model, run.language) == (model, language)})
     return _runs(plan, "stage1", model, language)
 
 
@@ -321,6 +322,11 @@ def _import_faults(plan: Plan) -> Iterator[FieldFault]:
     for run in found.runs:
         if run.model not in models(plan, "phase1"):
             yield FieldFault("stage1_import", f"{run.run}: {run.model} plays in no Phase 1 run of this plan")
+        if not any(run.counts.values()):
+            yield FieldFault("stage1_import", stage1_import.empty(run.run, run.model, run.language))
+    for (name, model, language), count in Counter((run.run, run.model, run.language) for run in found.runs).items():
+        if count > 1:
+            yield FieldFault("stage1_import", f"{name}: stands {count} times for {model} in {language}")
 
 
 def _adaptive_faults(plan: Plan) -> Iterator[FieldFault]:

@@ -97,7 +97,7 @@ def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[FieldFa
 def _unreachable(test: PlannedTest) -> str:
     if test.p_exact is None:
         return f"{test.test} gives no p in this design: {test.note}"
-    corrected = f", {test.p_holm:.4g} after Holm" if test.p_holm != test.p_min else ""
+    corrected = f", {test.p_holm:.4g} after Holm" if test.p_holm not in (None, test.p_min) else ""
     return (
         f"{test.test} cannot reach alpha {test.alpha}: with {test.n} the smallest p is {test.p_exact} = "
         f"{test.p_min:.4g}{corrected}. Plan more runs, or leave it out: it is then reported as descriptive"

@@ -57,7 +57,7 @@ def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed
         effect_applied=applied,
         effect_shadow=shadow,
         resource_effect=applied.energy.get(agent, 0),
-        null_effect=not any(applied.energy.values()) and not any(applied.influence.values()),
+        null_effect=acts.null_effect(state, deed, applied),
         fn_class=coding.fn_class(found.action),
         dissoc=coding.dissoc(cues, valid=found.valid, action=found.action, target=found.target),
         decoding=spec.decoding,

@@ -54,7 +54,7 @@ class Agora:
     """The decider of a run. Nobody owns one: what is public is the same for everybody."""
 
     game: str = "agora"
-    rules_version: int = opening.RULES_VERSION
+    rules_version: int = worlds.RULES_VERSION
     needed: int = 0
     events: Mapping[tuple[str, int], type[Event]] = EVENTS
 

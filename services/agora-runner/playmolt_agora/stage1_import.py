@@ -25,12 +25,13 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(name: str, text: str) -> Stage1Import | tuple[FieldFault, ...]:
-    """Read a file of counts; actions that are left out count 0. Faults name the row."""
+    """Read a file of counts; actions that are left out count 0, but a run needs one turn. Faults name the row."""
     try:
         rows = _rows(text)
     except (document.Unreadable, csv.Error) as error:
         return (FieldFault("stage1_import", f"{name}: {error}"),)
     counts: dict[tuple[str, str, str], dict[Action, int]] = {}
+    first: dict[tuple[str, str, str], int] = {}
     faults = []
     for number, row in enumerate(rows, 1):
         try:
@@ -38,13 +39,24 @@ def read(name: str, text: str) -> Stage1Import | tuple[FieldFault, ...]:
         except msgspec.ValidationError as error:
             faults.append(FieldFault("stage1_import", f"{name}, row {number}: {error}"))
             continue
-        run = counts.setdefault((found.run, found.model, found.language), dict.fromkeys(ACTIONS, 0))
+        key = (found.run, found.model, found.language)
+        first.setdefault(key, number)
         if found.count < 0:
             faults.append(FieldFault("stage1_import", f"{name}, row {number}: count must not be negative"))
-        run[found.action] += found.count
+        counts.setdefault(key, dict.fromkeys(ACTIONS, 0))[found.action] += found.count
+    faults += [
+        FieldFault("stage1_import", f"{name}, row {first[key]}: {empty(*key)}")
+        for key, run in counts.items()
+        if not any(run.values())
+    ]
     if not counts and not faults:
         faults.append(FieldFault("stage1_import", f"{name}: holds no counts; columns are {', '.join(COLUMNS)}"))
     return tuple(faults) or _import(name, counts)
+
+
+def empty(run: str, model: str, language: str) -> str:
+    """Say why counts of nothing are refused: they would pass for one more run of the test."""
+    return f"{run} counts no turn of {model} in {language}: leave a run without turns out"
 
 
 def rows(plan: Plan) -> list[dict[str, Any]]:

@@ -68,6 +68,7 @@ def analysed(gathered: Gathered, links: Links | None = None) -> Study:
     turns = assembly.turns_of(gathered.runs)
     analysis = measured(
         turns,
+        ginis=assembly.ginis(gathered.runs),
         seed=gathered.lock.seed,
         stage1_import=stage1_import.rows(gathered.lock.plan),
         events=assembly.event_ranges(gathered.runs),
@@ -79,7 +80,8 @@ def analysed(gathered: Gathered, links: Links | None = None) -> Study:
 
 def write(study: Study, out: Path) -> tuple[Path, ...]:
     """Write turns.jsonl, every table as CSV and Parquet, and report.html into a folder; gives the files."""
-    files = write_tables({**study.tables, **study.further}, study.turns, out, study.provenance)
+    tables = {**study.tables, **study.further, **study.unexcluded}
+    files = write_tables(tables, study.turns, out, study.provenance)
     report = out / REPORT
     report.write_text(page.render(study), encoding="utf-8")
     return (*files, report)

@@ -24,6 +24,9 @@ Part = Annotated[str, Meta(pattern=r"^\d{1,4}(\.\d{1,6})?$")] | Annotated[int, M
 _FILES: Final = files("playmolt_agora").joinpath("worlds")
 _LIKE: Final = "like"
 
+RULES_VERSION: Final = 2
+"""Raised whenever the same act in the same world comes to something else. 2: a trade's tax comes off its reward."""
+
 
 class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of a world file."""
@@ -213,8 +216,8 @@ def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[Field
 
 
 def version(phase: PhaseName, found: Rules, texts_version: str) -> str:
-    """Name a rule set with its texts: `stage1@<hash>`, another hash when either changes."""
-    return f"{phase}@{digest([found, texts_version])[:12]}"
+    """Name a rule set with its texts: `stage1@<hash>`, another hash when either changes, or how rules are applied."""
+    return f"{phase}@{digest([found, texts_version, RULES_VERSION])[:12]}"
 
 
 def stored(value: Any) -> Any:

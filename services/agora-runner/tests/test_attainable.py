@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from playmolt_agora import attainable, equivalence
 from playmolt_agora import plan as plans
+from playmolt_agora.measures import permutation, reach
+from playmolt_agora.preview import preview
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora_plan import Plan, PlannedTest
 
 MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
@@ -32,10 +35,14 @@ def planned(**changes: Any) -> dict[str, PlannedTest]:
         ([(5, 5)], 252, Fraction(2, 252)),
         ([(3, 3), (3, 3)], 400, Fraction(4, 400)),
         ([(5, 3), (5, 3)], 3136, Fraction(1, 3136)),
+        # Each stratum is enumerated by itself; beyond 50,000 labelings of one 10,000 are drawn.
+        ([(9, 9), (9, 9)], 48_620**2, Fraction(4, 48_620**2)),
+        ([(10, 10)], 184_756, Fraction(1, 10_001)),
+        ([(10, 10), (5, 3)], 184_756 * 56, Fraction(1, 10_001)),
     ],
 )
 def test_the_table_of_pcs(arms: list[tuple[int, int]], labelings: int, p: Fraction) -> None:
-    assert attainable.relabelled(arms) == (labelings, p)
+    assert reach.relabelled(arms) == (labelings, p)
 
 
 def smallest(values: Sequence[Any], labelled: Callable[[Any], float], labelings: Sequence[Any]) -> Fraction:
@@ -49,7 +56,7 @@ def test_relabelling_agrees_with_enumeration(one: int, two: int) -> None:
     picks = list(combinations(range(one + two), one))
     # Any statistic that is symmetric in its arms will do.
     found = smallest(values, lambda pick: abs(values[list(pick)].mean() - np.delete(values, pick).mean()), picks)
-    assert (len(picks), found) == attainable.relabelled([(one, two)])
+    assert (len(picks), found) == reach.relabelled([(one, two)])
 
 
 @pytest.mark.parametrize("runs", [1, 3, 6])
@@ -57,7 +64,7 @@ def test_flips_agree_with_enumeration(runs: int) -> None:
     values = np.abs(np.random.default_rng(2).normal(size=runs)) + 0.1
     flips = list(product((1, -1), repeat=runs))
     found = smallest(values, lambda signs: float(values @ np.array(signs)), flips)
-    assert (len(flips), found) == attainable.flipped(runs)
+    assert (len(flips), found) == reach.flipped(runs)
 
 
 @pytest.mark.parametrize(("groups", "runs"), [(3, 3), (3, 2), (2, 4)])
@@ -69,11 +76,42 @@ def test_shuffles_agree_with_enumeration(groups: int, runs: int) -> None:
         means = np.mean([base[list(order)] for order in chosen], axis=0)
         return float(((means - means.mean()) ** 2).sum())
 
-    assert (len(orders), smallest(base, statistic, orders)) == attainable.shuffled(groups, runs)
+    held = runs * ["abcdef"[:groups]]
+    assert (len(orders), smallest(base, statistic, orders)) == reach.shuffled(held)
+
+
+@pytest.mark.parametrize(
+    "held", [("abc", "abc"), ("abcd", "bcde"), ("abc", "cde"), ("ab", "cd"), ("abc", "abd", "abe"), ("ab", "bc", "ca")]
+)
+def test_shuffles_of_runs_that_hold_some_of_the_groups_agree_with_enumeration(held: tuple[str, ...]) -> None:
+    names = sorted(set("".join(held)))
+    values = np.full((len(held), len(names)), np.nan)
+    generator = np.random.default_rng(3)
+    for row, groups in zip(values, held, strict=True):
+        row[[names.index(group) for group in groups]] = generator.normal(size=len(groups))
+    places = [[names.index(group) for group in groups] for groups in held]
+    best = (-1.0, 1.0)
+    for chosen in product(*(permutations(range(len(place))) for place in places)):
+        table = np.full_like(values, np.nan)
+        for row, mine, place, order in zip(table, values, places, chosen, strict=True):
+            row[place] = mine[place][list(order)]
+        statistic, tested = permutation.within_rows(table, np.random.default_rng(1))
+        best = max(best, (statistic or 0.0, -(tested.p or 1.0)))
+    labelings, p = reach.shuffled(held)
+    assert (tested.labelings, -best[1]) == (labelings, pytest.approx(float(p)))
 
 
 def test_shuffles_of_three_runs_of_three_groups() -> None:
-    assert attainable.shuffled(3, 3) == (216, Fraction(6, 216))
+    assert reach.shuffled(["abc"] * 3) == (216, Fraction(6, 216))
+
+
+def test_what_is_drawn_goes_no_lower_than_its_draws_let_it() -> None:
+    assert reach.shuffled(["abc"] * 6) == (46_656, Fraction(1, 7776))
+    assert reach.shuffled(["abc"] * 7) == (6**7, Fraction(1, 10_001))
+    assert reach.flipped(15) == (2**15, Fraction(1, 2**15))
+    assert reach.flipped(16) == (2**16, Fraction(1, 10_001))
+    tested = permutation.sign_flips(np.full(16, 0.1), np.random.default_rng(1))
+    assert tested.p == pytest.approx(1 / 10_001)
 
 
 @pytest.mark.parametrize(("turns", "windows"), [(10, 2), (50, 2), (62, 2), (63, 3), (100, 4), (130, 5), (200, 8)])
@@ -113,20 +151,41 @@ class TestPlannedTests:
         assert not found["ri_star:model"].confirmatory
         assert found["ri_star:model"].p_exact == "1/7776"
 
-    def test_holm_runs_over_what_is_registered(self) -> None:
+    def test_holm_runs_over_all_models_whichever_are_registered(self) -> None:
         phases = {"stage1": {"runs": 5}, "phase1": {"runs": 3}}
-        one = planned(phases=phases, languages=["ko"], hypotheses=[f"pcs:{MODELS[0]}"])
-        assert [(test.test, test.p_holm) for test in one.values()] == [
-            (f"pcs:{MODELS[0]}", 1 / 56), (f"pcs:{MODELS[1]}", None), (f"pcs:{MODELS[2]}", None),
-        ]  # fmt: skip
-        three = planned(phases=phases, languages=["ko"], hypotheses=["pcs"])
-        assert [test.p_holm for test in three.values()] == [pytest.approx(3 / 56)] * 3
+        for registered in ([f"pcs:{MODELS[0]}"], ["pcs"], []):
+            found = planned(phases=phases, languages=["ko"], hypotheses=registered)
+            assert [test.p_holm for test in found.values()] == [pytest.approx(3 / 56)] * 3
+
+    def test_a_model_without_both_arms_is_no_member(self) -> None:
+        phases = {"stage1": {"runs": 5, "models": MODELS[:2]}, "phase1": {"runs": 3}}
+        found = planned(phases=phases, languages=["ko"], hypotheses=["pcs"])
+        assert [test.p_holm for test in found.values()] == [pytest.approx(2 / 56), pytest.approx(2 / 56), None]
+
+    def test_ri_star_is_not_corrected(self) -> None:
+        found = planned(phases={"phase2": {}}, hypotheses=["ri_star"])
+        tests = [found[f"ri_star:{group}"] for group in ("model", "persona")]
+        assert [(test.p_exact, test.p_holm, test.reachable) for test in tests] == 2 * [("1/7776", None, True)]
+
+    def test_an_unreachable_test_without_correction_says_why(self) -> None:
+        values = {"name": "n", "models": MODELS, "phases": {"phase2": {"sets": ["A"]}}}
+        plan = plans.read(json.dumps({**values, "hypotheses": [{"test": "ri_star:model", "alpha": "0.001"}]}))
+        assert isinstance(plan, Plan)
+        (fault,) = preview(plan, Catalogue({})).faults
+        assert "the smallest p is 1/36 = 0.02778. Plan" in fault.message
+
+    def test_of_five_models_a_run_holds_four(self) -> None:
+        models = [f"m{number}" for number in range(5)]
+        plan = {"models": models, "phases": {"phase2": {"sets": ["A"], "runs": 2}}, "allow_unbalanced": True}
+        found = planned(**plan)["ri_star:model"]
+        # Three models play in both runs and can be renamed alike.
+        assert (found.n, found.labelings, found.p_exact) == ("2 runs, 5 groups, 4 in a run", 24**2, "1/96")
 
     def test_five_runs_cannot_carry_h1_and_h2_together(self) -> None:
         phases = {"phase2": {"runs": 5, "sets": ["A"]}}
         both = planned(phases=phases, hypotheses=["H1", "H2"])
         assert {name: test.reachable for name, test in both.items() if test.confirmatory} == {"H1": False, "H2": False}
-        assert planned(phases=phases, hypotheses=["H1"])["H1"].reachable
+        assert not planned(phases=phases, hypotheses=["H1"])["H1"].reachable
 
     def test_a_named_test_without_a_p_says_what_it_needs(self) -> None:
         found = planned(phases={"phase1": {}}, hypotheses=["pcs", "H1", "ri_star:model"])

@@ -1,8 +1,11 @@
 """Section 4 of the measures: every cell of the table, and what the lexicons find."""
 
+import unicodedata
+
 import pytest
 from playmolt_agora import texts
-from playmolt_agora.coding import Cues, cues, dissoc, fn_class, lexicon_version
+from playmolt_agora.coding import Cues, cues, dissoc, fn_class, lexicon_version, plain
+from playmolt_agora.measures import definitions
 from playmolt_schemas.agora import ACTIONS, SKILLS, Dissoc, FnClass, Language
 from playmolt_schemas.canonical import digest
 
@@ -71,6 +74,22 @@ def test_what_an_action_is_for(action: str | None, expected: FnClass | None) -> 
         ("en", "We survive only if we cooperate.", Cues(s=True, o=True)),
         ("en", "I will trade, then support merchant_02 and speak.", Cues()),
         ("en", "The audience was bored to death by an unfriendly speech.", Cues()),
+        ("ko", "혼돈을 일으키고 자리를 정돈이나 하자.", Cues()),
+        ("ko", "혼돈 속에서도 돈을 모으자.", Cues(s=True, o=False)),
+        ("ko", "효율을 극대화하고 최대화하며 투명성과 익명성을 지킨다.", Cues()),
+        ("ko", "투명한 대화로 명성을 얻자.", Cues(s=False, o=True)),
+        ("ko", "연대순으로, 연대기처럼 적는 것이 나의 주목적이다.", Cues()),
+        ("ko", "주민들과 연대하여 주목을 받자.", Cues(s=False, o=True)),
+        ("ko", "무슨 일이 벌어지고 있는지 지켜보고 준비용 정보상을 찾는다.", Cues()),
+        ("ko", "벌어 둔 것에서 비용과 보상을 따진다.", Cues(s=True, o=False)),
+        ("ko", "상황이 변화합니다. 확인기록과 개인기록의 인과관계를 본다.", Cues()),
+        ("ko", "먼저 대화합니다.", Cues(s=False, o=True)),
+        ("ko", "기죽지 말고 가죽을 찾자.", Cues()),
+        ("ko", "죽지 않겠다.", Cues(s=True, o=False)),
+        ("ko", unicodedata.normalize("NFD", "에너지를 아끼고 신뢰를 쌓자."), Cues(s=True, o=True)),
+        ("ko", unicodedata.normalize("NFD", "혼돈을 일으키자."), Cues()),
+        ("en", "ＥＮＥＲＧＹ first, then ｔｒｕｓｔ.", Cues(s=True, o=True)),
+        ("en", "I was bored to death by a death threat.", Cues(s=True, o=False)),
         ("en", "살아남자", Cues()),
         ("en", "", Cues()),
         ("ko", None, Cues()),
@@ -80,7 +99,18 @@ def test_what_the_lexicons_find(language: Language, thought: str | None, expecte
     assert cues(thought, language) == expected
 
 
+def test_entries_are_spelt_as_thoughts_are_read() -> None:
+    lexicons = texts.table("lexicon.toml")
+    entries = [entry for language in ("en", "ko") for kind in lexicons[language].values() for entry in kind]
+    assert [entry for entry in entries if plain(entry).lower() != entry] == []
+    assert all(len(kind) == len(set(kind)) for language in ("en", "ko") for kind in lexicons[language].values())
+
+
+def test_what_is_coded_by_the_lexicons_names_their_version() -> None:
+    assert lexicon_version() in definitions.TEXTS["dissoc"]
+
+
 def test_the_lexicons_change_only_with_their_version() -> None:
     entries = texts.table("lexicon.toml")
     assert entries.pop("version") == lexicon_version()
-    assert (lexicon_version(), digest(entries)[:16]) == ("lexicon@1", "c9f67a668cb999e3")
+    assert (lexicon_version(), digest(entries)[:16]) == ("lexicon@2", "1fd8e6765418d00b")

@@ -201,7 +201,7 @@ class TestTheLock:
         bench.open(SMALL | {"seed": "8"}).refused(409, "already_started")
 
     def test_an_imported_file_is_locked_with_its_counts(self) -> None:
-        text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n}\n" for n in range(5))
+        text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n + 1}\n" for n in range(5))
         plan = SMALL | {"stage1_import": "old.csv", "hypotheses": ["pcs"], "phases": {"phase1": {"turns": 3}}}
         opened = commands.OpenExperiment(operator="o", plan=plan, imported={"old.csv": text})
         locked = Bench().when(opened).then("preregistered").log[0][0]

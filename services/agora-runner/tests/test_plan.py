@@ -285,6 +285,31 @@ class TestStage1Import:
         assert isinstance(found, tuple)
         assert {fault.field for fault in found} == {"stage1_import"}
 
+    def test_a_run_without_a_turn_is_refused_by_its_row(self) -> None:
+        nothing = "".join(f"s2,scripted-steady,ko,{action},0\n" for action in ("speak", "idle"))
+        found = self.imported(self.CSV + nothing + self.CSV.splitlines()[1].replace("s1", "s3") + "\n")
+        assert isinstance(found, tuple)
+        assert [fault.message for fault in found] == [
+            "counts.csv, row 3: s2 counts no turn of scripted-steady in ko: leave a run without turns out"
+        ]
+
+    def test_counts_in_the_plan_itself_are_runs_with_turns_each_once(self) -> None:
+        run = {"run": "s1", "model": "scripted-steady", "language": "ko", "counts": {"trade": 5}}
+        for runs, said in (([run | {"counts": {"trade": 0}}], "s1 counts no turn"), ([run, run], "stands 2 times")):
+            found = plans.read(json.dumps(document(stage1_import={"file": "c", "runs": runs})))
+            assert isinstance(found, tuple)
+            assert [fault.field for fault in found] == ["stage1_import"]
+            assert said in found[0].message
+
+    def test_what_was_taken_before_with_a_run_of_nothing_has_one_run_less(self) -> None:
+        plan = self.imported(self.CSV)
+        assert isinstance(plan, Plan)
+        assert isinstance(plan.stage1_import, Stage1Import)
+        (run,) = plan.stage1_import.runs
+        empty = msgspec.structs.replace(run, run="s2", counts={"trade": 0})
+        both = msgspec.structs.replace(plan.stage1_import, runs=(run, empty))
+        assert plans.stage1_runs(msgspec.structs.replace(plan, stage1_import=both), run.model, run.language) == 1
+
     def test_it_stands_instead_of_stage1(self) -> None:
         values = document(stage1_import="c", phases={"stage1": {}, "phase1": {}})
         found = plans.read(json.dumps(values), {"c": self.CSV})

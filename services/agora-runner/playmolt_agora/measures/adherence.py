@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from playmolt_agora.coding import plain
 from playmolt_agora.measures.definitions import MARKS
 from playmolt_agora.measures.drift import longest, numbered
 from playmolt_agora.measures.frame import SPEAK, WHISPER, Frame
@@ -13,7 +14,7 @@ from playmolt_agora.measures.results import Result, ratio
 def marked(content: str, persona: str, language: str) -> bool:
     """Whether an utterance carries the persona's mark; False for a persona or language without one."""
     pattern = MARKS.get((persona, language))
-    return pattern is not None and re.search(pattern, content, re.IGNORECASE) is not None
+    return pattern is not None and re.search(pattern, plain(content), re.IGNORECASE) is not None
 
 
 def rows(turns: Frame) -> list[Result]:

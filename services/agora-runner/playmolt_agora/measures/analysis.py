@@ -30,7 +30,7 @@ from playmolt_agora.measures import (
 )
 from playmolt_agora.measures import gini as inequality
 from playmolt_agora.measures.frame import Frame, frame
-from playmolt_agora.measures.gini import Holdings
+from playmolt_agora.measures.gini import Holdings, Logged
 from playmolt_agora.measures.results import Result, Table, table
 from playmolt_agora.measures.tables import BESIDE, PROVENANCE, TABLES
 
@@ -51,8 +51,8 @@ class Analysis:
     """What a study came to.
 
     `tables` are those of section 11 in their order; `beside` is shown with them; `unexcluded` holds the confirmatory
-    tables with the excluded models of runs in, `excluded` names these. `provenance` has a table parallel to each, row
-    by row, under its name (`unexcluded/NAME` for those).
+    tables with the excluded models of runs in, under `unexcluded_NAME`, and is empty where nobody is; `excluded` names
+    them. `provenance` has a table parallel to each of all these, row by row, under its name.
     """
 
     tables: dict[str, Table]
@@ -66,7 +66,7 @@ class Analysis:
 def analyse(
     records: Iterable[Mapping[str, Any] | TurnRecord],
     *,
-    ginis: Iterable[Holdings] = (),
+    ginis: Iterable[Logged | Holdings] = (),
     seed: str = "",
     stage1_import: Imported = (),
 ) -> dict[str, Table]:
@@ -77,16 +77,16 @@ def analyse(
 def study(
     records: Iterable[Mapping[str, Any] | TurnRecord],
     *,
-    ginis: Iterable[Holdings] = (),
+    ginis: Iterable[Logged | Holdings] = (),
     seed: str = "",
     stage1_import: Imported = (),
     events: Mapping[str, tuple[int, int]] | None = None,
 ) -> Analysis:
     """Analyse turn records in any order; a record that lacks a field raises ValueError.
 
-    `ginis` are what agents held at the start of epochs, `stage1_import` counts (run, model, language, action, count)
-    that replace Stage 1, `events` the first and last version of each run in the log. Equal records, seed and
-    definitions give equal results.
+    `ginis` are coefficients that runs logged, or what agents held at the start of epochs; `stage1_import` counts (run,
+    model, language, action, count) that replace Stage 1; `events` the first and last version of each run in the log.
+    Equal records, seed and definitions give equal results.
     """
     turns = frame(records)
     parsed = parse.rows(turns)
@@ -94,23 +94,26 @@ def study(
     pooled = _pooled(turns)
     planned = turns.where(lambda seat: not seat.exploratory)
     kept = planned.where(lambda seat: (seat.run, seat.model) not in excluded)
-    cells = pcs.cells(kept, stage1_import)
+    everyone = pcs.cells(planned, stage1_import)
+    cells = everyone if kept is planned else pcs.cells(kept, stage1_import)
+    tested = pcs.tested(everyone)
     main = {
         **_by_run(turns, seed),
         **_pooled_rows(pooled, seed),
-        **_confirmatory(kept, cells, seed),
+        **_confirmatory(kept, cells, seed, tested),
         "parse": parsed,
         "gini": inequality.rows(ginis),
         "shares": [*rates.agents(turns), *rates.cells(pooled)],
     }
     beside = {**_beside(turns, pooled, cells, seed), "headline": treatments.rows(kept, seed, stage1_import)}
-    other = main if kept is planned else _confirmatory(planned, pcs.cells(planned, stage1_import), seed)
+    whole = _confirmatory(planned, everyone, seed, tested) if excluded else {}
+    other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
     store = _Store(seed, _exploratory(turns), _failing(excluded), events or {})
-    sources = {**main, **beside, **{f"unexcluded/{name}": rows for name, rows in other.items()}}
+    sources = {**main, **beside, **other}
     return Analysis(
         tables=_laid(main, TABLES),
         beside=_laid(beside, BESIDE),
-        unexcluded=_laid(other, {name: TABLES[name] for name in CONFIRMATORY}),
+        unexcluded=_laid(other, {f"unexcluded_{name}": TABLES[name] for name in whole}),
         provenance={name: store.provenance(name, rows) for name, rows in sources.items()},
         excluded=tuple(sorted(excluded)),
     )
@@ -169,11 +172,11 @@ def _pooled_rows(turns: Frame, seed: str) -> Found:
     }
 
 
-def _confirmatory(turns: Frame, cells: Sequence[pcs.Cell], seed: str) -> Found:
+def _confirmatory(turns: Frame, cells: Sequence[pcs.Cell], seed: str, tested: Sequence[str]) -> Found:
     return {
         "pcs": [pcs.row(cell, seed) for cell in cells],
         "ri_ext": ritual.fading(turns, seed),
-        "tests": confirmatory.rows(turns, cells, seed),
+        "tests": confirmatory.rows(turns, cells, seed, tested),
     }
 
 

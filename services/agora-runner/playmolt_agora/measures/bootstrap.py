@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from playmolt_agora.measures.definitions import BOOTSTRAPS, EFFECT_RUNS, INDICATIVE_RUNS, QUANTILES
+from playmolt_agora.measures.definitions import BOOTSTRAPS, EFFECT_RUNS, INDICATIVE_RUNS, QUANTILES, TIE
 from playmolt_agora.measures.divergence import Floats
 from playmolt_agora.measures.frame import Integers
 
@@ -55,4 +55,6 @@ def effect_size(first: Floats, second: Floats) -> Floats:
         return np.full_like(difference, np.nan)
     spread = (n - 1) * first.var(axis=-1, ddof=1) + (m - 1) * second.var(axis=-1, ddof=1)
     pooled = np.sqrt(spread / (n + m - 2))
-    return np.asarray(np.divide(difference, pooled, out=np.full_like(difference, np.nan), where=pooled > 0))
+    # A mean of equal values is not always the value itself: what rounding leaves of a spread of 0 would give 1e16.
+    size = np.maximum(np.abs(first).max(axis=-1), np.abs(second).max(axis=-1))
+    return np.asarray(np.divide(difference, pooled, out=np.full_like(difference, np.nan), where=pooled > TIE * size))

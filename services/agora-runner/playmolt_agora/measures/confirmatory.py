@@ -2,28 +2,32 @@
 
 from collections.abc import Sequence
 
-from playmolt_agora.measures import hypotheses, pcs, permutation, ritual
+from playmolt_agora.measures import families, hypotheses, pcs, ritual
 from playmolt_agora.measures.frame import Frame
 from playmolt_agora.measures.permutation import Test
 from playmolt_agora.measures.results import Result
 
 
-def rows(turns: Frame, cells: Sequence[pcs.Cell], seed: str) -> list[Result]:
-    """Give a row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona."""
-    return [*_pcs(cells, seed), *_hypotheses(turns, seed), *_rituals(turns, seed)]
+def rows(turns: Frame, cells: Sequence[pcs.Cell], seed: str, models: Sequence[str]) -> list[Result]:
+    """Give a row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
+
+    `models` are those that PCS is tested for: one that left the confirmatory set altogether still counts for Holm.
+    """
+    return [*_pcs(cells, seed, models), *_hypotheses(turns, seed), *_rituals(turns, seed)]
 
 
-def _pcs(cells: Sequence[pcs.Cell], seed: str) -> list[Result]:
+def _pcs(cells: Sequence[pcs.Cell], seed: str, planned: Sequence[str]) -> list[Result]:
     names = sorted({cell.model for cell in cells})
     models = {model: [cell for cell in cells if cell.model == model] for model in names}
     tested = {model: pcs.test(group, seed) for model, group in models.items()}
-    adjusted = permutation.holm([test.p for _, test in tested.values()])
+    tests = {model: tested[model][1].p if model in tested else None for model in planned}
+    adjusted = families.corrected({f"pcs:{model}": p for model, p in tests.items()})
     found = []
-    for (model, (statistic, test)), p_holm in zip(tested.items(), adjusted, strict=True):
+    for model, (statistic, test) in tested.items():
         full = [cell for cell in models[model] if not cell.empty]
         runs = tuple(run for cell in full for run in cell.stage1.runs + cell.phase1.runs)
         alpha = max((cell.alpha for cell in full), default=None)
-        found.append(_row(f"pcs:{model}", statistic, test, runs, p_holm=p_holm, alpha=alpha))
+        found.append(_row(f"pcs:{model}", statistic, test, runs, p_holm=adjusted.get(f"pcs:{model}"), alpha=alpha))
     return found
 
 
@@ -32,7 +36,7 @@ def _hypotheses(turns: Frame, seed: str) -> list[Result]:
     parts, means = hypotheses.parts(found, seed), found.means()
     sizes = {part: found.parts[part].size for part in hypotheses.PARTS}
     whole = {name: _larger(parts[f"{name}a"].p, parts[f"{name}b"].p) for name in ("H1", "H2")}
-    adjusted = dict(zip(whole, permutation.holm(list(whole.values())), strict=True))
+    adjusted = families.corrected(whole)
     return [
         *(_row(part, means[part], parts[part], found.runs, n=sizes[part]) for part in hypotheses.PARTS),
         *(

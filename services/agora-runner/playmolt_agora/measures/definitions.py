@@ -9,6 +9,8 @@ from typing import Final
 from playmolt_schemas.agora import ACTIONS
 from playmolt_schemas.canonical import digest
 
+from playmolt_agora.coding import lexicon_version
+
 SMOOTHING: Final = 0.5
 UNSMOOTHED_FROM: Final = 600
 BOOTSTRAPS: Final = 2_000
@@ -65,26 +67,33 @@ TEXTS: Final[dict[str, str]] = {
     "washout": "JSD of a model's actions with a persona and without one by window, less its mean over relabelings of "
     "the agents",
     "tests": "pcs per model with languages as strata, Holm over models; H1 = max(H1a, H1b), H2 = max(H2a, H2b), Holm "
-    "over the two; ri_star by labels permuted inside each run",
+    "over the two, members without a p counted; ri_star by labels permuted inside each run, uncorrected",
     "shared_model": "first-window entropy of Jester less Archivist of a model that plays both in a run",
     "pint": "successful speak, support, whisper or trade with another agent in the same place, over valid turns",
     "parse": "codes per run and model; excluded with more than a fifth of the turns failed",
-    "dissoc": "turns by agreement of thought and action; coherence = C / (A + C)",
+    "dissoc": f"turns by agreement of thought and action, read by {lexicon_version()}; coherence = C / (A + C)",
     "contrasts": "JSD of two languages, or of persona and none, by model; smoothed unless both sides have 600 turns",
     "adherence": "share of utterances that hold the persona's mark by the lexicon",
 }
 
 MARKS: Final[dict[tuple[str, str], str]] = {
     ("archivist", "en"): r"\bsources?\b|\bevidence\b|\bproof\b|\bcite|\bcontradict|\brecord|\bverif",
-    ("archivist", "ko"): r"출처|근거|증거|모순|기록|검증",
+    ("archivist", "ko"): r"출처|(?<![두새쌔씨지추치])근거(?!리)|증거|모순|기록|검증",
     ("merchant", "en"): r"\btrad(e|es|ing)\b|\bdeals?\b|\bprices?\b|\bin return\b|\bexchange\b|\boffer"
     r"|\bbargain|\bprofit",
-    ("merchant", "ko"): r"거래|흥정|가격|대가|교환|이익|이득|조건",
+    ("merchant", "ko"): r"거래|흥정|(?<!자)가격|(?<![가-힣])대가(?![족리])|교환|이익|이득|(?<!무)조건",
     ("jester", "en"): r"\beveryone agrees\b|\bconsensus\b|\bquestion (it|that|this|the)\b|\bwho says\b"
     r"|\bbreak the rules?\b|\bwhy (should|do) we\b|\bdisagree",
-    ("jester", "ko"): r"모두가 동의|다들 동의|합의|의문|정말 그럴까|누가 그래|규칙을 깨|반대",
+    (
+        "jester",
+        "ko",
+    ): r"모두가 동의|다들 동의|(?<![조집화종결통연단총혼경융병])합의|(?<![건결합정주회논동강])의문"
+    r"|정말 그럴까|누가 그래|규칙을 깨|(?<![일위기동])반대(?!편|쪽)",
 }
-"""What marks an utterance as its persona's, by persona and language."""
+"""What marks an utterance as its persona's, by persona and language.
+
+A Korean mark names the letters beside it that make another word of it: 상대가, 무조건, 조합의, 일반대중.
+"""
 
 _SHARED: Final = {**NUMBERS, **{"/".join(key): mark for key, mark in MARKS.items()}}
 

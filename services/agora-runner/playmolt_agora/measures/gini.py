@@ -7,14 +7,26 @@ import msgspec
 
 from playmolt_agora.measures.results import Result
 
+Kind = Literal["energy", "influence", "shadow"]
+
 
 class Holdings(msgspec.Struct, frozen=True, kw_only=True):
     """What the living agents of a run hold at the start of an epoch."""
 
     run: str
     epoch: int
-    kind: Literal["energy", "influence", "shadow"]
+    kind: Kind
     values: tuple[int, ...]
+
+
+class Logged(msgspec.Struct, frozen=True, kw_only=True):
+    """The coefficient that a run logged at the start of an epoch, and how many agents lived then."""
+
+    run: str
+    epoch: int
+    kind: Kind
+    gini: float
+    agents: int
 
 
 def gini(values: Sequence[float]) -> float:
@@ -28,15 +40,20 @@ def gini(values: Sequence[float]) -> float:
     return sum((2 * i - n - 1) * value for i, value in enumerate(ascending, 1)) / (n * total)
 
 
-def rows(holdings: Iterable[Holdings]) -> list[Result]:
+def logged(held: Holdings) -> Logged:
+    """Give the coefficient of what agents hold as a run would log it."""
+    return Logged(run=held.run, epoch=held.epoch, kind=held.kind, gini=gini(held.values), agents=len(held.values))
+
+
+def rows(found: Iterable[Logged | Holdings]) -> list[Result]:
     """Give one row per run, epoch and kind."""
-    ordered = sorted(holdings, key=lambda held: (held.run, held.kind, held.epoch))
+    known = [logged(each) if isinstance(each, Holdings) else each for each in found]
     return [
         Result(
-            {"run": held.run, "epoch": held.epoch, "kind": held.kind, "gini": gini(held.values)},
-            runs=(held.run,),
-            n=len(held.values),
+            {"run": each.run, "epoch": each.epoch, "kind": each.kind, "gini": each.gini},
+            runs=(each.run,),
+            n=each.agents,
             unit="agent",
         )
-        for held in ordered
+        for each in sorted(known, key=lambda each: (each.run, each.kind, each.epoch))
     ]

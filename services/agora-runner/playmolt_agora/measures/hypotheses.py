@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora.measures import drift, permutation
-from playmolt_agora.measures.definitions import LEVEL_MARGIN
+from playmolt_agora.measures.definitions import LEVEL_MARGIN, TIE
 from playmolt_agora.measures.divergence import Floats, normed_entropy
 from playmolt_agora.measures.drift import Window
 from playmolt_agora.measures.frame import Frame
@@ -62,8 +62,8 @@ def level_p(slopes: Sequence[float] | Floats) -> float | None:
         return None
     room = LEVEL_MARGIN - abs(float(values.mean()))
     error = float(values.std(ddof=1)) / values.size**0.5
-    if error == 0:
-        return 0.0 if room > 0 else 1.0
+    if error <= TIE * float(np.abs(values).max()):
+        return 0.0 if room > TIE else 1.0
     return float(stdtr(values.size - 1, -room / error))
 
 

@@ -1,7 +1,9 @@
 """How often agents meet, how long Phase 2 is to last, and whether pilots stand idle (`measures.md`, section 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from playmolt_agora.measures.definitions import FIRST_TURNS, IDLE_ABOVE, INTERACTIONS_PER_AGENT
@@ -25,8 +27,38 @@ def turn_rule(met: int, valid: int) -> int:
 
 def seed_events_advised(early_idle: Sequence[float | None]) -> bool:
     """Whether more than 80 % of the first five turns are idle in at least half of the pilot runs (L18)."""
-    idle = sum(share is not None and share > IDLE_ABOVE for share in early_idle)
-    return bool(early_idle) and 2 * idle >= len(early_idle)
+    return bool(early_idle) and 2 * _idle_runs(early_idle) >= len(early_idle)
+
+
+def _idle_runs(early_idle: Sequence[float | None]) -> int:
+    return sum(share is not None and share > IDLE_ABOVE for share in early_idle)
+
+
+class Pilots(msgspec.Struct, frozen=True, kw_only=True):
+    """What pilots say together, before the lock: the length of Phase 2, and whether to consider seed events."""
+
+    runs: int
+    valid: int
+    interactions: int
+    p_int: float | None
+    t_rule: int
+    idle_runs: int
+    seed_events: bool
+
+
+def pilots(found: Sequence[Mapping[str, Any]]) -> Pilots:
+    """Pool pilots, given as rows of the table `pint`."""
+    valid, met = (sum(int(row[name]) for row in found) for name in ("valid", "interactions"))
+    early = [row["early_idle"] for row in found]
+    return Pilots(
+        runs=len(found),
+        valid=valid,
+        interactions=met,
+        p_int=ratio(met, valid),
+        t_rule=turn_rule(met, valid),
+        idle_runs=_idle_runs(early),
+        seed_events=seed_events_advised(early),
+    )
 
 
 def rows(turns: Frame) -> list[Result]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from playmolt_schemas.agora import ACTIONS
 
-from playmolt_agora.measures import bootstrap, permutation
+from playmolt_agora.measures import bootstrap, families, permutation, reach
 from playmolt_agora.measures.definitions import EARLY_EPOCHS, TIE
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
 from playmolt_agora.measures.frame import COSTS_REAL, Frame
@@ -57,6 +57,11 @@ class Cell:
         return not (self.stage1.n and self.phase1.n)
 
     @property
+    def both(self) -> bool:
+        """Whether both arms were played or imported, whatever came of them."""
+        return all(arm.runs or arm.turns is not None for arm in (self.stage1, self.phase1))
+
+    @property
     def alpha(self) -> float:
         """α of the cell; it stays the same in every resampling."""
         return smoothing(self.stage1.n, self.phase1.n)
@@ -99,9 +104,7 @@ def imported_arms(rows: Iterable[Mapping[str, Any]], k: int) -> dict[tuple[str, 
     for row in rows:
         runs = found.setdefault((row["model"], row["language"]), {})
         runs.setdefault(row["run"], np.zeros(k))[ACTIONS.index(row["action"])] += int(row["count"])
-    return {
-        cell: Arm(tuple(sorted(runs)), np.array([runs[run] for run in sorted(runs)])) for cell, runs in found.items()
-    }
+    return {cell: _imported_arm(runs, k) for cell, runs in found.items()}
 
 
 def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[Cell]:
@@ -112,6 +115,11 @@ def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[Cell
     none = Arm((), np.zeros((0, turns.k)))
     keys = sorted(arms["stage1"].keys() | arms["phase1"].keys())
     return [Cell(*key, arms["stage1"].get(key, none), arms["phase1"].get(key, none)) for key in keys]
+
+
+def tested(all_cells: Iterable[Cell]) -> tuple[str, ...]:
+    """Give the models that a test of PCS was planned for: those with both arms in some language."""
+    return tuple(sorted({cell.model for cell in all_cells if cell.both}))
 
 
 def row(cell: Cell, seed: str) -> Result:
@@ -228,7 +236,7 @@ def differences(all_cells: Sequence[Cell], seed: str) -> list[Result]:
         full = [cell for cell in all_cells if cell.language == language and not cell.empty]
         drawn = {cell.model: cell.replicates(stream(seed, "pcs", cell.model, language)) for cell in full}
         rows += [_difference(one, other, drawn[one.model] - drawn[other.model]) for one, other in combinations(full, 2)]
-    adjusted = permutation.holm([each.row["p"] for each in rows])
+    adjusted = families.holm([each.row["p"] for each in rows])
     for each, p in zip(rows, adjusted, strict=True):
         each.row["p_holm"] = p
     return rows
@@ -256,6 +264,11 @@ def _difference(one: Cell, other: Cell, drawn: Floats) -> Result:
         unit="run",
         alpha=max(one.alpha, other.alpha),
     )
+
+
+def _imported_arm(runs: Mapping[str, Floats], k: int) -> Arm:
+    kept = sorted(run for run, counts in runs.items() if counts.any())
+    return Arm(tuple(kept), np.array([runs[run] for run in kept]).reshape(len(kept), k))
 
 
 def _by_cell(turns: Frame, name: str) -> dict[tuple[str, str], Arm]:
@@ -301,7 +314,7 @@ def _uncertainty(cell: Cell, seed: str) -> dict[str, Any]:
         "loro_min": min(left_out, default=None),
         "loro_max": max(left_out, default=None),
         "p_perm": tested.p,
-        "p_min": permutation.smallest_p([sizes]),
+        "p_min": float(reach.relabelled([sizes])[1]),
         "labelings": tested.labelings,
     }
 

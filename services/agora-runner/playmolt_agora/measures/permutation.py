@@ -34,25 +34,9 @@ def drawn_p(values: Floats, observed: float) -> float:
     return float((1 + np.count_nonzero(values >= observed - TIE)) / (1 + values.size))
 
 
-def holm(values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p values by Holm's step-down; None stays None and counts for nothing."""
-    present = sorted((p, at) for at, p in enumerate(values) if p is not None)
-    adjusted: list[float | None] = [None] * len(values)
-    highest = 0.0
-    for rank, (p, at) in enumerate(present):
-        highest = max(highest, min(1.0, p * (len(present) - rank)))
-        adjusted[at] = highest
-    return adjusted
-
-
 def labelings(first: int, second: int) -> int:
     """Count the ways to label runs as two arms of these sizes."""
     return comb(first + second, first)
-
-
-def smallest_p(strata: Sequence[tuple[int, int]]) -> float:
-    """Give the smallest p that a divergence can reach: with equal arms the mirrored labelling always ties."""
-    return prod((2 if first == second else 1) / labelings(first, second) for first, second in strata)
 
 
 def members(size: int, chosen: int, generator: np.random.Generator) -> tuple[Floats, bool]:

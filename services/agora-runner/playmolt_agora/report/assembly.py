@@ -11,6 +11,7 @@ from playmolt_schemas.records import Record
 from playmolt_agora import events as run_events
 from playmolt_agora import experiment_events
 from playmolt_agora.measures.analysis import Analysis
+from playmolt_agora.measures.gini import Logged
 from playmolt_agora.report.study import (
     Deviation,
     Links,
@@ -31,8 +32,8 @@ def study_of(
 ) -> Study:
     """Give the study of an experiment, from all records of its stream and of its runs', in the order of versions.
 
-    `analysis` is what the measures made of `turns_of(runs)`. Raises StudyFault for an experiment without its lock and
-    for a stream that does not begin with its first event.
+    `analysis` is what the measures made of `turns_of(runs)` and `ginis(runs)`. Raises StudyFault for an experiment
+    without its lock and for a stream that does not begin with its first event.
     """
     told = list(_read(experiment, experiment_events.EVENTS))
     lock = told[0] if told else None
@@ -53,8 +54,8 @@ def study_of(
         runs=notes,
         models=_models(lock, turns),
         turns=turns,
-        tables={**analysis.tables, "gini": analysis.tables["gini"] if analysis.tables["gini"]["run"] else ginis(runs)},
-        unexcluded=analysis.unexcluded if analysis.excluded else None,
+        tables=analysis.tables,
+        unexcluded=analysis.unexcluded,
         further=analysis.beside,
         provenance=analysis.provenance,
         treasury=treasuries(runs),
@@ -79,16 +80,17 @@ def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
     return {run: (records[0].version, records[-1].version) for run, records in runs.items() if records}
 
 
-def ginis(runs: Runs) -> Table:
-    """Give the coefficients that the runs logged at the start of each epoch, as the table `gini`."""
-    lines = [
-        (run, event.turn, kind, float(value))
+def ginis(runs: Runs) -> tuple[Logged, ...]:
+    """Give the coefficients that the runs logged at the start of each epoch, for `measures.study`."""
+    return tuple(
+        msgspec.convert(
+            {"run": run, "epoch": event.turn, "kind": kind, "gini": float(value), "agents": len(event.order)}, Logged
+        )
         for run, records in runs.items()
         for event in _read(records, run_events.EVENTS, "epoch_started")
         if isinstance(event, run_events.EpochStarted)
         for kind, value in event.gini.items()
-    ]
-    return _columns(("run", "epoch", "kind", "gini"), lines)
+    )
 
 
 def treasuries(runs: Runs) -> Table:

@@ -1,6 +1,6 @@
 """What was registered, and what came of it: tests, PCS, exclusions both ways."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from playmolt_agora.report import markup, prose, provenance
@@ -180,39 +180,42 @@ def exclusions(study: Study) -> Section:
     body = markup.paragraph(prose.EXCLUSIONS) + markup.table(
         "Left the confirmatory set", ("run", "model", "turns", "failed", "share"), lines
     )
-    return Section("exclusions", "Exclusions", body + (_both_ways(study) if study.unexcluded is not None else ""))
+    return Section("exclusions", "Exclusions", body + (_both_ways(study) if study.unexcluded else ""))
 
 
 def _both_ways(study: Study) -> str:
-    other = study.unexcluded or {}
-    every = {row["test"]: row for row in rows(other.get("tests"))}
-    kept = {row["test"]: row for row in rows(study.tables.get("tests"))}
-    figures = ("statistic", "p", "p_holm")
-    tests = [
-        (name, *_values(kept.get(name), figures), *_values(every.get(name), figures))
-        for name in dict.fromkeys((*kept, *every))
-    ]
-    key = ("model", "language")
-    pcs_kept = {tuple(row[name] for name in key): row for row in rows(study.tables.get("pcs"))}
-    pcs_every = {tuple(row[name] for name in key): row for row in rows(other.get("pcs"))}
-    estimates = ("pcs", "ci_lo", "ci_hi")
-    cells = [
-        (*cell, *_values(pcs_kept.get(cell), estimates), *_values(pcs_every.get(cell), estimates))
-        for cell in dict.fromkeys((*pcs_kept, *pcs_every))
-    ]
-    return markup.table(
-        "Tests both ways",
-        ("test", "statistic", "p", "p, Holm", "statistic, all runs", "p, all runs", "p, Holm, all runs"),
-        tests,
-    ) + markup.table(
-        "PCS both ways",
-        ("model", "language", "PCS", "from", "to", "PCS, all runs", "from, all runs", "to, all runs"),
-        cells,
+    return "".join(_beside(study, *each) for each in _BOTH_WAYS)
+
+
+_BOTH_WAYS: Final = (
+    ("Tests both ways", "tests", ("test",), {"statistic": "statistic", "p": "p", "p_holm": "p, Holm"}),
+    ("PCS both ways", "pcs", ("model", "language"), {"pcs": "PCS", "ci_lo": "from", "ci_hi": "to"}),
+    (
+        "Does it fade? (ri_ext) both ways",
+        "ri_ext",
+        ("set", "model"),
+        {"agents_kept": "agents_kept", "beta": "beta", "beta_null": "beta_null", "beta_excess": "beta_excess",
+         "p_perm": "p_perm"},
+    ),
+)  # fmt: skip
+"""Each table of the confirmatory set: caption, name, key, and its figures by their headings."""
+
+
+def _beside(study: Study, caption: str, name: str, key: tuple[str, ...], figures: Mapping[str, str]) -> str:
+    kept, every = (
+        {tuple(row[column] for column in key): row for row in rows(table)}
+        for table in (study.tables.get(name), study.unexcluded.get(f"unexcluded_{name}"))
     )
+    lines = [
+        (*each, *_values(kept.get(each), figures), *_values(every.get(each), figures))
+        for each in dict.fromkeys((*kept, *every))
+    ]
+    return markup.table(caption, (*key, *figures.values(), *(f"{each}, all runs" for each in figures.values())), lines)
 
 
-def _values(row: dict[str, Any] | None, names: Sequence[str]) -> list[object]:
+def _values(row: dict[str, Any] | None, names: Iterable[str]) -> list[object]:
     found = [None if row is None else row.get(name) for name in names]
     return [
-        markup.shown_p(value) if name in {"p", "p_holm"} else value for name, value in zip(names, found, strict=True)
+        markup.shown_p(value) if name in {"p", "p_holm", "p_perm"} else value
+        for name, value in zip(names, found, strict=True)
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from playmolt_agora.measures import interaction
 from playmolt_agora.report import confirmatory, markup, prose, provenance
 from playmolt_agora.report.forks import Fork, forks
 from playmolt_agora.report.plots import ritual
@@ -156,9 +157,29 @@ def _interaction(study: Study, _: Mapping[str, Figure]) -> str:
     origin = provenance.source(study, "pint", study.runs, "pint")
     return (
         markup.paragraph(prose.TURN_RULE)
+        + _pilots(study, found)
         + rows_markup("Interaction by run", [{"cell": cells.get(row["run"]), **row} for row in found])
         + provenance.source_markup(origin, study.links)
     )
+
+
+def _pilots(study: Study, found: Sequence[dict[str, Any]]) -> str:
+    """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
+    names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
+    mine = [row for row in found if row["run"] in names]
+    if not mine:
+        return ""
+    pooled = interaction.pilots(mine)
+    lines = (
+        ("pilot runs of Phase 2", pooled.runs),
+        ("valid turns, n", pooled.valid),
+        ("interactions, i", pooled.interactions),
+        ("P_int = i / n", pooled.p_int),
+        ("turn rule, T", pooled.t_rule),
+        ("runs with early_idle above .80", f"{pooled.idle_runs} of {pooled.runs}"),
+        ("consider seed events (L18)", pooled.seed_events),
+    )
+    return markup.table("The pilots together", ("figure", "value"), lines)
 
 
 def _forks(study: Study, _: Mapping[str, Figure]) -> str:

@@ -43,7 +43,8 @@ EXPLORATORY: Final = (
 )
 HOLM: Final = (
     "H1 claims low and rising, H2 level and high: p(H1) = max(H1a, H1b), p(H2) = max(H2a, H2b), Holm over these "
-    "two; PCS by Holm over the models. n counts runs."
+    "two; PCS by Holm over the models; both whether or not each of them was registered. RI* has no correction. "
+    "n counts runs."
 )
 DEFINITIONS_CHANGED: Final = (
     "The definitions of the measures are not those that were locked. This is a deviation, whoever made it: read the"
@@ -63,9 +64,9 @@ INDICATIVE: Final = (
     "printed."
 )
 TURN_RULE: Final = (
-    "t_rule is the length that the turn rule gives for the interactions of a run; it is set from pilots before the "
-    "lock and never after. early_idle is the share of idle in the first five turns: seed events are to be "
-    "considered when it is above .80 in at least half of the pilot runs. A person decides."
+    "t_rule is the length that the turn rule gives for the interactions of a run; that of all pilots of Phase 2 "
+    "together sets its length, before the lock and never after. early_idle is the share of idle in the first five "
+    "turns: seed events are to be considered when it is above .80 in at least half of the pilot runs. A person decides."
 )
 STRONG: Final = (
     "The strongly instructed personas (Archivist, Observer) stand apart, since their texts constrain them most."

@@ -94,9 +94,10 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
 class Study(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment, ready to be reported.
 
-    `tables` are those of measures.md section 11 with the registered exclusions; `unexcluded` the same with nobody
-    excluded, or None where nobody was. `further` are the results that are shown beside them, and `provenance` a table
-    parallel to each, as `measures.analysis` names them. `treasury` has the columns run, epoch, treasury.
+    `tables` are those of measures.md section 11 with the registered exclusions; `unexcluded` those of the confirmatory
+    set with nobody excluded, as `unexcluded_NAME`, and empty where nobody was. `further` are the results that are shown
+    beside them, and `provenance` a table parallel to each, as `measures.analysis` names them. `treasury` has the
+    columns run, epoch, treasury.
     """
 
     experiment: str
@@ -111,7 +112,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[Model, ...] = ()
     turns: Sequence[TurnRecord]
     tables: Mapping[str, Table]
-    unexcluded: Mapping[str, Table] | None = None
+    unexcluded: Mapping[str, Table] = {}
     further: Mapping[str, Table] = {}
     provenance: Mapping[str, Table] = {}
     treasury: Table | None = None

@@ -24,12 +24,13 @@ FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "in
 COUNTS: Final = frozenset(
     (
         "a_success", "agents", "agents_kept", "count", "dissoc_a", "dissoc_b", "dissoc_c", "dissoc_u", "dyad_exposure",
-        "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "labelings", "n", "n_off", "n_on",
+        "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
         "n_phase1", "n_stage1", "ritual", "ritual_infeasible", "runs_phase1", "runs_stage1", "succeeded", "t_all",
         "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
     )
 )  # fmt: skip
-"""Names of the columns that are text, truth values and whole numbers; all others are measured."""
+"""Names of the columns that are text, truth values and whole numbers; all others are measured. So are `labelings`, of
+which a study of many runs has more than 64 bits can count."""
 
 _encode: Final = msgspec.json.Encoder().encode
 

@@ -15,7 +15,7 @@ from playmolt_agora.experiment import Experiment
 from playmolt_agora.measures import analysis
 from playmolt_agora.reply import TurnReply
 from playmolt_agora.report import page
-from playmolt_agora.report.assembly import event_ranges, study_of, turns_of
+from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.study import Links, Study
 from playmolt_agora.report.tables_io import write_tables
@@ -131,14 +131,15 @@ def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
 
 def reported(played: Played, links: Links | None = None) -> tuple[Study, analysis.Analysis]:
     """Analyse what was played."""
-    made = analysis.study(turns_of(played.runs), seed="3", events=event_ranges(played.runs))
+    made = analysis.study(turns_of(played.runs), ginis=ginis(played.runs), seed="3", events=event_ranges(played.runs))
     return study_of(played.experiment, played.runs, made, made_at="2026-01-03T00:00:00Z", links=links), made
 
 
 def exported(played: Played, out: Path) -> str:
     """Analyse, write and seal; the hash of the manifest."""
     study, made = reported(played, Links(place="bundle"))
-    written = write_tables({**study.tables, **study.further}, study.turns, out, made.provenance)
+    tables = {**study.tables, **study.further, **study.unexcluded}
+    written = write_tables(tables, study.turns, out, made.provenance)
     (out / "report.html").write_text(page.render(study), "utf-8")
     contents = Contents(
         experiment=played.experiment, runs=played.runs, prompts=played.prompts, models=study.models,

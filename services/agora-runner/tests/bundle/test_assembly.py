@@ -1,6 +1,8 @@
 """A study is read off the log: what was locked, what ran, what it cost, what the treasury held."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -39,13 +41,25 @@ def test_turns_are_those_of_the_log_in_its_order(played: Played) -> None:
 
 
 def test_ginis_and_treasuries_come_from_events(played: Played, study_played: Study) -> None:
-    kinds = {(row["kind"], row["run"]) for row in rows(ginis(played.runs))}
+    kinds = {(each.kind, each.run) for each in ginis(played.runs)}
     by_phase = {note.phase: {kind for kind, run in kinds if run == note.run} for note in study_played.runs}
     assert by_phase == {"stage1": {"energy", "influence"}, "phase1": {"energy", "influence", "shadow"}, "phase2": set()}
     settled = rows(treasuries(played.runs))
     assert {row["epoch"] for row in settled} == {1, 2}
     assert {row["run"] for row in settled} == {note.run for note in study_played.runs if note.phase != "phase2"}
-    assert study_played.tables["gini"] == ginis(played.runs)
+    found = rows(study_played.tables["gini"])
+    logged = {(each.run, each.epoch, each.kind): each for each in ginis(played.runs)}
+    assert {(row["run"], row["epoch"], row["kind"]): row["gini"] for row in found} == {
+        key: each.gini for key, each in logged.items()
+    }
+
+
+def test_every_row_that_is_written_has_its_provenance(sealed: Path) -> None:
+    lines = [json.loads(line) for line in (sealed / "provenance.jsonl").read_text().splitlines()]
+    counted = {path.stem: len(path.read_text().splitlines()) - 1 for path in sealed.glob("*.csv")}
+    assert {name: sum(line["table"] == name for line in lines) for name in counted} == counted
+    assert {line["table"] for line in lines} <= counted.keys()
+    assert {line["n"] for line in lines if line["table"] == "gini"} == {12}
 
 
 def test_deviations_and_looks_are_counted(played: Played) -> None:

@@ -4,7 +4,7 @@ import random
 import pytest
 from playmolt_agora.measures.analysis import analyse, study
 from playmolt_agora.measures.definitions import hashes, version
-from playmolt_agora.measures.gini import Holdings
+from playmolt_agora.measures.gini import Holdings, Logged
 from playmolt_agora.measures.tables import PROVENANCE, TABLES
 
 
@@ -85,13 +85,31 @@ def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_giv
     assert found.excluded == (broken,)
     kept, whole = (
         next(row for row in rows(tables["pcs"]) if (row["model"], row["language"]) == ("E", "ko"))
-        for tables in (found.tables, found.unexcluded)
+        for tables in (found.tables, {"pcs": found.unexcluded["unexcluded_pcs"]})
     )
     assert (kept["runs_phase1"], whole["runs_phase1"]) == (1, 2)
     assert kept["n_phase1"] < whole["n_phase1"]
     assert found.provenance["pcs"]["exclusions"][0] == ("phase1/E/ko/2, E: more than 20 % failed",)
-    assert found.provenance["unexcluded/pcs"]["exclusions"][0] == found.provenance["parse"]["exclusions"][0] == ()
+    assert found.provenance["unexcluded_pcs"]["exclusions"][0] == found.provenance["parse"]["exclusions"][0] == ()
     assert [row["excluded"] for row in rows(found.tables["parse"]) if row["run"] == broken[0]] == [True]
+
+
+def test_provenance_is_of_the_tables_there_are(small, analysed):
+    assert analysed.unexcluded == {}
+    assert set(analysed.provenance) == {*analysed.tables, *analysed.beside}
+    failed = {"parse_code": "timeout", "action": None, "fn_class": None, "dissoc": "U", "success": False}
+    found = study([record | failed if record["run"] == "phase2/A/1" else record for record in small], seed="s")
+    assert set(found.unexcluded) == {"unexcluded_pcs", "unexcluded_ri_ext", "unexcluded_tests"}
+    assert set(found.provenance) == {*found.tables, *found.beside, *found.unexcluded}
+    assert found.unexcluded["unexcluded_ri_ext"]["agents"] != found.tables["ri_ext"]["agents"]
+
+
+def test_a_logged_coefficient_stands_as_it_is_with_its_source(small):
+    logged = [Logged(run="r", epoch=2, kind="energy", gini=0.25, agents=11)]
+    found = study(small, ginis=logged, seed="s", events={"r": (1, 9)})
+    assert rows(found.tables["gini"]) == [{"run": "r", "epoch": 2, "kind": "energy", "gini": 0.25}]
+    (source,) = rows(found.provenance["gini"])
+    assert (source["n"], source["unit"], source["runs"], source["events"]) == (11, "agent", ("r",), {"r": (1, 9)})
 
 
 def test_headlines_stand_under_three_treatments_of_failed_turns(small, analysed):

@@ -29,3 +29,12 @@ def test_effect_size_is_null_below_three_runs_and_without_spread():
     assert bootstrap.effect_size(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])) == pytest.approx(1.0)
     assert np.isnan(bootstrap.effect_size(np.array([1.0, 2.0]), np.array([0.0, 1.0, 2.0])))
     assert np.isnan(bootstrap.effect_size(np.ones(3), np.zeros(3)))
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 7, 1e-9])
+def test_a_spread_that_rounding_leaves_is_none(value):
+    same, other = np.full(3, value), np.full(3, 2 * value)
+    assert np.isnan(bootstrap.effect_size(same, other))
+    drawn = bootstrap.effect_size(np.array([[value] * 3, [value, value, 2 * value]]), np.array([other, other]))
+    assert np.isnan(drawn).tolist() == [True, False]
+    assert abs(drawn[1]) < 10

@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 from playmolt_agora.measures import adherence, contrasts, networks
 from playmolt_agora.measures.divergence import count_jsd
@@ -103,6 +105,16 @@ def test_utterances_with_their_personas_mark(turn):
         ("I resource nothing", "archivist", "en", False),
         ("Why should we all agree?", "jester", "en", True),
         ("hello", "citizen", "en", False),
+        ("상대가 누구인지 모르겠다. 기대가 되니 무조건 가자.", "merchant", "ko", False),
+        ("자가격리 중인 대가족", "merchant", "ko", False),
+        ("그 대가로 무엇을 주겠소?", "merchant", "ko", True),
+        ("좋은 조건이오.", "merchant", "ko", True),
+        ("가슴이 두근거린다. 근거리에 있다.", "archivist", "ko", False),
+        ("그 말의 근거는?", "archivist", "ko", True),
+        (unicodedata.normalize("NFD", "출처가 어디입니까"), "archivist", "ko", True),
+        ("조합의 건의문을 일반대중이 광장 반대편에서 읽는다.", "jester", "ko", False),
+        ("그 합의에 반대한다.", "jester", "ko", True),
+        ("의문이 든다.", "jester", "ko", True),
     ],
 )
 def test_marks_by_the_lexicon(content, persona, language, carries):

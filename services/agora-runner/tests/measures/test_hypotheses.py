@@ -9,7 +9,8 @@ SLOPES = [0.004, -0.006, 0.010, 0.001, -0.003, 0.006]
 
 def rows_of(records):
     turns = frame(records)
-    return {each.row["test"]: each.row for each in confirmatory.rows(turns, pcs.cells(turns), "seed")}
+    cells = pcs.cells(turns)
+    return {each.row["test"]: each.row for each in confirmatory.rows(turns, cells, "seed", pcs.tested(cells))}
 
 
 def test_a_level_slope():
@@ -22,7 +23,14 @@ def test_six_runs_pass_as_level_up_to_this_spread(spread, passes):
     assert (hypotheses.level_p(slopes / slopes.std(ddof=1) * spread) < 0.05) is passes
 
 
-@pytest.mark.parametrize(("slopes", "p"), [([], None), ([0.01], None), ([0.01, 0.01], 0.0), ([0.02, 0.02], 1.0)])
+@pytest.mark.parametrize(
+    ("slopes", "p"),
+    [
+        *(([], None), ([0.01], None), ([0.01, 0.01], 0.0), ([0.02, 0.02], 1.0)),
+        # The mean of these is not quite the value.
+        *(([0.01] * 6, 0.0), ([0.02] * 3, 1.0), ([0.03] * 7, 1.0)),
+    ],
+)
 def test_slopes_without_spread_and_too_few(slopes, p):
     assert hypotheses.level_p(slopes) == p
 
@@ -78,7 +86,7 @@ def test_h1_needs_both_its_parts(turn):
 def test_short_runs_have_no_slope_and_no_h1(turn):
     records = [{**record, "turns_planned": 50} for record in as_planned(turn, "run-1") if record["turn"] <= 50]
     rows = rows_of(records)
-    assert (rows["H1b"]["p"], rows["H1b"]["n"], rows["H1"]["p"]) == (None, 0, None)
+    assert (rows["H1b"]["p"], rows["H1b"]["n"], rows["H1"]["p"], rows["H1"]["p_holm"]) == (None, 0, None, None)
     assert rows["H1a"]["n"] == 1
 
 

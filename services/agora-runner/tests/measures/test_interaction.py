@@ -1,6 +1,6 @@
 import pytest
 from playmolt_agora.measures.frame import frame
-from playmolt_agora.measures.interaction import rows, seed_events_advised, turn_rule
+from playmolt_agora.measures.interaction import Pilots, pilots, rows, seed_events_advised, turn_rule
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,15 @@ def test_idle_among_the_first_five_turns(turn):
 def test_a_run_of_failed_turns_has_no_share(turn):
     row = rows(frame([turn(parse_code="timeout")]))[0].row
     assert (row["valid"], row["p_int"], row["t_rule"], row["early_idle"]) == (0, None, 200, None)
+
+
+def test_pilots_are_pooled_before_the_rule():
+    runs = [
+        {"valid": 100, "interactions": 62, "early_idle": 0.9},
+        {"valid": 100, "interactions": 8, "early_idle": None},
+        {"valid": 0, "interactions": 0, "early_idle": 0.80},
+    ]
+    assert pilots(runs) == Pilots(
+        runs=3, valid=200, interactions=70, p_int=0.35, t_rule=150, idle_runs=1, seed_events=False
+    )
+    assert pilots(runs[:2]).seed_events

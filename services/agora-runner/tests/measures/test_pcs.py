@@ -2,7 +2,7 @@ from itertools import starmap
 
 import numpy as np
 import pytest
-from playmolt_agora.measures import bootstrap, pcs, permutation
+from playmolt_agora.measures import bootstrap, pcs, permutation, reach
 from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
 from playmolt_agora.measures.frame import frame
 from playmolt_agora.measures.sampling import intervals
@@ -90,7 +90,7 @@ def test_floor_of_independent_turns(n, floor):
     ],
 )
 def test_smallest_p_is_what_disjoint_arms_reach(strata, labelings, smallest):
-    assert permutation.smallest_p(strata) == pytest.approx(smallest, abs=1e-12)
+    assert reach.relabelled(strata)[1] == pytest.approx(smallest, abs=1e-12)
     rows = [(np.eye(6)[[0] * first] * 9, np.eye(6)[[1] * second] * 9) for first, second in strata]
     found = permutation.two_arms(rows, lambda p, q: count_jsd(p, q, 0.5), np.random.default_rng(1))
     assert found == permutation.Test(pytest.approx(smallest, abs=1e-12), labelings)
@@ -185,6 +185,16 @@ IMPORTED = [
     for number, counts in enumerate(STAGE1)
     for action, count in zip(ACTIONS, counts, strict=True)
 ]
+
+
+def test_an_imported_run_without_a_turn_is_no_run(study):
+    alone = [record for record in study() if record["phase"] == "phase1"]
+    empty = [{**row, "run": "stage1/9", "count": 0} for row in IMPORTED if row["run"].endswith("0")]
+    with_it, without = (pcs.cells(frame(alone), rows)[0] for rows in ([*IMPORTED, *empty], IMPORTED))
+    assert with_it.stage1.runs == without.stage1.runs
+    assert pcs.row(with_it, "seed") == pcs.row(without, "seed")
+    (nothing,) = pcs.cells(frame(alone), empty)
+    assert (nothing.empty, nothing.stage1.runs) == (True, ())
 
 
 def test_imported_counts_stand_in_for_stage_1(study):

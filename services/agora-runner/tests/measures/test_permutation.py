@@ -4,12 +4,6 @@ from playmolt_agora.measures import permutation
 from playmolt_agora.measures.divergence import count_jsd
 
 
-def test_holms_steps_leave_out_what_has_no_p():
-    assert permutation.holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.03, None, 0.06, 0.06])
-    assert permutation.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert permutation.holm([]) == []
-
-
 @pytest.mark.parametrize(
     ("differences", "p"),
     [

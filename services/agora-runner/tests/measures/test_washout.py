@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from playmolt_agora.measures import washout
@@ -60,3 +62,40 @@ def test_without_the_other_condition_or_a_window_it_is_null(turns):
 def test_languages_are_apart(turns):
     records = agents(turns, (5, 0, 0, 0, 0, 0), 2, language="en") + off(turns, (5, 0, 0, 0, 0, 0), 6)
     assert {each.row["pw"] for each in washout.rows(frame(records), "seed")} == {None}
+
+
+def listed(on, off):
+    """The mean over relabelings that are laid out one by one."""
+    counts = np.concatenate([on, off])
+    values = []
+    for first in combinations(range(len(counts)), len(on)):
+        inside = np.isin(np.arange(len(counts)), first)
+        one, other = counts[inside].sum(axis=0), counts[~inside].sum(axis=0)
+        empty = (one.sum(axis=-1) == 0) | (other.sum(axis=-1) == 0)
+        values.append(np.where(empty, np.nan, count_jsd(one, other, 0.5)))
+    return np.nanmean(values, axis=0)
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 6), (4, 3), (3, 3), (5, 2), (6, 8)])
+def test_the_null_is_exact_whatever_agents_did(first, second):
+    generator = np.random.default_rng(first)
+    on, without = (generator.integers(0, 6, (size, 3, 6)).astype(float) for size in (first, second))
+    # Of the last window few have a turn, so that some relabelings leave a side without any.
+    on[1:, 2] = without[1:, 2] = 0
+    observed, null = washout.divergences(on, without, np.random.default_rng(1))
+    assert not np.isnan(observed).any()
+    assert null == pytest.approx(listed(on, without), abs=1e-12)
+
+
+def test_more_relabelings_than_a_test_would_list_need_no_draw():
+    counts = np.random.default_rng(4).multinomial(25, [0.3, 0.1, 0.2, 0.1, 0.2, 0.1], (24, 4)).astype(float)
+    nulls = [washout.divergences(counts[:6], counts[6:], np.random.default_rng(seed))[1] for seed in (1, 2)]
+    assert (nulls[0] == nulls[1]).all()
+
+
+def test_of_very_many_agents_the_null_is_drawn():
+    counts = np.random.default_rng(4).multinomial(25, [0.3, 0.1, 0.2, 0.1, 0.2, 0.1], (300, 1)).astype(float)
+    counts[::2] += np.random.default_rng(5).integers(0, 9, counts[::2].shape)
+    drawn = [washout.divergences(counts[:100], counts[100:], np.random.default_rng(seed))[1][0] for seed in (1, 2)]
+    assert drawn[0] == pytest.approx(drawn[1], rel=0.05)
+    assert drawn[0] != drawn[1]

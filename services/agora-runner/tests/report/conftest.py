@@ -173,7 +173,8 @@ def study() -> Study:
     tables = tables_of(runs)
     return Study(
         experiment=EXPERIMENT, name="Small room", made_at="2026-01-02T12:00:00Z", definitions="measures@0123456789ab",
-        stage1="stage1@abcdef012345", seed="7", runs=runs, turns=turns_of(runs), tables=tables, unexcluded=tables,
+        stage1="stage1@abcdef012345", seed="7", runs=runs, turns=turns_of(runs), tables=tables,
+        unexcluded={f"unexcluded_{name}": tables[name] for name in ("pcs", "ri_ext", "tests")},
         registered=Registered(
             at="2026-01-01T00:00:00Z", plan_hash="ab" * 32, plan_text="name: small-room\n",
             hypotheses={"H1": "the Archivist drifts"}, stopping_rule="none", exclusions=("over 20 % failed",),

@@ -215,6 +215,26 @@ def test_definitions_other_than_the_locked_ones_are_a_notice(changed: Callable[.
     assert "not those that were locked" in part(html, "registration")
 
 
+def test_pilots_of_phase_2_are_pooled_and_forks_are_none(study: Study, changed: Callable[..., Study]) -> None:
+    pilots = [run for run in study.runs if run.exploratory]
+    other = msgspec.structs.replace(pilots[0], run="agora-pilot-2")
+    early = msgspec.structs.replace(pilots[0], run="agora-pilot-3", phase="phase1")
+    names = ["agora-pilot", "agora-pilot-2", "agora-pilot-3", "agora-fork", "agora-set-A-1"]
+    pint = {
+        "run": names, "valid": [100, 60, 100, 100, 100], "interactions": [50, 10, 90, 90, 90], "p_int": [0.5] * 5,
+        "t_rule": [100] * 5, "early_idle": [0.9, 0.8, 0.9, 0.9, 0.9],
+    }  # fmt: skip
+    html = page.render(changed(runs=(*study.runs, other, early), tables={**study.tables, "pint": pint}))
+    pooled = part(html, "interaction").split("The pilots together</caption>")[1].split("</table>")[0]
+    cells = [cell for cell in re.sub("<[^>]+>", "|", pooled).split("|") if cell]
+    assert dict(zip(cells[2::2], cells[3::2], strict=True)) == {
+        "pilot runs of Phase 2": "2", "valid turns, n": "160", "interactions, i": "60", "P_int = i / n": "0.3750",
+        "turn rule, T": "140", "runs with early_idle above .80": "1 of 2", "consider seed events (L18)": "yes",
+    }  # fmt: skip
+    without = {**pint, "run": [f"x{number}" for number in range(5)]}
+    assert "The pilots together" not in page.render(changed(tables={**study.tables, "pint": without}))
+
+
 def test_the_plans_remarks_are_repeated(html: str) -> None:
     assert "allow_unbalanced: true" in part(html, "registration")
 
@@ -226,8 +246,9 @@ def test_excluded_runs_are_named_and_results_stand_both_ways(
     assert study.tables["parse"]["run"][0] in excluded
     assert "Tests both ways" in excluded
     assert "PCS, all runs" in excluded
+    assert "beta_excess, all runs" in excluded
     kept = {**study.tables, "parse": {**study.tables["parse"], "excluded": [False]}}
-    assert "nothing was excluded" in page.render(changed(tables=kept, unexcluded=None))
+    assert "nothing was excluded" in page.render(changed(tables=kept, unexcluded={}))
 
 
 def test_an_indicative_interval_comes_with_all_leave_one_out_values(html: str) -> None:
@@ -262,7 +283,7 @@ def test_what_comes_from_outside_is_text(study: Study, changed: Callable[..., St
 
 
 def test_an_experiment_without_turns_has_a_page(changed: Callable[..., Study]) -> None:
-    html = page.render(changed(runs=(), turns=(), tables={}, unexcluded=None, further={}, treasury=None, deviations=()))
+    html = page.render(changed(runs=(), turns=(), tables={}, unexcluded={}, further={}, treasury=None, deviations=()))
     assert Checked(html).open == []
     assert "0 runs, 0 turns" in html
     assert "<figure" not in html

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from playmolt_schemas.agora import Effect
 
@@ -195,3 +196,29 @@ def test_every_call_is_an_event_of_its_own_before_the_act(runs: Any) -> None:
         (agent, 1, calls[0]),
         (agent, 1, calls[1]),
     ]
+
+
+@pytest.mark.parametrize(("before", "net"), [(198, 1), (199, 1), (200, 0)])
+def test_what_a_trade_takes_beyond_the_maximum_is_lost_after_tax(runs: Any, before: int, net: int) -> None:
+    run = at_energy(runs(turns=1), "merchant_01", before)
+    record = run.act("merchant_01", "trade")
+    assert (record.resource_effect, record.effect_applied.treasury) == (net, 1)
+    assert run.state.agents["merchant_01"].energy == before + net
+    assert record.null_effect is False
+
+
+def test_who_pays_and_is_given_as_much_has_paid(runs: Any) -> None:
+    free = runs(turns=1, rules={"rewards": {"speak_alley": 2}})
+    spoken = free.act("jester_01", "speak", content="hello")
+    assert (spoken.success, spoken.effect_applied, spoken.null_effect) == (True, NOTHING, False)
+    moved = runs(turns=1).act("jester_01", "move", "plaza")
+    assert (moved.success, moved.null_effect) == (True, True)
+    shadow = runs("phase1", turns=1, rules={"rewards": {"speak_alley": 2}}).act("jester_01", "speak", content="hello")
+    assert (shadow.success, shadow.null_effect) == (True, True)
+
+
+def at_energy(run: Any, agent: str, energy: int) -> Any:
+    """The run as if the agent had so much."""
+    held = msgspec.structs.replace(run.until(agent).state.agents[agent], energy=energy)
+    run.state = msgspec.structs.replace(run.state, agents={**run.state.agents, agent: held})
+    return run
