@@ -218,7 +218,7 @@ GAMES: Final = (
     Route(
         method="GET", path="/api/games/{id}/log", name="read_log", tag="games",
         summary="The whole log of a finished game, one record a line; of a running one for the operator only.",
-        answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED,),
+        answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
     ),
 )  # fmt: skip
 

@@ -253,6 +253,7 @@ async def test_a_budget_stops_before_it_is_overrun_and_a_raised_one_goes_on(
         state = await operator.until(experiment, "budget_stopped")
         asked, spent = len(server.asked), state["spent"]
         assert 0 < asked < 12
+        assert spent["calls"] == asked, "what was spent is told when it is told that it is spent"
         if "calls" in first:
             assert asked == 5
         assert spent["tokens"] <= first.get("tokens", spent["tokens"])
@@ -336,6 +337,21 @@ async def test_a_stop_is_heeded_and_a_resume_goes_on_where_it_was(running: Stack
         assert kinds.index("run_resumed") == kinds.index("run_paused") + 1, "no turn begins after a stop"
         assert len(server.asked) == 24
         assert set(Counter(turns_asked(server)).values()) == {1}
+
+
+async def test_an_experiment_does_not_wait_for_a_run_that_the_operator_ends(running: Stack, server: FakeServer) -> None:
+    server.otherwise = Counted(delay=0.1)
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(turns=2, runs=2))
+        async with asyncio.timeout(30):
+            while len(server.asked) < 4:
+                await asyncio.sleep(0.02)
+        first = (await operator.runs(experiment))[0]["run"]
+        ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
+        assert ended.status_code == 200
+        await operator.until(experiment, "finished")
+        outcomes = {run["run"]: run["outcome"] for run in await operator.runs(experiment)}
+        assert (outcomes.pop(first), set(outcomes.values())) == ("aborted", {"completed"})
 
 
 async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeServer) -> None:
@@ -449,5 +465,10 @@ async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running:
             "what is replayed is neither asked nor counted"
         )
         assert await operator.events(parent) == before, "a fork changes nothing of its parent"
+        silent = await operator.call("POST", f"{RUNS}/{parent}/fork", {"at": 1, "set": "content=hi"})
+        assert silent.status_code == 201, "whether anybody had spoken by then, only the parent's events tell"
+        await operator.until(experiment, "finished")
+        refused = {run["run"]: run for run in await operator.runs(experiment)}[silent.json()["run"]]
+        assert (refused["status"], refused["outcome"]) == ("finished", "refused")
         beyond = await operator.call("POST", f"{RUNS}/{parent}/fork", {"at": 10_000, "set": "model=scripted"})
         assert (beyond.status_code, beyond.json()["code"]) == (400, "invalid_request")

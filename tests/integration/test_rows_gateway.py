@@ -218,7 +218,8 @@ def test_a_body_may_have_64_kib(platform: Platform) -> None:
     [
         ("GET", "/api/games/join", "POST"), ("DELETE", "/api/agents", "POST"), ("PUT", "/api/games", "GET, HEAD"),
         ("POST", "/api/leaderboard", "GET, HEAD"), ("GET", "/api/games/{id}/actions", "POST"),
-        ("POST", "/api/games/{id}/state", "GET, HEAD"), ("PATCH", "/healthz", "GET, HEAD"), ("POST", "/api/agents/me", "GET, HEAD"),
+        ("POST", "/api/games/{id}/state", "GET, HEAD"), ("PATCH", "/healthz", "GET, HEAD"),
+        ("POST", "/api/agents/me", "GET, HEAD"),
     ],
 )  # fmt: skip
 def test_a_wrong_method_is_told_the_right_one(platform: Platform, method: str, path: str, allow: str) -> None:

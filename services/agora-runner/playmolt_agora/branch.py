@@ -65,6 +65,8 @@ def _persona(parent: RunSpec, value: str) -> tuple[Seat, ...]:
 def _content(parent: RunSpec, value: str) -> tuple[Seat, ...]:
     if len(value) > CONTENT_CHARS:
         raise InvalidChange(f"content has {len(value)} characters, at most {CONTENT_CHARS} are taken")
+    if not value.strip():
+        raise InvalidChange("content must hold more than white space")
     return parent.seats
 
 

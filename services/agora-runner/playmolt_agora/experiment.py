@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
 from playmolt_core.decider import (
     Accepted,
     Command,
@@ -26,7 +27,7 @@ from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_agora import adaptive, branch, budget, lock, matrix, scripted, so_far, symmetry, texts
+from playmolt_agora import adaptive, branch, budget, lock, matrix, opening, scripted, so_far, symmetry, texts
 from playmolt_agora import experiment_commands as commands
 from playmolt_agora import plan as plans
 from playmolt_agora.experiment_events import (
@@ -77,6 +78,8 @@ class Experiment:
             commands.StopForBudget: _stop_for_budget,
             commands.Stop: _stop,
             commands.Resume: _resume,
+            commands.RunRefused: _run_refused,
+            commands.RunAborted: _run_aborted,
             commands.RaiseBudget: _raise_budget,
             commands.Compare: _compare,
             commands.Look: _look,
@@ -231,7 +234,10 @@ def _spec(state: State, plan: Plan, run: Run) -> RunSpec:
         if parent is None:
             raise LookupError(f"{run.run} branches off a run that is not there")
         return branch.forked(_spec(state, plan, parent), run.run, run.parent.version, run.parent.change)
-    return matrix.spec(plan, state.game_id, matrix.cell_of(plan, run.cell), run.number)
+    made = matrix.spec(plan, state.game_id, matrix.cell_of(plan, run.cell), run.number)
+    if digest(made) == run.spec:
+        return made
+    return replace(made, seed=matrix.seed_of_cell(plan, run.cell, run.number))
 
 
 def _settled(state: State) -> int:
@@ -278,6 +284,24 @@ def _run_finished(state: State, command: commands.RunFinished) -> Decision:
         run=run.run, outcome=command.outcome, version=command.version, hash=command.hash, spent=command.spent
     )
     return Accepted((*_first_opened(run), *_counted(state, run, command.acts), finished))
+
+
+def _run_refused(state: State, command: commands.RunRefused) -> Decision:
+    return _without_result(state, command.run, "refused", 0, "")
+
+
+def _run_aborted(state: State, command: commands.RunAborted) -> Decision:
+    return _without_result(state, command.run, "aborted", command.version, command.hash)
+
+
+def _without_result(state: State, identifier: str, outcome: str, version: int, last: str) -> Decision:
+    """End a run that nothing more will come of: the experiment must not wait for it."""
+    run = state.run(identifier)
+    if run is None:
+        return _no_run(identifier)
+    if state.over or run.status == "finished":
+        return Accepted()
+    return Accepted((RunFinished(run=run.run, outcome=outcome, version=version, hash=last, spent=run.spent),))
 
 
 def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCounted, ...]:
@@ -454,6 +478,10 @@ def _fork(state: State, command: commands.Fork) -> Decision:
     if unknown:
         message = f"{unknown[0][:64]} is no model here"
         return Refused(Code.INVALID_REQUEST, f"{message}.", (FieldFault("set", message),))
+    if found := opening.faults(spec):
+        return Refused(
+            Code.INVALID_REQUEST, f"{found[0].field} {found[0].message}.", (FieldFault("set", found[0].message),)
+        )
     origin = Parent(run=parent.run, version=command.version, change=command.change)
     return Accepted((Forked(by=command.by[:_BY_CHARS], parent=origin, planned=lock.planned_run(spec)),))
 

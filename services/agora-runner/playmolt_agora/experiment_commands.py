@@ -32,6 +32,20 @@ class RunOpened(Command, frozen=True, kw_only=True):
     run: str
 
 
+class RunRefused(Command, frozen=True, kw_only=True):
+    """A run can never be opened: its rules refuse it."""
+
+    run: str
+
+
+class RunAborted(Command, frozen=True, kw_only=True):
+    """The operator has ended a run; `version` and `hash` are those of the last record of its stream."""
+
+    run: str
+    version: int
+    hash: str
+
+
 class RunProgressed(Command, frozen=True, kw_only=True):
     """An open run has taken this much in all; less than was told before changes nothing.
 

@@ -65,11 +65,19 @@ def run_id(experiment: str, cell: str, number: int) -> str:
     return f"agora-{uuid.uuid5(uuid.NAMESPACE_OID, f'{experiment}/{cell}/{number}')}"
 
 
-def run_seed(plan: Plan, cell: str, number: int) -> str:
-    """Give a run's seed as a decimal string: it follows from the plan alone, so that a plan run twice meets the same
-    chances."""
-    digest = hashlib.sha256(f"{len(plan.seed)},{plan.seed},{cell},{number}".encode()).digest()
-    return str(int.from_bytes(digest[:8], "big"))
+def run_seed(plan: Plan, number: int) -> str:
+    """Give a run's seed as a decimal string: it follows from plan and number alone, so that a plan run twice meets the
+    same chances, and so do the runs of one number in every cell (stage1.md, invariant 6)."""
+    return _seed(f"{len(plan.seed)},{plan.seed},{number}")
+
+
+def seed_of_cell(plan: Plan, cell: str, number: int) -> str:
+    """Give a run's seed as it was made before cells shared their chances; locks of that time hold it."""
+    return _seed(f"{len(plan.seed)},{plan.seed},{cell},{number}")
+
+
+def _seed(text: str) -> str:
+    return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
 
 
 def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
@@ -85,7 +93,7 @@ def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
         set=cell.set,
         language=cell.language,
         persona_condition=condition,
-        seed=run_seed(plan, cell.name, number),
+        seed=run_seed(plan, number),
         turns=cell.turns,
         seats=seats,
         rules=_rules(plan, cell.arm),

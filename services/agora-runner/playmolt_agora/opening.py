@@ -32,6 +32,12 @@ def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened
     )
 
 
+def faults(spec: RunSpec) -> tuple[FieldFault, ...]:
+    """Give every fault for which a run with this spec could never be opened."""
+    rules = worlds.rules(spec.phase, spec.rules)
+    return tuple(_faults(spec, rules)) if isinstance(rules, Rules) else rules
+
+
 def _placed(spec: RunSpec, rules: Rules) -> tuple[Seat, ...]:
     if rules.persona_assignment == "fixed":
         return spec.seats

@@ -8,7 +8,7 @@ from playmolt_schemas.agora_plan import MatrixRow, Plan, PlannedTest, Preview, S
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 
-from playmolt_agora import attainable, budget, costs, matrix, scripted, squares, worlds
+from playmolt_agora import attainable, budget, costs, matrix, opening, scripted, squares, worlds
 from playmolt_agora import plan as plans
 
 
@@ -68,6 +68,17 @@ def _refusals(
                 message = f"sets {', '.join(square.sets)} are unbalanced: {reason}. `allow_unbalanced: true` runs it so"
                 yield FieldFault("phases.phase2", message)
     yield from _test_faults(plan, tests)
+    yield from _opening_faults(plan)
+
+
+def _opening_faults(plan: Plan) -> Iterator[FieldFault]:
+    """Tell what would keep a run from being opened, once for each phase: nobody could mend it after the lock."""
+    told: set[tuple[str, FieldFault]] = set()
+    for spec in matrix.specs(plan, ""):
+        for fault in opening.faults(spec):
+            if (spec.phase, fault) not in told:
+                told.add((spec.phase, fault))
+                yield FieldFault(f"phases.{spec.phase}", f"{fault.field} {fault.message}")
 
 
 def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) -> Iterator[FieldFault]:

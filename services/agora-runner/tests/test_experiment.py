@@ -167,6 +167,16 @@ class TestTheLock:
             assert (digest(spec), spec.experiment, spec.run) == (run.spec, ID, run.run)
             assert run.turns == spec.turns * len(spec.seats) == 36
 
+    def test_a_lock_from_before_cells_shared_their_chances_still_runs(self, bench: Bench) -> None:
+        run = bench.state.runs[1]
+        now = RULES.spec(bench.state, run.run)
+        assert now
+        assert bench.state.plan
+        then = msgspec.structs.replace(now, seed=matrix.seed_of_cell(bench.state.plan, run.cell, run.number))
+        old = msgspec.structs.replace(run, spec=digest(then))
+        state = msgspec.structs.replace(bench.state, runs=(bench.state.runs[0], old))
+        assert RULES.spec(state, run.run) == then != now
+
     def test_another_specification_than_the_locked_one_does_not_run(self, bench: Bench) -> None:
         other = msgspec.structs.replace(bench.state.runs[0], spec="0" * 64)
         state = msgspec.structs.replace(bench.state, runs=(other,))
@@ -353,6 +363,24 @@ class TestRecords:
         bench.finish(2, acts={"idle": 99}).then("run_opened", "run_finished")
 
 
+class TestAnAbortedRun:
+    def test_is_waited_for_no_more(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0))).finish(1)
+        spent = Spent(turns=3, calls=3, tokens=30, cost="0.1")
+        bench.when(commands.RunProgressed(run=bench.run(0), spent=spent))
+        aborted = commands.RunAborted(run=bench.run(0), version=9, hash="b" * 64)
+        bench.when(aborted).then("run_finished", "experiment_finished")
+        assert (bench.state.runs[0].outcome, bench.state.runs[0].spent) == ("aborted", spent)
+        bench.when(aborted).then()
+
+
+class TestAPlanWhoseRunsCannotBeOpened:
+    @pytest.mark.parametrize(("phase", "place", "room"), [("phase1", "plaza", 2), ("stage1", "plaza", 1)])
+    def test_is_refused_before_the_lock(self, phase: str, place: str, room: int) -> None:
+        full = {"phases": {phase: {"runs": 1, "turns": 3, "rules": {"capacity": {place: room}}}}}
+        Bench().open(SMALL | {"languages": ["ko"]} | full).refused(400, "invalid_request", f"phases.{phase}")
+
+
 class TestForks:
     def forked(self, bench: Bench, change: str, place: int = 0, version: int = 7) -> Bench:
         fork = commands.Fork(by="o", run=bench.run(place), version=version, change=change, catalogue=CATALOGUE)
@@ -391,6 +419,20 @@ class TestForks:
     def test_other_changes_say_what_there_is(self, bench: Bench, change: str) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
         self.forked(bench, change).refused(400, "invalid_request", "set")
+
+    @pytest.mark.parametrize("change", ["content=  ", "persona=agent_01:influencer"])
+    def test_what_could_never_be_opened_is_refused(self, change: str) -> None:
+        bench = Bench(SMALL | {"phases": {"phase2": {"runs": 2, "turns": 3, "sets": ["B"]}}, "allow_unbalanced": True})
+        bench.when(commands.RunOpened(run=bench.run(0)))
+        self.forked(bench, change).refused(400, "invalid_request", "set")
+
+    def test_a_fork_that_its_events_do_not_allow_ends_without_result(self, bench: Bench) -> None:
+        bench.finish(0).finish(1)
+        self.forked(bench, "content=Hello").then("forked")
+        bench.when(commands.RunRefused(run=bench.run(2))).then("run_finished", "experiment_finished")
+        assert (bench.state.runs[2].outcome, bench.wishes()) == ("refused", [])
+        bench.when(commands.RunRefused(run=bench.run(2))).then()
+        assert bench.folded() == bench.state
 
     def test_what_has_not_begun_cannot_be_forked(self, bench: Bench) -> None:
         self.forked(bench, "model=paid").refused(400, "not_started")

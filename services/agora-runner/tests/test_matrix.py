@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from playmolt_agora import budget, costs, matrix, prompts, worlds
+from playmolt_agora import budget, chance, costs, matrix, prompts, worlds
 from playmolt_agora import plan as plans
 from playmolt_agora.opening import opened
 from playmolt_agora.scene import Happening, Scene
@@ -53,12 +53,19 @@ def specs(plan: Plan, experiment: str = EXPERIMENT) -> Mapping[tuple[str, int], 
 class TestSpecs:
     white_room = specs(read(plans.preset("white-room-stage1")))
 
-    def test_are_sixty_with_ids_and_seeds_of_their_own(self) -> None:
+    def test_are_sixty_with_ids_of_their_own_and_a_seed_for_each_number(self) -> None:
         runs = self.white_room.values()
-        assert len(runs) == len({run.run for run in runs}) == len({run.seed for run in runs}) == 60
+        assert len(runs) == len({run.run for run in runs}) == 60
+        assert len({run.seed for run in runs}) == len({(run.number, run.seed) for run in runs}) == 5
         assert all(re.fullmatch(r"agora-[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", run.run)
                    for run in runs)  # fmt: skip
         assert all(run.seed.isdigit() for run in runs)
+
+    def test_runs_of_one_number_meet_the_same_crises_and_orders_in_every_cell(self) -> None:
+        stage1 = [run for run in self.white_room.values() if run.phase == "stage1" and run.number == 2]
+        assert len(stage1) > 1
+        assert len({tuple(chance.crisis(run, turn, "0.2") for turn in range(1, 60)) for run in stage1}) == 1
+        assert len({tuple(chance.order(run, turn) for turn in range(1, 60)) for run in stage1}) == 1
 
     def test_cells_are_phase_model_language_or_phase_set(self) -> None:
         counted = Counter(cell for cell, _ in self.white_room)

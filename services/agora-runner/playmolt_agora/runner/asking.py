@@ -133,7 +133,7 @@ class Asking:
 
     def _model(self, spec: RunSpec, alias: str) -> Model | None:
         if is_scripted(alias):
-            return ScriptedModel(self._cast, spec.seed) if self._cast.knows(alias) else None
+            return ScriptedModel(self._cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
         return self._models.get(alias)
 
     def _key(self, spec: RunSpec, request: ModelRequest, scene: Scene, number: int) -> str:

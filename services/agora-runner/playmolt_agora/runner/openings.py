@@ -1,14 +1,17 @@
 """The worker that opens the runs of an experiment, forks among them."""
 
-from playmolt_core.host.errand import Errand
+from playmolt_core.host.errand import Errand, Wishless
 from playmolt_core.host.writes import Writes
 from playmolt_core.log.port import EventLog
+from playmolt_core.telemetry import log
 from playmolt_schemas.agora import RunSpec
 
 from playmolt_agora import branch, commands
 from playmolt_agora import experiment_commands as experiments
 from playmolt_agora.experiment import Experiment
 from playmolt_agora.runner.tally import events_of
+
+_log = log("openings")
 
 
 class Openings:
@@ -25,7 +28,13 @@ class Openings:
         if spec is None:
             return
         opening = await self._opening(spec)
-        await errand.tell(opening, "run", to=(self._runs, spec.run))
+        try:
+            await errand.tell(opening, "run", to=(self._runs, spec.run))
+        except Wishless as refused:
+            # Asked again it would be refused again, and the experiment would wait for it for ever.
+            _log.warning("run_refused", run=spec.run, status=refused.status, detail=refused.detail)
+            await errand.tell(experiments.RunRefused(run=spec.run))
+            return
         await errand.tell(experiments.RunOpened(run=spec.run))
 
     async def _opening(self, spec: RunSpec) -> commands.OpenRun | commands.ReplayRun:

@@ -59,8 +59,13 @@ class Turns:
             if wish.kind == commands.WISH_REPORT:
                 await self._report(errand, wish, snapshot, spent, acts)
                 return
-            reply = await self._reply(errand, wish, snapshot.state, lost, earlier)
+            if lost:
+                spent = with_call(spent, await self._tell_loss(errand, wish, snapshot.state, lost))
+            reply = await self._reply(snapshot.state, earlier + lost)
             if isinstance(reply, Halt):
+                for call in reply.attempts:
+                    spent = with_call(spent, call)
+                await self._progress(errand, wish, snapshot.state, spent, acts, f"halt/{snapshot.version}")
                 await self._pause(errand, wish, snapshot, reply)
                 return
             await errand.tell(commands.TakeTurn(wish_id=wish.id, reply=reply), wish=wish)
@@ -70,27 +75,29 @@ class Turns:
             snapshot = await errand.present()
             acts.update(_last_act(snapshot.state))
             if time.monotonic() - told > TELL_SECONDS:
-                await self._progress(errand, wish, snapshot.state, spent, acts)
+                await self._progress(errand, wish, snapshot.state, spent, acts, "progress")
                 told = time.monotonic()
+        if snapshot.state.phase == "aborted":
+            aborted = experiments.RunAborted(run=errand.stream, version=snapshot.version, hash=snapshot.hash)
+            await errand.tell(aborted, "aborted", to=(self._experiments, snapshot.state.run.experiment))
 
     def _wish(self, snapshot: Snapshot) -> Wish | None:
         wishes = self._rules.wants(snapshot.state)
         return wishes[0] if wishes and wishes[0].kind != commands.WISH_RESUME else None
 
-    async def _reply(self, errand: Errand, wish: Wish, state: State, lost: int, earlier: int) -> TurnReply | Halt:
-        """Ask for a turn; `lost` calls of it have to be told of first, `earlier` ones were."""
+    async def _tell_loss(self, errand: Errand, wish: Wish, state: State, lost: int) -> dict[str, Any]:
+        """Record the calls of a turn that went down with their workers; what they cost nobody knows."""
+        call = lost_call(lost, errand.attempt)
+        made = commands.RecordCall(turn=state.turn, agent=_present(state), call=call)
+        await errand.tell(made, f"lost/{errand.attempt}", wish=wish)
+        return call
+
+    async def _reply(self, state: State, lost: int) -> TurnReply | Halt:
+        """Ask for a turn, `lost` calls of which came to nothing."""
         standing = await self._standings.of(state.run.experiment)
         if standing.halted is not None:
             return Halt(code=standing.halted, detail=standing.detail)
-        agent = state.next_agent
-        if agent is None:
-            raise RuntimeError(f"{errand.stream} wants a turn of nobody")
-        if lost:
-            call = lost_call(lost, errand.attempt)
-            await errand.tell(
-                commands.RecordCall(turn=state.turn, agent=agent, call=call), f"lost/{errand.attempt}", wish=wish
-            )
-        return await self._asking.turn(state.run, scenes.scene(state, agent), standing.budget, earlier + lost)
+        return await self._asking.turn(state.run, scenes.scene(state, _present(state)), standing.budget, lost)
 
     async def _pause(self, errand: Errand, wish: Wish, snapshot: Snapshot, halt: Halt) -> None:
         """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
@@ -124,9 +131,11 @@ class Turns:
         step = f"compare/{digest([compared.pins, compared.models])}"
         await errand.tell(compared, step, to=(self._experiments, state.run.experiment))
 
-    async def _progress(self, errand: Errand, wish: Wish, state: State, spent: Spent, acts: Mapping[str, int]) -> None:
+    async def _progress(
+        self, errand: Errand, wish: Wish, state: State, spent: Spent, acts: Mapping[str, int], step: str
+    ) -> None:
         told = experiments.RunProgressed(run=state.run.run, spent=spent, acts=dict(acts))
-        await errand.tell(told, f"progress/{wish.id}", wish=wish, to=(self._experiments, state.run.experiment))
+        await errand.tell(told, f"{step}/{wish.id}", wish=wish, to=(self._experiments, state.run.experiment))
 
     async def _report(
         self, errand: Errand, wish: Wish, snapshot: Snapshot, spent: Spent, acts: Mapping[str, int]
@@ -143,6 +152,13 @@ class Turns:
         )
         await errand.tell(finished, "experiment", wish=wish, to=(self._experiments, state.run.experiment))
         await errand.tell(commands.EndRun(wish_id=wish.id), wish=wish)
+
+
+def _present(state: State) -> str:
+    """Name the agent whose turn it is, in a run that wants one."""
+    if state.next_agent is None:
+        raise RuntimeError(f"{state.game_id} wants a turn of nobody")
+    return state.next_agent
 
 
 def _last_act(state: State) -> tuple[str, ...]:
