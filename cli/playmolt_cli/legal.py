@@ -221,7 +221,7 @@ def _show_gate(page: Page, session: Session, opened: Gate, as_json: bool) -> Non
         return
     page.gate(session, opened)
     page.line()
-    page.fields(opened.schema)
+    page.fields(opened.schema, marked=page.marker(session).marked)
 
 
 def _given_form(opened: Gate, source: BinaryIO | None, inline: str | None, fields: Sequence[str]) -> Form | None:

@@ -1,6 +1,6 @@
 """The form of an open gate: asked of a person along its JSON Schema, or put together from options."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -49,7 +49,8 @@ def _needed(schema: Schema, name: str, form: Form) -> bool:
 
 
 def _ask(asker: Asker, session: Session, name: str, rule: Schema, *, needed: bool) -> Any:
-    words, label = asker.words, rule.get("title", name)
+    words, marked = asker.words, asker.page.marker(session).marked
+    label = marked(rule.get("title", name))
     if "enum" in rule:
         return asker.choice(label, [(option["const"], option["title"]) for option in rule["oneOf"]])
     match rule["type"]:
@@ -59,7 +60,7 @@ def _ask(asker: Asker, session: Session, name: str, rule: Schema, *, needed: boo
             return _entries(asker, session, name, label)
         case "array":
             most = rule["maxItems"] if rule["maxItems"] < _MANY else None
-            return asker.lines(label, needed=needed, offered=_offered(rule), most=most)
+            return asker.lines(label, needed=needed, offered=_offered(rule, marked), most=most)
         case "object":
             inner = rule["properties"].items()
             required = rule.get("required", ())
@@ -72,16 +73,17 @@ _MANY = 10
 """A limit of a list that no person meets is not worth saying."""
 
 
-def _offered(rule: Schema) -> Options:
+def _offered(rule: Schema, marked: Callable[[str], str]) -> Options:
     named = [(option["const"], option["title"]) for option in rule["items"].get("anyOf", ()) if "const" in option]
-    return named or [(text, text) for text in rule.get("examples", ())]
+    return named or [(text, marked(text)) for text in rule.get("examples", ())]
 
 
 def _entries(asker: Asker, session: Session, name: str, label: str) -> list[Any]:
     words = asker.words
     if name == "answers":
+        marked = asker.page.marker(session).marked
         texts = [
-            (item.id, asker.text(f"{item.id} {item.text}", needed=False, note=words.say("leave_open")))
+            (item.id, asker.text(f"{item.id} {marked(item.text)}", needed=False, note=words.say("leave_open")))
             for item in session.facts.questions
         ]
         return [{"id": identifier, "text": text} for identifier, text in texts if text]

@@ -33,7 +33,7 @@ class Page(Paper):
         if session.exclusions:
             self.line(f"{words.say('exclusions')}: {'; '.join(session.exclusions)}")
         if session.facts != Facts():
-            self.facts(session.facts)
+            self.facts(session.facts, self.marker(session))
         if session.steering_history:
             self.steering(session.steering)
         if session.turns:
@@ -52,15 +52,22 @@ class Page(Paper):
             self.line(self.words.say("failed", **values), style="bold red")
         self.whole(self.words.next_step(session))
 
-    def facts(self, facts: Facts) -> None:
+    def marker(self, session: Session) -> Marker:
+        """Mark what the newest round named and nobody had supplied by then."""
+        newest = max((turn.round for turn in session.turns), default=0)
+        named = [text for turn in session.turns if turn.round == newest for text in turn.unverified or ()]
+        return Marker(named, self.words.texts.report["unverified"])
+
+    def facts(self, facts: Facts, marker: Marker) -> None:
         """Write the facts by what is known of them."""
         words = self.words
         label = words.texts.report
         self.head(words.say("facts"))
-        confirmed = [(fact.id, fact.text + _ids((*fact.evidence, *fact.timeline))) for fact in facts.confirmed]
+        marked = marker.marked
+        confirmed = [(fact.id, marked(fact.text) + _ids((*fact.evidence, *fact.timeline))) for fact in facts.confirmed]
         self._items(label["confirmed"], confirmed)
-        self._items(label["disputed"], [(item.id, item.text) for item in facts.disputed])
-        self._items(label["unknown"], [(item.id, item.text) for item in facts.questions])
+        self._items(label["disputed"], [(item.id, marked(item.text)) for item in facts.disputed])
+        self._items(label["unknown"], [(item.id, marked(item.text)) for item in facts.questions])
         self._items(label["evidence"], [(item.id, f"{item.title}: {item.description}") for item in facts.evidence])
         agreed = f" ({label['agreed']})"
         timeline = [(item.id, f"{item.when}: {item.what}{agreed if item.agreed else ''}") for item in facts.timeline]
@@ -98,12 +105,12 @@ class Page(Paper):
         if turn.draft is not None:
             checks = dict.fromkeys(words.texts.checks[hit.check] for hit in turn.hits)
             self.line(words.say("rewritten", checks=", ".join(checks)), 2, mark="!", style="yellow")
-        self._hits("standing", turn.unresolved)
-        self._hits("warning", turn.warnings)
+        self._hits("standing", turn.unresolved, marker)
+        self._hits("warning", turn.warnings, marker)
 
-    def _hits(self, key: str, hits: Iterable[Hit]) -> None:
+    def _hits(self, key: str, hits: Iterable[Hit], marker: Marker) -> None:
         for hit in hits:
-            said = self.words.say(key, check=self.words.texts.checks[hit.check], text=hit.text)
+            said = self.words.say(key, check=self.words.texts.checks[hit.check], text=marker.marked(hit.text))
             self.line(said, 2, mark="!", style="yellow")
 
     def output(self, output: Mapping[str, Any], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
@@ -124,24 +131,27 @@ class Page(Paper):
         self.head(f"{words.say('gate')}: {gate.name}")
         if gate.banner:
             self.line(gate.banner, 1, style="bold yellow")
-        self._items(words.say("missing"), [(item.id, item.text) for item in gate.missing_evidence])
-        self._items(words.say("conditions"), [(item.id, item.text) for item in gate.checklist])
+        marked = self.marker(session).marked
+        self._items(words.say("missing"), [(item.id, marked(item.text)) for item in gate.missing_evidence])
+        self._items(words.say("conditions"), [(item.id, marked(item.text)) for item in gate.checklist])
         if gate.name == "facts":
-            self._items(words.say("questions"), [(item.id, item.text) for item in session.facts.questions])
-        self._items(words.say("judge_issues"), [("•", text) for text in gate.issues])
-        self._items(words.say("verifier_asks"), [("•", text) for text in gate.focus])
+            self._items(words.say("questions"), [(item.id, marked(item.text)) for item in session.facts.questions])
+        self._items(words.say("judge_issues"), [("•", marked(text)) for text in gate.issues])
+        self._items(words.say("verifier_asks"), [("•", marked(text)) for text in gate.focus])
 
-    def fields(self, schema: Mapping[str, Any], path: str = "", indent: int = 1) -> None:
+    def fields(
+        self, schema: Mapping[str, Any], path: str = "", indent: int = 1, *, marked: Callable[[str], str] = str
+    ) -> None:
         """Write the fields of a gate's form as `--set` names them, for one who answers without being asked."""
         for name, rule in schema["properties"].items():
             inner = rule.get("properties")
             if name == "gate" or inner == {}:
                 continue
             when = self._when(schema, name)
-            title = f": {rule['title']}" if "title" in rule else ""
+            title = f": {marked(rule['title'])}" if "title" in rule else ""
             self.line(f"{_field(path + name, rule)}{f' ({when})' if when else ''}{title}", indent)
             if inner:
-                self.fields(rule, f"{path}{name}.", indent + 1)
+                self.fields(rule, f"{path}{name}.", indent + 1, marked=marked)
 
     def _when(self, schema: Mapping[str, Any], name: str) -> str:
         """Say when a field is needed; nothing for one that always is."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playmolt_cli.legal_page import Page, speaking
 from playmolt_cli.legal_words import Words
-from playmolt_schemas.legal import Citation, Facts, Failed, Hit, Language, Session, Steering, Turn
+from playmolt_schemas.legal import Citation, Facts, Failed, Gate, Hit, Language, Numbered, Session, Steering, Turn
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -108,6 +108,25 @@ def test_what_nobody_supplied_is_marked() -> None:
     cited = ["• Article 750 (unverified)", "• rule (unverified)", "• Article 750 (unverified)", "• rule"]
     found = "• Article 750 (unverified) may apply [Unknown]"
     assert said == [found, *cited[:2], found, *cited[2:]]
+
+
+def test_what_nobody_supplied_is_marked_at_the_gate_and_in_the_facts() -> None:
+    asked = Gate(
+        name="round1", banner=None, missing_evidence=(), checklist=(Numbered(id="C1", text="Text of Article 75"),),
+        issues=("Article 75 or Article 750",), focus=("Article 75?",), schema={},
+    )  # fmt: skip
+    judge = Turn(
+        n=1, phase="JUDGE_R1", role="judge", title="Judge", round=1, output={}, draft=None, hits=(), unresolved=(),
+        warnings=(), unverified=("Article 75",),
+    )  # fmt: skip
+    facts = Facts(disputed=(Numbered(id="D1", text="Article 75 was kept"),))
+    written, file = page()
+    written.session(session(gate=asked, turns=(judge,), facts=facts))
+    said = [line.strip() for line in file.getvalue().splitlines() if "Article" in line]
+    assert said == [
+        "D1 Article 75 (unverified) was kept", "C1 Text of Article 75 (unverified)",
+        "• Article 75 (unverified) or Article 750", "• Article 75 (unverified)?",
+    ]  # fmt: skip
 
 
 def test_the_status_that_counts_is_shown() -> None:

@@ -1,12 +1,12 @@
 """What an answer may name without making it up."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.legal import Facts, FactsForm
+from playmolt_schemas.legal import ConfirmedFact, Facts, FactsForm, Numbered, Round1Form
 
 from playmolt_legal.outputs import composed
 from playmolt_legal.particulars import Particular, particulars
@@ -44,6 +44,8 @@ class Corpus(msgspec.Struct, frozen=True):
                 return any(self._dated(key) for key in particular.readings)
             case "statute":
                 return any(_same_statute(particular.key, known.key) for known in same)
+            case "amount":
+                return any(_same_amount(particular.key, known.key) for known in same)
             case _:
                 return any(particular.key == known.key for known in same)
 
@@ -65,12 +67,16 @@ class Corpus(msgspec.Struct, frozen=True):
 
 
 def of(state: State) -> Corpus:
-    """Give what an answer may name: what the person has supplied so far, and the confirmed facts."""
-    return _corpus((*_texts(state), *(fact.text for fact in state.facts.confirmed)), basis_ids(state.facts))
+    """Give what an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
+    facts = (fact.text for fact in state.facts.confirmed)
+    return _corpus((*_texts(state), *facts, *_picked(state)), basis_ids(state.facts))
 
 
 def supplied(state: State) -> Corpus:
-    """Give what the person has supplied so far. A model words the confirmed facts, so its words are not in it."""
+    """Give what the person has supplied so far.
+
+    A model words the confirmed facts and the issues that are offered to the person, so these are not in it.
+    """
     return _corpus(tuple(_texts(state)), basis_ids(state.facts))
 
 
@@ -81,6 +87,21 @@ def basis_ids(facts: Facts) -> frozenset[str]:
         + [item.id for item in facts.evidence]
         + [entry.id for entry in facts.timeline if entry.agreed]
     )
+
+
+def stipulated(
+    confirmed: Iterable[ConfirmedFact], disputed: Iterable[Numbered], questions: Iterable[Numbered]
+) -> Iterator[str]:
+    """Give what a model worded when it sorted the facts."""
+    yield from (fact.text for fact in confirmed)
+    yield from (item.text for item in (*disputed, *questions))
+
+
+def uncited(known: Corpus, text: str) -> Iterator[str]:
+    """Give the statutes and case numbers of a text that do not stand in a corpus."""
+    for particular in particulars(text):
+        if particular.kind in ("case", "statute") and not known.supplies(particular):
+            yield particular.text
 
 
 @lru_cache(maxsize=64)
@@ -105,9 +126,19 @@ def _texts(state: State) -> Iterator[str]:
     for entry in facts.timeline:
         yield from (entry.when, entry.what)
     yield from (correction.text for correction in facts.corrections)
+    picked = set(_picked(state))
     for answered in state.gate_history:
         if not isinstance(answered.form, FactsForm):
-            yield from _form_texts(answered.form)
+            yield from (text for text in _form_texts(answered.form) if text not in picked)
+
+
+def _picked(state: State) -> Iterator[str]:
+    """Give the issues in focus that are the judge's words: the person picked them, and supplied none of them."""
+    judge = state.newest("judge", 1)
+    offered = {_joined(issue) for issue in judge.output["Issues"]} if judge else set()
+    for answered in state.gate_history:
+        if isinstance(answered.form, Round1Form):
+            yield from (issue for issue in answered.form.focus_issues if _joined(composed(issue)) in offered)
 
 
 def _form_texts(form: msgspec.Struct) -> Iterator[str]:
@@ -116,8 +147,8 @@ def _form_texts(form: msgspec.Struct) -> Iterator[str]:
             yield value
         elif isinstance(value, dict):
             yield from value.values()
-        elif isinstance(value, list):
-            yield from value
+        else:
+            yield from value if isinstance(value, list | tuple) else ()
 
 
 def _joined(text: str) -> str:
@@ -126,6 +157,11 @@ def _joined(text: str) -> str:
 
 def _same_date(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
     return all(part in ("0", other) for part, other in zip(key, known, strict=True))
+
+
+def _same_amount(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    """A sum without a currency is that sum in any."""
+    return key[0] == known[0] and (key[1] == known[1] or "" in (key[1], known[1]))
 
 
 def _same_statute(key: tuple[str, ...], known: tuple[str, ...]) -> bool:

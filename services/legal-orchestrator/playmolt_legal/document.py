@@ -7,7 +7,9 @@ import msgspec
 from playmolt_schemas.legal import GateEntry, Report, ReportedHit, Statement
 
 from playmolt_legal import texts
+from playmolt_legal.guardrails import HIT_CHARS
 from playmolt_legal.marking import Marker
+from playmolt_legal.sentences import sentences
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,15 +99,18 @@ class _Writer:
         yield Line(text=f"{self.label['jurisdiction']}: {case.jurisdiction}")
         yield Line(text=f"{self.label['parties']}: {case.parties.claimant} / {case.parties.opposing}")
 
-    def said(self, statements: Iterable[Statement]) -> Iterator[Line]:
+    def said(self, statements: Iterable[Statement], *fields: str) -> Iterator[Line]:
+        """Write statements that stood in these fields of the last round's answers."""
+        doubts = {hit.text for hit in self.report.guardrail_hits if self._stands(hit) and hit.field in fields}
         for statement in statements:
             refs = tuple(statement.basis) if isinstance(statement.basis, list) else (statement.basis,)
-            doubt = f" ({self.label['unresolved']})" if self._doubted(statement.text) else ""
+            doubt = f" ({self.label['unresolved']})" if doubts & _hit_texts(statement.text, refs) else ""
             yield Line(text=self.marked(statement.text) + doubt, refs=refs)
 
-    def _doubted(self, text: str) -> bool:
-        """Say whether a hit that still stands is about this text."""
-        return any(hit.unresolved and hit.text and hit.text in text for hit in self.report.guardrail_hits)
+    def _stands(self, hit: ReportedHit) -> bool:
+        # Every round ends with a gate, and only the last round's statements are in the report.
+        last = sum(entry.gate != "facts" for entry in self.report.gate_history)
+        return hit.unresolved and hit.phase.endswith(f"_R{last}")
 
     def plain(self, items: Iterable[str]) -> Iterator[Line]:
         return (Line(text=self.marked(text)) for text in items)
@@ -145,9 +150,9 @@ class _Writer:
 
     def best_cases(self) -> Iterator[Line]:
         yield Line(text=self.report.case.parties.claimant, head=True)
-        yield from self.said(self.report.best_cases.claimant)
+        yield from self.said(self.report.best_cases.claimant, "Claims")
         yield Line(text=self.report.case.parties.opposing, head=True)
-        yield from self.said(self.report.best_cases.opposing)
+        yield from self.said(self.report.best_cases.opposing, "CounterArguments")
 
     def decision_range(self) -> Iterator[Line]:
         return self.plain([self.report.decision_range] if self.report.decision_range else [])
@@ -167,7 +172,7 @@ class _Writer:
             yield Line(text=self.marked(f"{self.label['missing_evidence']} {item.id}: {item.text} → {answer}"))
         for name, value in msgspec.to_builtins(entry.form).items():
             if name not in ("gate", "missing_evidence_answers"):
-                yield Line(text=f"{self.words.fields[name]}: {self._value(value)}")
+                yield Line(text=f"{self.words.fields[name]}: {self.marked(self._value(value))}")
 
     def _value(self, value: object) -> str:
         if isinstance(value, str):
@@ -204,14 +209,20 @@ class _Writer:
         yield Line(text=self.report.disclaimer)
 
 
+def _hit_texts(text: str, refs: tuple[str, ...]) -> set[str]:
+    """Give what a hit about a statement may quote: it whole, one of its sentences, a plan with its evidence."""
+    plans = (f"{ref}: {text}" for ref in refs)
+    return {quoted[:HIT_CHARS] for quoted in (text, *sentences(text), *plans)}
+
+
 _WRITERS: Final[dict[str, Callable[[_Writer], Iterable[Line]]]] = {
-    "risks": lambda writer: writer.said(writer.report.risks),
-    "strategy": lambda writer: writer.said(writer.report.strategy),
-    "settlement": lambda writer: writer.said(writer.report.settlement),
+    "risks": lambda writer: writer.said(writer.report.risks, "ProceduralRisks", "WeakPoints"),
+    "strategy": lambda writer: writer.said(writer.report.strategy, "LegalElements", "EvidencePlan", "DisproofPlan"),
+    "settlement": lambda writer: writer.said(writer.report.settlement, "SettlementOptions"),
     "facts": _Writer.facts,
     "issues": lambda writer: writer.plain(writer.report.issues),
     "best_cases": _Writer.best_cases,
-    "findings": lambda writer: writer.said(writer.report.findings),
+    "findings": lambda writer: writer.said(writer.report.findings, "Findings"),
     "decision_range": _Writer.decision_range,
     "evidence_matrix": lambda _: (),
     "no_go": _Writer.no_go,

@@ -101,10 +101,10 @@ def _facts(fields: Fields, state: State, gate: GateOpened) -> FactsForm:
     fields.only((*_BOTH, "choice", "facts"))
     offered = tuple(choice for choice in _CHOICES if choice in gate.options)
     choice = fields.one_of("choice", offered)
-    more = None
-    if choice == "add_facts" and not fields.faults:
+    more, given = None, fields.body.get("choice")
+    if given == "add_facts" or (given != "proceed_unclear" and "facts" in fields.body):
         more = _more_facts(fields, state)
-    elif fields.body.get("choice") == "proceed_unclear" and fields.body.get("facts"):
+    elif fields.body.get("facts"):
         fields.fault("facts", "goes with add_facts only; leave it out to go on as unclear")
     return FactsForm(choice=choice, facts=more, missing_evidence_answers=_missing(fields, gate))
 

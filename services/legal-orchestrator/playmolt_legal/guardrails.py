@@ -95,13 +95,7 @@ def _made_up(known: Corpus, sentence: str) -> bool:
 
 
 def _cites(known: Corpus, sentence: str) -> bool:
-    return any(True for _ in _uncited(known, sentence))
-
-
-def _uncited(known: Corpus, text: str) -> Iterator[str]:
-    for particular in particulars(text):
-        if particular.kind in ("case", "statute") and not known.supplies(particular):
-            yield particular.text
+    return any(True for _ in corpus.uncited(known, sentence))
 
 
 _CERTAIN: Final[Mapping[Language, re.Pattern[str]]] = {
@@ -113,11 +107,15 @@ _OUTCOME: Final[Mapping[Language, re.Pattern[str]]] = {
     "en": re.compile(rf"\b(?:{'|'.join(TABLES.outcomes['en'])})\b", re.IGNORECASE),
 }
 _NEGATION: Final[Mapping[Language, re.Pattern[str]]] = {
-    language: re.compile(TABLES.negations[language], re.IGNORECASE) for language in LANGUAGES
+    language: re.compile("|".join(TABLES.negations[language]), re.IGNORECASE) for language in LANGUAGES
 }
-_NEAR: Final = 80
+_NEAR: Final = 120
 """How far a negation may stand from what it negates, in characters; a bound keeps long texts cheap."""
-_CLAUSE: Final = re.compile(r"[,;:，；]|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s")
+_CLAUSE: Final = re.compile(
+    r"[,;:，；]|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s"
+    r"|\b(?:and|but|yet|so(?! far)|therefore|hence|thus|because|although|though|while|whereas)\b",
+    re.IGNORECASE,
+)
 
 
 def _certain(output: Mapping[str, Any]) -> tuple[list[Hit], list[Hit]]:
@@ -151,9 +149,9 @@ def certainty(sentence: str) -> str | None:
 
 
 def _negated(text: str, word: re.Match[str], outcomes: list[re.Match[str]]) -> bool:
-    """English negates before the word, Korean after the outcome; `100%` stands in both."""
+    """English negates before the word, in its own clause; Korean after the outcome; `100%` stands in both."""
     clause = _CLAUSE.split(text[max(0, word.start() - _NEAR) : word.start()])[-1]
-    if _NEGATION["en"].search(" ".join(clause.split()[-5:])):
+    if _NEGATION["en"].search(clause):
         return True
     end = min((outcome.end() for outcome in outcomes if outcome.start() >= word.end()), default=word.end())
     return _NEGATION["ko"].search(_CLAUSE.split(text[end : end + _NEAR])[0][:20]) is not None
@@ -247,5 +245,5 @@ def _citations(supplied: Corpus, output: Mapping[str, Any]) -> tuple[Citation, .
 
 
 def _unverified(supplied: Corpus, output: Mapping[str, Any]) -> tuple[str, ...]:
-    found = (text for _, value in outputs.texts(output) for text in _uncited(supplied, value))
+    found = (text for _, value in outputs.texts(output) for text in corpus.uncited(supplied, value))
     return tuple(dict.fromkeys(found))[:MOST_HITS]

@@ -6,12 +6,19 @@ from collections.abc import Iterable
 from playmolt_schemas.legal import Citation
 
 
+def _whole(text: str) -> str:
+    """Match a text where it is not part of another one: Article 75 stands in no Article 750."""
+    before = r"(?<!\d)" if text[0].isdigit() else r"(?<!\w)" if text[0].isalnum() else ""
+    after = r"(?!-?\d)" if text[-1].isdigit() else r"(?![A-Za-z0-9]|\s?의\s?\d)"
+    return f"{before}{re.escape(text)}{after}"
+
+
 class Marker:
     """Puts a label behind each of some texts; of those that overlap the longest counts."""
 
     def __init__(self, unverified: Iterable[str], label: str) -> None:
         longest_first = sorted(set(unverified), key=lambda text: (-len(text), text))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._pattern = re.compile("|".join(map(_whole, longest_first))) if longest_first else None
         self._label = label
 
     def marked(self, text: str) -> str:

@@ -50,7 +50,8 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
     """Check a model's answer and give it with its fields in the schema's order.
 
     Raises InvalidReply, whose text can be sent back to the model. Hangul written in parts is put together. A missing
-    `basis` or `issue` and any `GateStatus` are let through: the guardrails and the rule of the gate judge them.
+    `basis` or `issue` and any `GateStatus` are let through: the guardrails and the rule of the gate judge them. In a
+    list of citations the words for having none are no citation.
     """
     try:
         reply = msgspec.convert(value, phase_type(phase, case_type))
@@ -59,9 +60,15 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
     plain: dict[str, Any] = composed(msgspec.to_builtins(reply))
     if "GateStatus" in plain and not isinstance(plain["GateStatus"], str):
         plain["GateStatus"] = msgspec.json.encode(plain["GateStatus"]).decode()
+    if isinstance(plain.get("Citations"), list):
+        plain["Citations"] = _cited(plain["Citations"]) or legal.NO_CITATION
     if any(unstorable(text) for text in _leaves(plain)):
         raise InvalidReply("a text holds NUL or a lone surrogate")
     return plain
+
+
+def _cited(citations: list[str]) -> list[str]:
+    return [text for text in citations if text.strip() != legal.NO_CITATION]
 
 
 def fault(value: Any, phase: str, case_type: CaseType) -> str | None:

@@ -34,7 +34,7 @@ _UNITS: Final = {
     "thousand": 10**3, "k": 10**3, "million": 10**6, "m": 10**6, "billion": 10**9, "bn": 10**9, "trillion": 10**12,
 }  # fmt: skip
 
-_MONTH: Final = "(?:" + "|".join(f"{month}|{month[:3]}\\.?" for month in TABLES.months) + ")"
+_MONTH: Final = rf"(?:{'|'.join(TABLES.months)}|(?:{'|'.join(TABLES.months_short)})\.?)"
 _DAY: Final = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
 _NUMBER: Final = r"\d[\d,]*(?:\.\d+)?"
 _KO_UNIT: Final = "(?:조|억|천만|백만|십만|만|천|백)"
@@ -77,15 +77,31 @@ _DIGITS: Final = {digit: value for value, digit in enumerate("일이삼사오육
 _SMALL: Final = {"십": 10, "백": 100, "천": 1000}
 _LARGE: Final = {"만": 10**4, "억": 10**8, "조": 10**12}
 _SPELT: Final = f"[{''.join((*_DIGITS, *_SMALL))}]"
+_WORD_EN: Final = "|".join((*TABLES.numbers_en, *TABLES.scales_en))
+_NO_NOUN: Final = r"\s*(?:$|[.,;:!?)])|\s(?:is|was|were|are|in|to|for|by|as|or|and|on|from|at|that|plus|per|due|owed)\b"
+"""What follows a sum that has no currency; a noun would say that people or things are counted."""
 _AMOUNTS: Final = (
     re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
     re.compile(
-        rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?조\s?)?(?:{_NUMBER}\s?(?:억|천만|백만)\s?){{1,3}})(?=$|[^\d가-힣]|[이을은의에가까정])"
+        rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?조\s?)?(?:{_NUMBER}\s?(?:억|천만|백만)\s?){{1,3}})"
+        rf"(?!\s?(?:{TABLES.counters_ko}))(?=$|[^\d가-힣]|[이을은의에가까정])"
     ),
-    re.compile(rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY))\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"),
+    re.compile(rf"(?<![\d.,제])(?P<ko>{_NUMBER}\s?만)(?=[을은이가][^.?!]{{0,12}}(?:{TABLES.paying_ko}))"),
+    re.compile(
+        rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY)|\b[Ww]on(?=\s?\d[\d,]{{4}}))"
+        rf"\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
+    ),
     re.compile(
         rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|KRW|USD|EUR|GBP|JPY)\b",
         re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?P<words>(?:(?:{_WORD_EN})[\s-](?:and )?){{0,8}}(?:{'|'.join(TABLES.scales_en)}))\s"
+        rf"(?P<currency>won|dollars?|euros?|pounds?|yen)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>\s(?:million|billion|trillion))(?={_NO_NOUN})", re.IGNORECASE
     ),
     re.compile(
         rf"(?:(?<![가-힣])|(?<=금))(?<!몇 )(?<!수 )(?!구조원|[조억만])(?P<spelt>(?:{_SPELT}{{1,7}}[조억만]\s?){{1,4}}"
@@ -164,9 +180,12 @@ def _amount(match: re.Match[str]) -> Particular:
             (_decimal(number) * _UNITS.get(unit, 1) for number, unit in _KO_PART.findall(parts["ko"])), Decimal(0)
         )
         return Particular("amount", (_plain(value), "KRW"), match[0].strip())
+    currency = TABLES.currencies[parts["currency"].casefold()] if parts.get("currency") else ""
+    if parts.get("words"):
+        return Particular("amount", (str(_worded(parts["words"])), currency), match[0].strip())
     unit = (parts["unit"] or "").strip().casefold()
     value = _decimal(parts["number"]) * _UNITS.get(unit, 1)
-    return Particular("amount", (_plain(value), TABLES.currencies[parts["currency"].casefold()]), match[0].strip())
+    return Particular("amount", (_plain(value), currency), match[0].strip())
 
 
 def _spelt(words: str) -> int:
@@ -182,6 +201,23 @@ def _spelt(words: str) -> int:
             whole += (part + digit) * _LARGE[char]
             part = digit = 0
     return whole + part + digit
+
+
+def _worded(words: str) -> int:
+    """Read a number in English words: twenty-five thousand is 25,000."""
+    whole = part = 0
+    for word in re.split(r"[\s-]+", words.casefold()):
+        scale = TABLES.scales_en.get(word, 0)
+        if scale == _HUNDRED:
+            part = (part or 1) * scale
+        elif scale:
+            whole, part = whole + (part or 1) * scale, 0
+        else:
+            part += TABLES.numbers_en.get(word, 0)
+    return whole + part
+
+
+_HUNDRED: Final = 100
 
 
 def _decimal(number: str) -> Decimal:
@@ -201,17 +237,19 @@ _READERS: Final[tuple[tuple[tuple[re.Pattern[str], ...], Read], ...]] = (
 )
 
 _KO = TABLES.names_ko
-_KO_NAME: Final = re.compile(
-    rf"(?<![가-힣])(?P<name>(?:{'|'.join(_KO.compound)}|[{_KO.surnames}])[가-힣]{{1,2}})"
-    rf"(?:\s?(?:{'|'.join(_KO.honorifics)})|\s?(?P<title>{'|'.join(_KO.titles)})(?:님)?){_KO.after}"
-)
+_KO_FULL: Final = rf"(?<![가-힣])(?P<name>(?:{'|'.join(_KO.compound)}|[{_KO.surnames}])"
+_KO_TITLE: Final = rf"(?:{'|'.join(_KO.titles)})(?:님)?{_KO.after}"
+_KO_HONOURED: Final = re.compile(rf"{_KO_FULL}[가-힣]{{1,2}})\s?(?:{'|'.join(_KO.honorifics)}){_KO.after}")
+_KO_TITLED: Final = re.compile(rf"{_KO_FULL}[{_KO.given}]{{1,2}})\s?{_KO_TITLE}")
+_KO_ALONE: Final = re.compile(rf"(?<![가-힣\d])(?<!\d )(?P<name>[{_KO.alone}])\s{_KO_TITLE}")
 _KO_SURNAME: Final = re.compile(rf"(?<![가-힣])(?P<name>[{_KO.surnames}])\s?(?:씨|모\s?씨){_KO.after}")
 _EN = TABLES.names_en
-_CAPITAL: Final = r"[A-Z][a-zà-ÿ]+(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
+_CAPITAL: Final = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)*(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
 _EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
 _EN_WORDS: Final = re.compile(rf"(?P<name>\b{_CAPITAL}(?:\s(?:[A-Z]\.\s)?{_CAPITAL})*)")
 _EN_KNOWN: Final = frozenset(word.casefold() for word in _EN.known)
 _EN_GIVEN: Final = frozenset(word.casefold() for word in _EN.given)
+_EN_ABSTRACT: Final = re.compile(_EN.abstract)
 
 
 def names(sentence: str) -> Iterator[str]:
@@ -221,16 +259,29 @@ def names(sentence: str) -> Iterator[str]:
 
 
 def _korean_names(sentence: str) -> Iterator[str]:
-    for match in _KO_NAME.finditer(sentence):
-        name = match["name"]
-        if name in _KO.not_names or (match["title"] and len(name) < 3):
-            continue
-        if match["title"] and name[-1] in _KO.organisation_ends:
-            continue
-        yield name
-    for match in _KO_SURNAME.finditer(sentence):
-        if match["name"] not in _KO.not_names:
-            yield match["name"]
+    for pattern in (_KO_HONOURED, _KO_SURNAME, _KO_ALONE):
+        yield from (match["name"] for match in pattern.finditer(sentence) if match["name"] not in _KO.not_names)
+    yield from (match["name"] for match in _KO_TITLED.finditer(sentence) if _titled(match["name"]))
+
+
+def _titled(name: str) -> bool:
+    """Say whether a word before a title is a name: most titles stand behind ordinary words too, or are one."""
+    if name in _KO.not_names or name[-1] in _KO.organisation_ends:
+        return False
+    if name[-1] in _KO.suffixes and name[:-1] in _KO.not_names:
+        return False
+    if len(name) == 2:
+        return name[1] in _KO.single
+    return name[-2:] in _KO.kept or not (name[-1] in _KO.word_ends or _has_particle(name))
+
+
+def _has_particle(word: str) -> bool:
+    """Say whether a word may end in one of the particles that follow a final consonant."""
+    return word[-1] in "은을이" and (ord(word[-2]) - ord("가")) % _FINALS != 0
+
+
+_FINALS: Final = 28
+"""So many syllables of Hangul differ in their final consonant only; the first of them has none."""
 
 
 def _english_names(sentence: str) -> Iterator[str]:
@@ -238,10 +289,31 @@ def _english_names(sentence: str) -> Iterator[str]:
         yield match["name"]
     for match in _EN_WORDS.finditer(sentence):
         words = [re.sub(r"['’]s$", "", word) for word in match["name"].split()]
-        if _opens(sentence, match.start()) and words[0].casefold() not in _EN_GIVEN:
+        if _opens(sentence, match.start()) and not _begins_name(words):
             words = words[1:]
-        if words and not any(word.rstrip(".").casefold() in _EN_KNOWN for word in words):
-            yield " ".join(words)
+        named = [word for word in words if not _is_word(word.casefold())]
+        if any(len(word) > _INITIAL for word in named):
+            yield " ".join(named)
+
+
+def _begins_name(words: list[str]) -> bool:
+    """Say whether the word that opens a sentence is part of a name, and not just an opening word."""
+    return words[0].casefold() in _EN_GIVEN or (len(words) > 1 and words[1] in _EN.companies)
+
+
+_INITIAL: Final = 2
+"""An initial and its full stop."""
+
+
+def _is_word(word: str) -> bool:
+    """Say whether a word, case folded, is an ordinary one that may be written with a capital."""
+    if word in _EN_GIVEN:
+        return False
+    return (
+        bool({word, word.removesuffix("s"), word.removesuffix("es")} & _EN_KNOWN)
+        or _EN_ABSTRACT.search(word) is not None
+        or ("-" in word and all(_is_word(part) for part in word.split("-")))
+    )
 
 
 def _opens(sentence: str, place: int) -> bool:

@@ -160,6 +160,9 @@ def _citations(state: State) -> tuple[Citation, ...]:
 
 
 def _unverified(state: State) -> tuple[str, ...]:
-    supplied = corpus.supplied(state)
-    named = dict.fromkeys(text for turn in state.turns for text in turn.unverified)
-    return tuple(text for text in named if not supplied.holds(text))
+    """What turns and stipulated facts named, and the person has not supplied to this day."""
+    supplied, facts = corpus.supplied(state), state.facts
+    stipulated = corpus.stipulated(facts.confirmed, facts.disputed, facts.questions)
+    named = [text for turn in state.turns for text in turn.unverified]
+    named += (text for fact in stipulated for text in corpus.uncited(supplied, fact))
+    return tuple(text for text in dict.fromkeys(named) if not supplied.verifies(text))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
 
+from msgspec.structs import replace
 from playmolt_core.decider import (
     Accepted,
     Command,
@@ -112,7 +113,7 @@ class Legal:
 
     def public(self, state: State, event: Event, viewer: Viewer) -> StreamMessage | None:
         """Give an event's message for the session's owner; there is none for anybody else."""
-        return views.public(event) if _owns(state, viewer.agent_id) else None
+        return views.public(state, event) if _owns(state, viewer.agent_id) else None
 
     def view(self, state: State, viewer: Viewer) -> Session | Unseen:
         """Give the session as its owner sees it; anybody else sees nothing of it."""
@@ -143,7 +144,8 @@ class Legal:
     def successor(self, state: State) -> commands.ContinueSession | None:
         """Give the command that opens the linked session, on the stream `next_session` names.
 
-        It belongs into the unit that closes this session, so that neither is there without the other; given twice, it
+        The facts are carried over, the risk that was accepted is not: it was about questions of this session. It
+        belongs into the unit that closes this session, so that neither is there without the other; given twice, it
         changes nothing.
         """
         if state.next_session is None:
@@ -160,7 +162,7 @@ class Legal:
             exclusions=state.exclusions,
             model=state.model,
             narrative=state.narrative,
-            facts=state.facts,
+            facts=replace(state.facts, risk_accepted=None),
         )
 
     def _open(self, state: State, command: commands.OpenSession) -> Decision:

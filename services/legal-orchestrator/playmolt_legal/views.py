@@ -19,7 +19,7 @@ from playmolt_schemas.legal import (
     TurnStartedMessage,
 )
 
-from playmolt_legal import forms, intake, outputs, texts
+from playmolt_legal import corpus, forms, intake, outputs, texts
 from playmolt_legal.events import (
     FactsStipulated,
     GateOpened,
@@ -70,8 +70,10 @@ def offers(state: State) -> tuple[Offer, ...]:
     return ()
 
 
-def public(event: Event) -> StreamMessage:
-    """Give an event's message for the owner; what has nothing to tell is progress."""
+def public(state: State, event: Event) -> StreamMessage:
+    """Give an event's message for the owner as the session stood then; what has nothing to tell is progress."""
+    if isinstance(event, FactsStipulated):
+        return _stipulated(state, event)
     tell = _PUBLIC.get(type(event))
     return tell(event) if tell else ProgressMessage()
 
@@ -110,13 +112,16 @@ def _started(event: TurnStarted) -> StreamMessage:
     return TurnStartedMessage(phase=event.phase)
 
 
-def _stipulated(event: FactsStipulated) -> StreamMessage:
+def _stipulated(state: State, event: FactsStipulated) -> StreamMessage:
     output = {
         "ConfirmedFacts": event.confirmed,
         "DisputedFacts": event.disputed,
         "MissingFactsQuestions": event.questions,
     }
-    return TurnDoneMessage(phase=STIPULATE, output=output)
+    supplied = corpus.supplied(state)
+    worded = corpus.stipulated(event.confirmed, event.disputed, event.questions)
+    unverified = tuple(dict.fromkeys(text for fact in worded for text in corpus.uncited(supplied, fact)))
+    return TurnDoneMessage(phase=STIPULATE, output=output, unverified=unverified or UNSET)
 
 
 def _recorded(event: TurnRecorded) -> StreamMessage:
@@ -142,7 +147,6 @@ def _done(_: SessionDone | SessionAborted) -> StreamMessage:
 
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], StreamMessage]]] = {
     TurnStarted: _started,
-    FactsStipulated: _stipulated,
     TurnRecorded: _recorded,
     TurnFailed: _failed,
     GuardrailHit: _hit,

@@ -59,6 +59,10 @@ MADE_UP_KO = [
     "민법 제563조의2에 따른다.", "대법원 2019다12345 판결이 있다.", "서울중앙지방법원 2020가합1234 사건이 있다.",
     "2016헌나1 결정이 있다.", "박영희 씨가 말했다.", "박영희씨가 말했다.", "이민준 과장이 말했다.",
     "최수진 대표님이 말했다.", "박 씨가 말했다.", "남궁민수 부장은 알았다.",
+    "최 대표가 보았다.", "박 과장이 말했다.", "정 검사가 물었다.", "설현 과장이 보았다.", "허준 대표가 보았다.",
+    "김정은 대표가 말했다.", "박하은 변호사가 말했다.", "이민서 검사가 말했다.", "김용만 소장이 왔다.",
+    "박지민 대리가 왔다.", "이서준 이사가 왔다.", "김민준대표가 왔다.", "황보라 기자가 왔다.",
+    "700만을 지급했다.", "600만은 이체했다.",
 ]  # fmt: skip
 SUPPLIED_KO = [
     "2024년 3월 5일에 인도했다.", "2024. 3. 5.에 인도했다.", "2024-03-05에 인도했다.", "3월 5일에 인도했다.",
@@ -77,6 +81,13 @@ NEAR_KO = [
     "정기 이사회 회의록이다.", "부모님이 왔다.", "원고 대표이사가 서명했다.", "사내 이사가 서명했다.",
     "2024년 3월 5일과 3월 5일 사이이다.", "500만원을 넘는가, 600만원인가?", "2023년 1월 2일에 약속했는가?",
     "박영희 씨가 말했는가?",
+    "원고는 소장을 제출했다.", "원고가 이사를 갔다.", "원고의 변호사가 말했다.", "원고는 변호사를 선임했다.",
+    "하지만 검사는 이를 다툰다.", "이러한 검사의 주장은 이유 없다.", "오히려 검사는 다툰다.", "여기서 검사는 다툰다.",
+    "명백한 과장이다.", "지나친 과장이다.", "유효한 대리가 있었다.", "공정한 판사가 필요하다.", "하자의 검사를 마쳤다.",
+    "원고의 대표는 알았다.", "노조의 대표가 서명했다.", "사실상 대표가 서명했다.", "송금한 경위를 본다.",
+    "고소인 대리로 왔다.", "배심원 대표가 왔다.", "표현 대리가 성립한다.", "주민 대표가 왔다.", "정밀 검사가 필요하다.",
+    "조정은 대표가 신청했다.", "고의를 인정할 수 있다.", "이 대표가 서명했다.", "전 대표가 왔다.", "한 이사가 있었다.",
+    "제563 조 이사의 책임을 본다.", "500만을 지급했다.", "10만을 넘는 회원이 있다.", "3억 명이 본다.",
 ]  # fmt: skip
 
 
@@ -99,6 +110,11 @@ MADE_UP_EN = [
     "See Marbury v. Madison.", "See Case No. 2019-1234.", "The Supreme Court said so in 2019Da12345.",
     "Mr. Johnson said so.", "It was Peter Novak who signed.", "It was signed by Kowalski.", "Thompson signed it.",
     "The offer came from Dr. Emily Stone.",
+    "Then the Witness Samuel Baker saw it.", "Then Manager Baker signed it.", "Then Judge Robinson decided.",
+    "Globex Corp witnessed it.", "Then the Tenant Novak left.", "They met O'Brien.", "Then Clement paid.",
+    "They agreed on Jan. 5, 2024.", "They agreed on 6 Sept. 2023.", "They agreed on Feb. 7.",
+    "The price is won 7,000,000.", "A sum of 7 million is due.", "Twenty thousand dollars was paid.",
+    "The price is one hundred and fifty thousand won.",
 ]  # fmt: skip
 NOT_MADE_UP_EN = [
     "They agreed on 3/5/2024.", "They agreed on 05.03.2024.", "They met 24/7.", "Part 1/2 is missing.",
@@ -110,6 +126,15 @@ NOT_MADE_UP_EN = [
     "It took 3 weeks.", "He may march on.", "A list: Documents first.", "The Civil Act applies.", "This is No-Go.",
     "The buyer owns 30% of it.", "We rely on E1.", "It was March.", "An HTTP log and a PDF exist.",
     "Was it signed by Kowalski?", "Did they agree on March 6, 2024?",
+    "The Landlord kept the Deposit.", "By then the Tenant had left.", "So the Buyer must prove delivery.",
+    "Here the Police came.", "It is for the Jury to say.", "The Tribunal and the Accused differ.",
+    "Thus the Insurer and the Guarantors paid.", "Under the Lease nothing was due.", "It concerns Real Estate.",
+    "This is due to Force Majeure.", "The so-called Good Faith duty applies.", "In Japanese law it is so.",
+    "Under the Labor Standards Act it may be void.", "The Agreement's Termination Clause is unclear.",
+    "They signed a Non-Disclosure Agreement.", "By KakaoTalk the parties agreed.", "It was in Jan. and later.",
+    "They agreed on Mar. 5, 2024.", "They agreed on 5 Mar 2024.", "They met Ms. Rivera.", "They met Mr. Rivera.",
+    "A sum of 5,000 is due.", "7 million users saw it.", "The two won.", "Five thousand dollars is due.",
+    "He won 3 cases.",
 ]  # fmt: skip
 
 
@@ -160,6 +185,21 @@ def test_what_a_verifier_lists_as_unsupported_is_no_claim_of_its_own(told: Any) 
     assert checks(told, listed) == set()
 
 
+def test_lists_that_the_person_typed_count_as_supplied(desk: Any) -> None:
+    desk.to("round1").form("round1", focus_issues=["민법 제750조의 책임"])
+    desk.to("round2").form("round2", obtainable_evidence=["박영희 씨의 진술"], constraints=["600만원까지"])
+    told = said("민법 제750조에 따라 박영희 씨가 600만원을 냈다.", ["E1"], "민법 제750조의 책임")
+    found = guardrails.inspect(desk.state, told)
+    assert (found.hits, found.unverified) == ((), ())
+
+
+def test_an_issue_of_the_judge_that_the_person_picks_supplies_no_law(desk: Any) -> None:
+    desk.to("JUDGE_R1").spoken(Issues=["민법 제750조의 책임"]).to("round1")
+    desk.form("round1", focus_issues=["민법 제750조의 책임"])
+    found = guardrails.inspect(desk.state, said("민법 제750조에 따른다.", ["E1"], "민법 제750조의 책임"))
+    assert (found.hits, found.unverified) == ((), ("민법 제750조",))
+
+
 def test_answers_and_corrections_count_as_supplied(desk: Any) -> None:
     desk.to("round1").form("round1", fact_corrections="박영희 씨가 2023년 1월 2일 600만원을 냈다.")
     state = desk.state
@@ -189,12 +229,17 @@ PROMISES = [
     "A win is guaranteed.", "He is undoubtedly guilty.", "You will win 100%.",
     "Without doubt the claim will be dismissed.", "Without a doubt she will be acquitted.",
     "Liability is 100% certain.", "The motion will DEFINITELY be granted.", "They will definitely lose.",
-    "He will certainly be convicted.",
+    "He will certainly be convicted.", "We definitely won the case.",
+    "The note is not signed and it will certainly lose.", "He is not rich and will certainly lose.",
+    "He did not pay so he is definitely liable.", "He who did not appear will definitely lose.",
+    "No rent paid means he is definitely liable.", "There is no doubt that we will certainly win.",
+    "We will not only argue but definitely win.",
 ]  # fmt: skip
 WORDS = [
     "반드시 확인 필요.", "원본을 확실히 보관한다.", "무조건 보존해야 한다.", "반드시 무죄추정의 원칙을 지켜야 한다.",
     "입증책임을 반드시 따져야 한다.", "책임자를 반드시 확인한다.", "Certainly check the originals.",
     "Definitely keep the window open.", "The records are guaranteed to be kept.",
+    "The 5,000,000 won was definitely paid.", "The sum is certainly 5 million won.", "Certainly it was paid in won.",
 ]  # fmt: skip
 NO_PROMISES = [
     "반드시 승소하는 것은 아니다.", "무조건 승소한다고 할 수 없다.", "확실히 유죄라고 단정할 수 없다.",
@@ -204,6 +249,9 @@ NO_PROMISES = [
     "He is not certainly guilty.", "A win cannot be guaranteed.", "Nothing is guaranteed to be granted.",
     'The other side says "we will definitely win".', "It owns 100% of the shares and may be liable.",
     "The claim may be dismissed.", "They might win.", "It isn't guaranteed that they win.",
+    "I would not go so far as to say that the claim will definitely win.", "We cannot promise a guaranteed win.",
+    "It does not follow that he is definitely liable.", "No one can say that he will certainly win.",
+    "The claim is not legally guaranteed to win.", "Nobody can definitely say that we win.",
 ]  # fmt: skip
 
 
@@ -260,12 +308,15 @@ PERSONAL = [
     "전화는 +82-10-1234-5678이다.", "메일은 kim@example.com이다.", "계좌 110-123-456789로 보냈다.",
     "국민은행 123456-04-123456로 보냈다.", "계좌번호 12345678901 로 보냈다.", "Call 010 1234 5678.",
     "Write to a.b+c@mail.example.co.kr.", "Pay to account no. 1234567890.", "Call (555) 123-4567.",
+    "전화는 0212345678이다.", "IBAN DE89370400440532013000.", "IBAN GB29 NWBK 6016 1331 9268 19.",
+    "Card 4111-1111-1111-1111.", "Card 4111 1111 1111 1111.", "카드는 4111111111111111이다.",
 ]  # fmt: skip
 NOT_PERSONAL = [
     "2019다12345 사건인가?", "2024-03-05에 인도했다.", "금액은 5,000,000원인가?",
     "법인등록번호는 110111-1234567이다.", "사업자등록번호 123-45-67890이다.", "문서번호 2024-001이다.",
     "운송장 1234-5678이다.", "20240305 기준이다.", "팀 @구매 에 물었다.", "비율은 3-2-1이다.",
-    "Version 1.2.3 was used.", "Ratio 10-20-30.",
+    "Version 1.2.3 was used.", "Ratio 10-20-30.", "운송장번호 4111111111111111이다.", "DE 2024 report",
+    "Tracking number 4111111111111111.", "Serial 2024030512345678.", "0.21234567 of it", "비율은 021이다.",
 ]  # fmt: skip
 OFFENSIVE = [
     "그 개새끼가 그랬다.",
@@ -415,6 +466,8 @@ def test_no_text_makes_a_check_slow(told: Any, unit: str) -> None:
         ("첫 줄\n둘째 줄", ["첫 줄", "둘째 줄"]),
         ("  ", []),
         ("가격은 3.5배이다.", ["가격은 3.5배이다."]),
+        ("Paid on Jan. 5, 2024. He left.", ["Paid on Jan. 5, 2024.", "He left."]),
+        ("It was in Jan. He left.", ["It was in Jan.", "He left."]),
     ],
 )
 def test_sentences(text: str, split: list[str]) -> None:
@@ -427,6 +480,8 @@ def test_sentences(text: str, split: list[str]) -> None:
         ("2024년 3월 5일", "March 5, 2024"), ("2024-3-5", "5th of March 2024"), ("12/31/2019", "31.12.2019"),
         ("3억 5천만 원", "350,000,000원"), ("삼억 오천이십만원", "350,200,000원"),
         ("₩1,000", "1,000 won"), ("$5 million", "5,000,000 dollars"), ("제750조", "Article 750"),
+        ("Sept. 3, 2023", "September 3, 2023"), ("3 Sep 2023", "2023-09-03"), ("won 7,000,000", "7 million won"),
+        ("twenty-five thousand dollars", "$25,000"), ("a million and two hundred thousand won", "1,200,000 won"),
         ("2019다12345", "2019 다 12345"),
     ],
 )  # fmt: skip

@@ -333,6 +333,49 @@ def test_what_the_person_supplies_later_is_verified_from_then_on(desk: Any) -> N
     assert "미확인" not in render_md(made)
 
 
+@pytest.mark.parametrize(
+    ("told", "said", "longer"),
+    [("민법 제750조", "제75조", "제750조"), ("2023가합12345", "2023가합1234", "2023가합12345")],
+)
+def test_what_only_begins_like_what_the_person_supplied_is_unverified(
+    desk: Any, told: str, said: str, longer: str
+) -> None:
+    desk.facts(overview=f"{told}에 따른다.").to("JUDGE_R3")
+    finding = {"text": f"{said} 및 {longer} 가운데 무엇인가?", "basis": "Unknown", "issue": "대금 지급 의무"}
+    made = of(desk.spoken(Findings=[finding]))
+    assert made.unverified == (said,)
+    assert f"{said} (미확인) 및 {longer} 가운데" in render_md(made)
+
+
+def test_law_that_the_sorted_facts_and_the_gates_name_is_marked(desk: Any) -> None:
+    confirmed = {"text": "인수증은 민법 제750조를 인용한다.", "evidence": ["E1"], "timeline": []}
+    disputed, question = [{"text": "제751조가 문제된다."}], [{"text": "제752조가 문제되는가?"}]
+    desk.facts().spoken({"ConfirmedFacts": [confirmed], "DisputedFacts": disputed, "MissingFactsQuestions": question})
+    desk.to("VERIFIER_R1").status("Conditional", MissingEvidence=["제753조의 본문"])
+    text = render_md(of(desk))
+    for named in ("민법 제750조", "제751조", "제752조", "제753조"):
+        assert f"{named} (미확인)" in text
+        assert text.count(named) == text.count(f"{named} (미확인)")
+
+
+def test_only_whole_sentences_of_the_last_round_are_in_doubt(desk: Any) -> None:
+    desk.to("round1").form("round1")
+
+    def claim(text: str, basis: list[str]) -> dict[str, Any]:
+        return {"text": text, "basis": basis, "issue": "대금 지급 의무"}
+
+    early, late = [claim("먼저 왔다.", ["F9"])], [claim("왔다.", ["F9"]), claim("물건이 왔다. 오래되었다.", ["F1"])]
+    desk.to("CLAIMANT_R2").spoken(Claims=early).spoken(Claims=early)
+    late.append(claim("먼저 왔다.", ["F1"]))
+    desk.to("CLAIMANT_R3").spoken(Claims=late).spoken(Claims=late)
+    desk.to("JUDGE_R3").spoken(Findings=[claim("왔다.", ["F1"])])
+    text = render_md(of(desk))
+    assert "- 왔다. (해소되지 않음(근거 없음)) \\[F9\\]" in text
+    assert "- 물건이 왔다. 오래되었다. \\[[F1]" in text
+    assert "- 먼저 왔다. \\[[F1]" in text
+    assert "- 왔다. \\[[F1]" in text
+
+
 def test_what_still_stands_is_marked_where_it_is_said(desks: Any) -> None:
     text = render_md(of(desks(profile="stubborn")))
     assert "- 이 사건은 무조건 승소한다. (해소되지 않음(근거 없음))" in text

@@ -428,6 +428,33 @@ def test_a_replayed_answer_keeps_the_order_of_its_schema(desk: Any) -> None:
             assert list(replayed.output)[-1] == "SteeringComplianceCheck"
 
 
+@pytest.mark.parametrize(
+    ("cited", "kept"),
+    [
+        (["No citation"], "No citation"),
+        (["E1", "No citation"], ["E1"]),
+        (["E1"], ["E1"]),
+        ("No citation", "No citation"),
+    ],
+)
+def test_the_words_for_no_citation_are_no_citation(desk: Any, cited: Any, kept: Any) -> None:
+    turn = desk.to("JUDGE_R1").spoken(Citations=cited).view()["turns"][-1]
+    assert turn["output"]["Citations"] == kept
+    assert turn["citations"] == [{"text": "E1", "unverified": False}] * isinstance(kept, list)
+
+
+def test_the_stream_names_law_that_only_the_sorted_facts_name(desk: Any) -> None:
+    worded = [{"text": "민법 제750조와 제563조를 본다."}]
+    desk.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": worded, "MissingFactsQuestions": worded})
+    (done,) = [message for message in desk.messages() if message["type"] == "turn_done"]
+    assert done["unverified"] == ["민법 제750조"]
+
+
+def test_the_stream_names_no_law_where_the_person_supplied_it(desk: Any) -> None:
+    desk.facts().spoken()
+    assert [set(each) for each in desk.messages() if each["type"] == "turn_done"] == [{"type", "phase", "output"}]
+
+
 # Failure and retry
 
 
@@ -519,6 +546,16 @@ def test_a_new_session_ends_this_one_and_carries_the_facts_over(desk: Any) -> No
     assert desk.state.narrative.overview == "다시 말한다."
     assert desk.state.facts.evidence == facts.evidence
     desk.to("FINALIZE_DONE")
+
+
+def test_a_new_session_carries_no_risk_over_that_was_taken_in_this_one(desks: Any) -> None:
+    desk = desks(profile="unsure").to("end").form("end", resolution="new_session")
+    assert desk.state.facts.risk_accepted is not None
+    opening = desk.decider.successor(desk.state)
+    desk.state = desk.decider.initial("legal-2")
+    facts = desk.when(opening).view()["facts"]
+    assert facts["risk_accepted"] is None
+    assert [item["id"] for item in facts["questions"]] == ["Q1", "Q2", "Q3"]
 
 
 def test_a_session_with_a_report_has_no_successor(desk: Any) -> None:

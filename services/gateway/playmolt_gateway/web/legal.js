@@ -8,11 +8,12 @@ import { clock, language, t, word } from "./language.js";
 import { factsForm, factsView } from "./legal_facts.js";
 import { gateForm } from "./legal_gate.js";
 import { reportView } from "./legal_report.js";
-import { turnView } from "./legal_turn.js";
+import { marked, turnView } from "./legal_turn.js";
 import { SessionHistory } from "./session_history.js";
 import { tabs } from "./tabs.js";
 
 const REFRESH_MS = 120;
+const STIPULATE = "FACTS_STIPULATE";
 
 page(() => t("legal.title"), draw);
 
@@ -111,6 +112,7 @@ class Session {
       ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], "turns");
     this.shown = new Set();
     this.task_key = "";
+    this.stipulated = [];
     node.append(el("div", { class: "tight" },
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
@@ -130,6 +132,11 @@ class Session {
 
   take(message) {
     this.history.take(message, message.type !== "session_done");
+    if (message.type === "turn_done" && message.phase === STIPULATE) {
+      this.stipulated = message.unverified ?? [];
+      this.drawTask();
+      this.drawFacts();
+    }
     if (message.type === "turn_started") this.speaking = message.phase;
     if (["turn_done", "turn_failed", "gate_opened"].includes(message.type)) this.speaking = "";
     this.tell();
@@ -167,20 +174,30 @@ class Session {
     }
     if (!this.session.turns.length) fill(this.turns, el("li", { class: "quiet empty" }, t("legal.no_turns")));
     else this.turns.querySelector(".empty")?.remove();
-    fill(this.facts, factsView(this.session.facts));
+    this.drawFacts();
     fill(this.steering, steeringView(this.session));
+  }
+
+  drawFacts() {
+    fill(this.facts, factsView(this.session.facts, [...this.stipulated, ...this.newest()]));
+  }
+
+  /** The statutes and case numbers that the newest round named and nobody had supplied by then. */
+  newest() {
+    const { turns } = this.session;
+    return turns.filter((turn) => turn.round === turns.at(-1).round).flatMap((turn) => turn.unverified ?? []);
   }
 
   /** What the session wants of its person. It is drawn once, so that a half-filled form is never lost. */
   drawTask() {
     const { phase, gate, failed } = this.session;
-    const wanted = failed ? `failed ${failed.phase} ${failed.attempts} ${this.session.version}` : gate ? `gate ${gate.name} ${this.session.turns.length} ${this.session.facts.questions.length} ${gate.schema.properties.choice?.enum}` : phase;
+    const wanted = failed ? `failed ${failed.phase} ${failed.attempts} ${this.session.version}` : gate ? `gate ${gate.name} ${this.session.turns.length} ${this.session.facts.questions.length} ${gate.schema.properties.choice?.enum} ${gate.name === "facts" ? this.stipulated : ""}` : phase;
     if (wanted === this.task_key) return;
     this.task_key = wanted;
     const done = (session) => this.set(session);
     if (failed) fill(this.task, this.failure(failed));
     else if (phase === "FACTS_INTAKE") fill(this.task, factsForm(this.path, this.session, done));
-    else if (gate) fill(this.task, gateForm(this.path, this.session, done));
+    else if (gate) fill(this.task, gateForm(this.path, this.session, gate.name === "facts" ? this.stipulated : this.newest(), done));
     else if (phase === "FINALIZE_DONE") this.finish();
     else fill(this.task);
     if (failed || gate) {
@@ -213,7 +230,7 @@ class Session {
     const last = messages.at(-1);
     const turn = done && this.session.turns.find((one) => one.phase === done.phase);
     return [el("section", { class: "card" }, el("p", {}, last ? line(last) || t("event.quiet") : "")),
-      turn ? turnView(turn) : done ? el("section", { class: "card" }, el("h3", {}, phaseName(done)), el("pre", { class: "pre small" }, JSON.stringify(done.output, null, 1))) : null];
+      turn ? turnView(turn) : done ? el("section", { class: "card" }, el("h3", {}, phaseName(done)), el("pre", { class: "pre small" }, marked(JSON.stringify(done.output, null, 1), done.unverified))) : null];
   }
 }
 

@@ -5,6 +5,7 @@ import { el, field } from "./dom.js";
 import { Rows } from "./form.js";
 import { actionButton } from "./frame.js";
 import { t } from "./language.js";
+import { marked } from "./legal_turn.js";
 
 const NARRATIVE = 20000;
 const ENTRY = 2000;
@@ -49,16 +50,16 @@ function show(fields, rows, fault) {
   return rows[name]?.tell(fault.field, `${fault.field}: ${fault.message}`) ?? false;
 }
 
-/** The facts by what is known of them. */
-export function factsView(facts) {
+/** The facts by what is known of them; `unverified` are the statutes and case numbers in them that nobody supplied. */
+export function factsView(facts, unverified) {
   const backing = (fact) => [...fact.evidence, ...fact.timeline].join(", ");
   const list = (heading, items, text) => el("section", { class: "card" }, el("h2", {}, heading),
     items.length ? el("ul", { class: "tight" }, items.map((item) => el("li", { id: item.id, class: "row" },
       el("span", { class: "tag plain" }, item.id), el("span", {}, text(item))))) : el("p", { class: "quiet" }, t("none")));
   return el("div", { class: "even" },
-    list(t("facts.confirmed"), facts.confirmed, (fact) => `${fact.text} (${backing(fact)})`),
-    list(t("facts.disputed"), facts.disputed, (fact) => fact.text),
-    list(t("facts.questions"), facts.questions, (question) => question.text),
+    list(t("facts.confirmed"), facts.confirmed, (fact) => [marked(fact.text, unverified), ` (${backing(fact)})`]),
+    list(t("facts.disputed"), facts.disputed, (fact) => marked(fact.text, unverified)),
+    list(t("facts.questions"), facts.questions, (question) => marked(question.text, unverified)),
     list(t("facts.evidence"), facts.evidence, (item) => `${item.title}: ${item.description}`),
     list(t("facts.timeline"), facts.timeline, (item) => `${item.when}: ${item.what}${item.agreed ? ` ✓ ${t("field.agreed")}` : ""}`),
     facts.corrections.length ? list(t("facts.corrections"), facts.corrections.map((one, n) => ({ ...one, id: `C${n + 1}` })), (one) => one.text) : null);

@@ -5,8 +5,9 @@ import { el, fill } from "./dom.js";
 import { Form } from "./form.js";
 import { actionButton, trouble } from "./frame.js";
 import { t, word } from "./language.js";
+import { marked } from "./legal_turn.js";
 
-export function gateForm(path, session, done) {
+export function gateForm(path, session, unverified, done) {
   const { gate } = session;
   const labels = Object.fromEntries(session.facts.questions.map((question) => [question.id, question.text]));
   const form = new Form(gate.schema, { labels });
@@ -22,7 +23,7 @@ export function gateForm(path, session, done) {
   };
   const list = (heading, items) => items.length
     ? el("div", { class: "tight" }, el("h3", {}, heading), el("ul", { class: "tight" }, items.map((item) =>
-      el("li", { class: "row" }, item.id ? el("span", { class: "tag plain" }, item.id) : null, el("span", {}, item.text ?? item))))) : null;
+      el("li", { class: "row" }, item.id ? el("span", { class: "tag plain" }, item.id) : null, el("span", {}, marked(item.text ?? item, unverified)))))) : null;
   return el("section", { class: "card on", "aria-labelledby": "gate", "data-gate": gate.name },
     el("h2", { id: "gate" }, word("gate", gate.name)),
     gate.banner ? el("p", { class: "notice" }, gate.banner) : null,

@@ -11,7 +11,7 @@ export function turnView(turn) {
   const fields = Object.entries(turn.output).filter(([name, value]) => name !== "SteeringComplianceCheck" && !(Array.isArray(value) && !value.length));
   return el("article", { class: "card" }, head,
     el("dl", { class: "stack" }, fields.map(([name, value]) => el("div", { class: "tight" }, el("dt", { class: "label" }, word("output", name)), el("dd", { class: "tight" }, said(value, turn))))),
-    found(t("legal.hits"), turn.hits), found(t("legal.unresolved_hits"), turn.unresolved), found(t("legal.warnings"), turn.warnings),
+    found(t("legal.hits"), turn.hits, turn), found(t("legal.unresolved_hits"), turn.unresolved, turn), found(t("legal.warnings"), turn.warnings, turn),
     turn.draft ? el("details", {}, el("summary", {}, t("legal.draft")), el("pre", { class: "pre small" }, JSON.stringify(turn.draft, null, 1))) : null);
 }
 
@@ -24,11 +24,26 @@ function said(value, turn) {
 
 /** A text with a tag behind every statute and case number in it that nobody supplied. */
 export function marked(text, unverified = []) {
-  const first = unverified.map((one) => [text.indexOf(one), one]).filter(([place]) => place >= 0)
-    .sort(([a, one], [b, other]) => a - b || other.length - one.length)[0];
-  if (!first) return [text];
-  const end = first[0] + first[1].length;
-  return [text.slice(0, end), " ", el("span", { class: "tag" }, t("legal.unverified")), ...marked(text.slice(end), unverified)];
+  return places(text, unverified).flatMap((piece, n) => (n ? [" ", el("span", { class: "tag" }, t("legal.unverified")), piece] : [piece]));
+}
+
+/** Cuts a text behind each of some texts where it is not part of another one: Article 75 stands in no Article 750. */
+export function places(text, named) {
+  const pieces = [];
+  let start = 0;
+  const longestFirst = [...named].filter(Boolean).sort((one, other) => other.length - one.length);
+  const found = longestFirst.length ? text.matchAll(new RegExp(longestFirst.map(whole).join("|"), "gu")) : [];
+  for (const match of found) {
+    pieces.push(text.slice(start, match.index + match[0].length));
+    start = match.index + match[0].length;
+  }
+  return [...pieces, text.slice(start)];
+}
+
+function whole(text) {
+  const before = /^\p{N}/u.test(text) ? "(?<!\\p{N})" : /^\p{L}/u.test(text) ? "(?<![\\p{L}\\p{N}_])" : "";
+  const after = /\p{N}$/u.test(text) ? "(?!-?\\p{N})" : "(?![A-Za-z0-9]|\\s?의\\s?\\p{N})";
+  return before + text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + after;
 }
 
 /** A statement with the ids it rests on, or a piece of evidence with its purpose. `mark` makes the node of an id. */
@@ -38,8 +53,8 @@ export function statement(one, { mark = (id) => el("span", { class: "tag plain" 
   return el("span", {}, marked(one.text, unverified), basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
 }
 
-function found(heading, hits) {
+function found(heading, hits, turn) {
   if (!hits.length) return null;
   return el("details", {}, el("summary", {}, `${heading} (${hits.length})`),
-    el("ul", { class: "tight" }, hits.map((hit) => el("li", { class: "small" }, el("span", { class: "tag plain" }, word("check", hit.check)), ` ${hit.field}: ${hit.text}`))));
+    el("ul", { class: "tight" }, hits.map((hit) => el("li", { class: "small" }, el("span", { class: "tag plain" }, word("check", hit.check)), ` ${hit.field}: `, marked(hit.text, turn.unverified)))));
 }
