@@ -32,6 +32,7 @@ def database(data: Path | None) -> Iterator[str]:
             "name another folder with --data, or set DATABASE_URL"
         )
     folder.lock()
+    folder.remove_run()  # what a killed `up` left behind would send others to servers that are gone
     try:
         server = Postgres(folder.postgres)
         server.log = folder.log("postgres-1")

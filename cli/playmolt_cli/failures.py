@@ -9,6 +9,7 @@ from typing import Any
 import click
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.pool import NotPermitted
+from playmolt_core.llm.catalogue import InvalidCatalogue
 from playmolt_core.log.port import Archived, LogUnavailable
 from playmolt_core.settings import InvalidSettings
 
@@ -17,8 +18,8 @@ from playmolt_cli.folder import FolderInUseError
 from playmolt_cli.supervisor import NotReadyError
 
 _EXPECTED = (
-    Archived, BusUnavailable, LogUnavailable, NotPermitted, InvalidSettings, ServerError, FolderInUseError,
-    NotReadyError, OSError,
+    Archived, BusUnavailable, InvalidCatalogue, LogUnavailable, NotPermitted, InvalidSettings, ServerError,
+    FolderInUseError, NotReadyError, OSError,
 )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """Where a command finds the chain that juries vote on."""
 
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from playmolt_core.settings import Settings
 
 from playmolt_cli import probe
 from playmolt_cli.embedded import child, free_port
+from playmolt_cli.embedded.child import PYTHON
 from playmolt_cli.failures import Failure
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.options import read_settings
@@ -59,7 +59,7 @@ def node_of(run: Run) -> str:
 @contextmanager
 def _started(folder: Folder) -> Iterator[str]:
     url = f"http://127.0.0.1:{(port := free_port())}"
-    command = [sys.executable, "-m", "playmolt_jury.chain", "--folder", str(folder.chain), "--port", str(port)]
+    command = [*PYTHON, "-m", "playmolt_jury.chain", "--folder", str(folder.chain), "--port", str(port)]
     log = folder.log(CHAIN)
     process = child.spawn(command, log=log, environment=environment(Settings()))
     try:

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli import probe
 from playmolt_cli.embedded import child, free_port
+from playmolt_cli.embedded.child import PYTHON
 from playmolt_cli.probe import Readiness
 
 
@@ -110,7 +110,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _chain(self, folder: Path) -> Program:
         port = urlsplit(self.settings.evm_rpc_url).port
-        command = [sys.executable, "-m", "playmolt_jury.chain", "--folder", str(folder), "--port", str(port)]
+        command = [*PYTHON, "-m", "playmolt_jury.chain", "--folder", str(folder), "--port", str(port)]
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
 
         def start() -> Popen[bytes]:
@@ -120,7 +120,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _program(self, service: str, number: int) -> Program:
         settings = service_settings(service, self.settings, self.passwords)
-        command, fds = [sys.executable, "-m", _MODULES[service]], []
+        command, fds = [*PYTHON, "-m", _MODULES[service]], []
         shared = {"gateway": self.gateway, "spectator": self.spectator}.get(service)
         if shared:
             fds = [shared.fileno()]

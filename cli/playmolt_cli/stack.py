@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from playmolt_cli.embedded import child
+from playmolt_cli.embedded.child import PYTHON
 from playmolt_cli.folder import Folder, Run
 from playmolt_cli.supervisor import READY_SECONDS, NotReadyError
 
@@ -45,7 +45,7 @@ class Stack:
     def start(self, seconds: float = READY_SECONDS + 10) -> Self:
         """Start and wait until `up` is ready; raises NotReadyError with what it printed."""
         self.folder.make()
-        command = [sys.executable, "-m", "playmolt_cli", "up", "--data", str(self.folder.path)]
+        command = [*PYTHON, "-m", "playmolt_cli", "up", "--data", str(self.folder.path)]
         command += ["--port", "0", "--spectator-port", "0", *self._options]
         self.process = child.spawn(command, log=self.log, environment=self._environment, death_signal=signal.SIGTERM)
         until = time.monotonic() + seconds

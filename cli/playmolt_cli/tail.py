@@ -21,17 +21,10 @@ async def tail(
     Without `running` only finished games are given, since the log of a running one holds its secrets; followed, a game
     is given whole as soon as it ends.
     """
-    position = await log.position()
-    after = max(0, position - count)
+    after = await log.position()
     over: dict[str, bool] = {}
-    while after < position and (chunk := await log.forward(after, min(_CHUNK, position - after))):
-        after = chunk[-1].record.position
-        for stored in chunk:
-            stream = stored.record.stream
-            if stream not in over:
-                over[stream] = running or await _is_over(log, deciders, stream)
-            if over[stream]:
-                yield stored.record
+    for record in await _newest(log, deciders, after, count, over if not running else None):
+        yield record
     while follow:
         chunk = await log.forward(after, _CHUNK)
         for stored in chunk:
@@ -45,6 +38,29 @@ async def tail(
                     yield record
         if not chunk:
             await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _newest(
+    log: EventLog, deciders: Mapping[str, Decider[Any]], position: int, count: int, over: dict[str, bool] | None
+) -> list[Record]:
+    """Read backwards from a position until `count` records are found, of finished games where `over` is given.
+
+    `over` is stream → whether it has ended; what is found out is added to it.
+    """
+    newest: list[Record] = []
+    while position > 0 and len(newest) < count:
+        before = max(0, position - max(count, _CHUNK))
+        shown = []
+        for stored in await log.forward(before, position - before):
+            stream = stored.record.stream
+            if stored.record.position > position:
+                break  # what was taken out in between leaves room for others
+            if over is not None and stream not in over:
+                over[stream] = await _is_over(log, deciders, stream)
+            if over is None or over[stream]:
+                shown.append(stored.record)
+        newest, position = shown + newest, before
+    return newest[max(0, len(newest) - count) :]
 
 
 async def _is_over(log: EventLog, deciders: Mapping[str, Decider[Any]], stream: str) -> bool:

@@ -1,11 +1,13 @@
 """`playmolt up`: everything on one machine."""
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 
 import click
 from playmolt_core.db.migrate import migrate
+from playmolt_core.llm.catalogue import load
 from playmolt_jury.chain import deployer_key
 
 from playmolt_cli.failures import Failure
@@ -45,6 +47,7 @@ def up(
     Example: playmolt up --port 8080 --data playmolt-data
     """
     settings = read_settings(port=port, spectator_port=spectator_port, data=str(data) if data else None)
+    load(settings.models, os.environ)  # a faulty one would keep engines starting again and again
     try:
         deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
     except ValueError as error:  # else the engine would say it again and again

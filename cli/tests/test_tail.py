@@ -26,7 +26,15 @@ async def test_running_games_are_left_out_unless_asked_for(log: MemoryLog, store
     assert [position for _, position in everything] == list(range(1, last + 1))
     assert {stream for stream, _ in everything} == {ENDED, RUNNING}
     assert await _tail(log, 3, running=True) == everything[-3:]
-    assert await _tail(log, 3) == []
+    assert await _tail(log, 3) == [place for place in everything if place[0] == ENDED][-3:]
+
+
+async def test_the_newest_visible_records_are_found_behind_those_of_running_games(log: MemoryLog, store: Store) -> None:
+    await store(ENDED, ended=True)
+    for number in range(200):
+        await store(f"ox-00000000-0000-7000-8000-{number + 10:012}", ended=False)
+    assert await log.position() > 1_000
+    assert [stream for stream, _ in await _tail(log, 2)] == [ENDED, ENDED]
 
 
 async def test_an_archived_game_counts_as_finished(log: MemoryLog, store: Store) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
+from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
@@ -77,7 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     phase_deadline_seconds: Annotated[
-        Natural,
+        int,
+        Meta(ge=0, le=LONGEST_DEADLINE_SECONDS),
         _env(
             "PLAYMOLT_PHASE_DEADLINE_SECONDS",
             "How long a phase of a new game waits for missing submissions; 0: for ever.",

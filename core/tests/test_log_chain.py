@@ -1,7 +1,7 @@
 """Sealing, verifying, exporting and counting, on a game small enough to see through."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,7 @@ from playmolt_core.fold import state_hash
 from playmolt_core.log.chain import recomputed, seal
 from playmolt_core.log.export import json_lines, parquet
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.port import NewRecord, PublicRecord, StreamAppend, Unit
+from playmolt_core.log.port import NewRecord, PublicRecord, StoredStream, StreamAppend, Unit
 from playmolt_core.log.stats import stats
 from playmolt_core.log.verify import Break, Verification, verify
 from playmolt_schemas.canonical import canonical_json
@@ -100,6 +100,23 @@ class Forged(MemoryLog):
 
     async def position(self) -> int:
         return await self._source.position()
+
+    async def versions(self, streams: Iterable[str]) -> dict[str, int]:
+        return await self._source.versions(streams)
+
+    async def load(self, stream: str, after: int = 0) -> StoredStream | None:
+        stored = await self._source.load(stream, after)
+        if stored is None:
+            return None
+        gone = {entry for entry, edit in self._edits.items() if edit is None}
+        return msgspec.structs.replace(stored, records=[each for each in stored.records if each.position not in gone])
+
+
+class Cut(Forged):
+    """A log whose tail was cut off, and whose head was set back so that no position is missing."""
+
+    async def position(self) -> int:
+        return await self._source.position() - len(self._edits)
 
 
 async def forged(log: MemoryLog, position: int, **changes: Any) -> Forged:
@@ -203,6 +220,27 @@ async def test_a_missing_record_is_a_gap_in_the_positions() -> None:
     assert Break("sum-1", 3, "version 3 follows 1") in middle.breaks
     end = await verify(Forged(log, {4: None}), RULES)
     assert end.breaks == [Break("", 0, "the log ends at position 3 and says 4")]
+
+
+async def test_a_tail_that_was_cut_off_is_a_break_of_its_stream() -> None:
+    log = await written(game("sum-1", [1, 2, 3]), game("sum-2", [1]), game("sum-3", [1, 2]))
+    result = await verify(Cut(log, {6: None}), RULES)
+    assert (result.exact + result.unverified, result.diverged) == (2, 1)
+    assert result.breaks == [Break("sum-3", 1, "its records end here, and the stream says 2")]
+
+
+async def test_what_is_appended_meanwhile_is_no_break() -> None:
+    log = await written(game("sum-1", [1, 2]))
+
+    class Late(MemoryLog):
+        """Reads as far as the log went before a record came."""
+
+        position, versions, load = log.position, log.versions, log.load
+
+        async def forward(self, after: int, limit: int) -> list[PublicRecord]:
+            return [entry for entry in await log.forward(after, limit) if entry.record.position < 2]
+
+    assert [fault.stream for fault in (await verify(Late(), RULES)).breaks] == [""], "the log's own end is compared"
 
 
 async def test_an_event_that_the_rules_do_not_read_is_a_break() -> None:

@@ -73,6 +73,24 @@ async def test_an_async_bot_is_no_bot_for_the_sync_client(arena: Start) -> None:
     await asyncio.gather(house, return_exceptions=True)
 
 
+async def test_house_bots_that_are_stopped_leave_the_game_that_still_waits(arena: Start) -> None:
+    server, taken = arena(Ox()), asyncio.Event()
+    seats: list[Any] = []
+
+    def seated(seat: Any) -> None:
+        seats.append(seat)
+        if len(seats) == 3:
+            taken.set()
+
+    house = asyncio.create_task(bots.run_house_bots(server.url, "ox", 3, seated=seated))
+    await asyncio.wait_for(taken.wait(), 10)
+    house.cancel()
+    await asyncio.gather(house, return_exceptions=True)
+    async with AsyncClient(server.url) as anybody:
+        state = await anybody.state(seats[0].game_id)
+    assert state["participants"] == []
+
+
 async def test_what_is_no_bot_is_named(arena: Start) -> None:
     server = arena(Ox())
     with pytest.raises(TypeError, match="no bot"):

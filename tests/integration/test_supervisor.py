@@ -78,9 +78,28 @@ def test_a_taken_port_is_refused_in_one_line(folder: Path) -> None:
     assert "choose another port" in second.stderr
 
 
-def _up(*options: str) -> "subprocess.CompletedProcess[str]":
+def test_a_faulty_catalogue_is_refused_with_every_fault_before_anything_starts(folder: Path) -> None:
+    catalogue = folder / "models.toml"
+    catalogue.write_text('[models.one]\nbase_url = ""\nmodel = ""\n')
+    up = _up("--data", str(folder / "data"), PLAYMOLT_MODELS=str(catalogue))
+    assert up.returncode == 2
+    assert "Traceback" not in up.stderr
+    assert {fault for fault in ("models.one.base_url", "models.one.model") if fault in up.stderr}
+    assert "ready" not in up.stdout
+
+
+def test_a_file_of_a_persons_own_replaces_no_library(
+    stack: StackFactory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "queue.py").write_text("raise RuntimeError('this is a bot')\n")
+    monkeypatch.chdir(folder)
+    with urlopen(f"{stack().run.gateway}/readyz", timeout=10) as answer:
+        assert answer.status == 200
+
+
+def _up(*options: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "playmolt_cli", "up", *options]
-    environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": ""}
+    environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", **variables}
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
 
 

@@ -7,6 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
+
+PYTHON: Final = (sys.executable, "-P")
+"""How a child runs a module of ours: without the folder that the command was given in, where a `queue.py` or `mcp.py`
+of a person's own would be taken for the library of that name."""
 
 _PR_SET_PDEATHSIG = 1
 # Loaded before any fork: between fork and exec nothing may be imported or allocated without need.

@@ -10,7 +10,7 @@ from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 from playmolt_core.decider import Decider, Event
 from playmolt_core.fold import state_hash, step
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.port import GAME_END, EventLog, PublicRecord
+from playmolt_core.log.port import ARCHIVED, GAME_END, Archived, EventLog, PublicRecord
 from playmolt_core.log.reading import CHUNK, chunks
 from playmolt_core.log.register import Gap, Gone, Register
 
@@ -42,6 +42,14 @@ class Verification(msgspec.Struct, frozen=True):
     archived: int = 0
 
 
+class _End(msgspec.Struct, frozen=True):
+    """Where the records of a stream end that was followed, and what was found of it."""
+
+    stream: str
+    version: int
+    verdict: Verdict
+
+
 class _Progress:
     """A stream that is being followed. Once broken it is followed no more."""
 
@@ -70,6 +78,7 @@ class Verifier:
         self._events = 0
         self._breaks: list[Break] = []
         self._not_gone: set[str] = set()
+        self._ended: list[_End] = []
         self.gone: Mapping[str, Gone] = {}
         """The archived ones among the streams that the next records may begin."""
 
@@ -91,7 +100,26 @@ class Verifier:
             progress.state = None
             self._breaks.append(Break(record.stream, record.version, problem))
         if closes:
-            self._verdicts[self._running.pop(record.stream).verdict()] += 1
+            self._end(record.stream)
+
+    def _end(self, stream: str) -> None:
+        progress = self._running.pop(stream)
+        self._verdicts[progress.verdict()] += 1
+        self._ended.append(_End(stream, progress.version, progress.verdict()))
+
+    def ended(self, *, rest: bool = False) -> Sequence[_End]:
+        """Give the streams that ended since this was asked last; with `rest` those that have not ended, too."""
+        for stream in list(self._running) if rest else ():
+            self._end(stream)
+        ended, self._ended = self._ended, []
+        return ended
+
+    def cut(self, end: _End, said: int) -> None:
+        """Note that a stream has more records, or fewer, than there are."""
+        if end.verdict != "DIVERGED":
+            self._verdicts[end.verdict] -= 1
+            self._verdicts["DIVERGED"] += 1
+            self._breaks.append(Break(end.stream, end.version, f"its records end here, and the stream says {said}"))
 
     def _take_left(self, record: Record, gone: Gone) -> None:
         problem = _left_problem(record, gone)
@@ -139,9 +167,8 @@ class Verifier:
 
     def finish(self, archived: int = 0) -> Verification:
         """Give the result."""
-        verdicts = dict(self._verdicts)
-        for progress in self._running.values():
-            verdicts[progress.verdict()] += 1
+        self.ended(rest=True)
+        verdicts = self._verdicts
         return Verification(
             streams=sum(verdicts.values()),
             events=self._events,
@@ -212,12 +239,36 @@ async def verify(
             verifier.gone = await register.of(begun)
         for entry in entries:
             verifier.take(entry.record, closes=entry.closes)
+        await _compare_ends(log, verifier, verifier.ended())
         seen = entries[-1].record.position
         if progress:
             progress(seen)
     if seen < end and await _missing(register, [(seen + 1, end)]):
         verifier.fault(f"the log ends at position {seen} and says {end}")
+    await _compare_ends(log, verifier, verifier.ended(rest=True))
     return verifier.finish((await register.totals()).streams if register else 0)
+
+
+async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[_End]) -> None:
+    """Compare where records end with what their streams say: a tail that was cut off leaves no gap."""
+    for place in range(0, len(ends), CHUNK):
+        some = ends[place : place + CHUNK]
+        versions = await log.versions(end.stream for end in some)
+        for end in some:
+            said = versions.get(end.stream, 0)
+            if said not in (end.version, ARCHIVED) and not await _went_on(log, end, said):
+                verifier.cut(end, said)
+
+
+async def _went_on(log: EventLog, end: _End, said: int) -> bool:
+    """Say whether a stream has records that were appended after the log was read."""
+    if said < end.version:
+        return False
+    try:
+        stored = await log.load(end.stream, end.version)
+    except Archived:
+        return True
+    return stored is not None and len(stored.records) > 0
 
 
 def _gaps(seen: int, entries: Sequence[PublicRecord]) -> list[Gap]:

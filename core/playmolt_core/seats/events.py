@@ -4,10 +4,9 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 from msgspec import Meta
+from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
 from playmolt_core.decider import Event
-
-LONGEST_DEADLINE_SECONDS: Final = 366 * 24 * 3600
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

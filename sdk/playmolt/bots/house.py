@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from playmolt_schemas.api import GameType, Joined
@@ -21,6 +22,7 @@ _GAMES: Mapping[str, tuple[Callable[[str, object], HouseBot], Sequence[str]]] = 
 POLICIES: Mapping[str, tuple[str, ...]] = {"ox": (*ox.names(), MIXED), "trial": (*trial.names(), MIXED)}
 """Game type → the policies its house bots know."""
 PATIENCE_SECONDS = 600.0
+LEAVING_SECONDS = 5.0
 JOINING = 16
 """House bots that register at once: a thousand of them must not arrive as one wave."""
 
@@ -50,6 +52,7 @@ async def run_house_bots(
     bots = seats(game, n, policy, seed)
     clients = [AsyncClient(url) for _ in bots]
     gate = asyncio.Semaphore(JOINING)
+    taken: list[Joined] = []
 
     async def register(number: int) -> None:
         async with gate:
@@ -60,14 +63,24 @@ async def run_house_bots(
 
     try:
         await _all(register(number) for number in range(n))
-        taken = []
         for client in clients:
             seat = await client.join(game)
             seated(seat)
             taken.append(seat)
         return await _all(play(number, seat) for number, seat in enumerate(taken))
+    except BaseException:
+        await _give_back(clients, taken)
+        raise
     finally:
         await asyncio.gather(*(client.aclose() for client in clients))
+
+
+async def _give_back(clients: Sequence[AsyncClient], seats: Sequence[Joined]) -> None:
+    """Leave the games that still wait, so that nobody starts one with bots that are gone; the others refuse it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LEAVING_SECONDS):
+            leaving = (client.leave(seat.game_id) for client, seat in zip(clients, seats, strict=False))
+            await asyncio.gather(*leaving, return_exceptions=True)
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

@@ -68,7 +68,7 @@ class Library:
         async with self._one:
             await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "playmolt_agora.study", experiment, str(folder),
+                sys.executable, "-P", "-m", "playmolt_agora.study", experiment, str(folder),
                 stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, env=dict(os.environ),
             )  # fmt: skip
             try:
