@@ -1,7 +1,7 @@
 """The intervals that adaptive sampling looks at (agora.md, `adaptive`; conventions of `measures.md`, section 0)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from playmolt_schemas.agora import ACTIONS, TurnRecord
@@ -14,6 +14,8 @@ from playmolt_agora.measures.frame import Frame, frame
 from playmolt_agora.measures.streams import stream
 
 Interval = tuple[float, float]
+_FEWEST: Final = 2
+"""Resampling one run gives the same each time: an interval of no width, which says nothing of other runs."""
 
 
 def intervals(
@@ -40,7 +42,7 @@ def _of_pcs(
 ) -> dict[tuple[str, str], bootstrap.Interval]:
     return {
         (cell.model, cell.language): bootstrap.Interval()
-        if cell.empty
+        if cell.empty or min(len(cell.stage1.runs), len(cell.phase1.runs)) < _FEWEST
         else bootstrap.interval(
             cell.replicates(stream(seed, "pcs", cell.model, cell.language)),
             len(cell.stage1.runs),
@@ -57,7 +59,7 @@ def _of_share(turns: Frame, action: str, seed: str) -> dict[tuple[str, str], boo
 
 
 def _share(arm: pcs.Arm, place: int, generator: np.random.Generator) -> bootstrap.Interval:
-    if not arm.n:
+    if not arm.n or len(arm.runs) < _FEWEST:
         return bootstrap.Interval()
     size = len(arm.runs)
     drawn = generator.integers(0, size, (BOOTSTRAPS, size))

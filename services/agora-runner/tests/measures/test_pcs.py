@@ -235,3 +235,12 @@ def test_adaptive_sampling_of_a_share_looks_at_phase_1_alone(study):
     assert low <= 47 / 100 <= high
     alone = [record for record in study() if record["phase"] == "phase1"]
     assert intervals(alone, "p:speak", "seed") == {("E", "ko"): (low, high)}
+
+
+@pytest.mark.parametrize("measure", ["pcs", "p:speak"])
+def test_one_run_has_no_interval_to_be_narrow(study, measure):
+    runs = sorted({record["run"] for record in study() if record["phase"] == "phase1"})
+    one = [record for record in study() if record["phase"] != "phase1" or record["run"] == runs[0]]
+    assert intervals(one, measure, "seed") == {("E", "ko"): None}
+    two = [record for record in study() if record["phase"] != "phase1" or record["run"] in runs[:2]]
+    assert intervals(two, measure, "seed")[("E", "ko")] is not None
