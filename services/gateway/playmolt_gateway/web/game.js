@@ -152,28 +152,35 @@ class Game {
 
   investigation() {
     return [el("p", { class: "lead" }, t("game.hint.investigation")),
-      tabs(t("game.parts"), [...caseTabs(this, true), this.historyTab()], "dossier"),
+      this.parts([...caseTabs(this, true), this.historyTab()], "dossier"),
       el("div", { class: "row" }, this.way("persuasion", t("game.to_persuasion")))];
   }
 
   persuasion() {
     return [el("p", { class: "lead" }, t("game.hint.persuasion")),
-      tabs(t("game.parts"), [["jurors", t("game.jurors"), jurorsPanel(this)], ...caseTabs(this, false), this.historyTab()], "jurors"),
+      this.parts([["jurors", t("game.jurors"), jurorsPanel(this)], ...caseTabs(this, false), this.historyTab()], "jurors"),
       el("div", { class: "row" }, this.way("deliberation", t("game.to_deliberation")),
         this.way("investigation", t("game.back"), false))];
   }
 
   deliberation() {
     return [el("p", { class: "lead" }, t("game.hint.deliberation")),
-      tabs(t("game.parts"), [["deliberation", word("phase", "deliberation"), deliberationPanel(this)], ...caseTabs(this, false), this.historyTab()], "deliberation")];
+      this.parts([["deliberation", word("phase", "deliberation"), deliberationPanel(this)], ...caseTabs(this, false), this.historyTab()], "deliberation")];
   }
 
   vote() {
-    return tabs(t("game.parts"), [["verdict", word("phase", "vote"), verdictPanel(this)], this.historyTab()], "verdict");
+    return this.parts([["verdict", word("phase", "vote"), verdictPanel(this)], this.historyTab()], "verdict");
   }
 
   ended() {
-    return tabs(t("game.parts"), [["verdict", t("game.verdict"), verdictPanel(this)], this.historyTab()], "verdict");
+    return this.parts([["verdict", t("game.verdict"), verdictPanel(this)], this.historyTab()], "verdict");
+  }
+
+  /** Tabs that stay where the person put them when the same parts are drawn anew. */
+  parts(list, first) {
+    const open = this.parted === first ? this.part : first;
+    this.parted = first;
+    return tabs(t("game.parts"), list, open, (id) => { this.part = id; });
   }
 
   historyTab() {
