@@ -343,10 +343,10 @@ async def test_an_experiment_does_not_wait_for_a_run_that_the_operator_ends(runn
     server.otherwise = Counted(delay=0.1)
     async with Operator(running) as operator:
         experiment = await operator.open(plan(turns=2, runs=2))
-        async with asyncio.timeout(30):
-            while len(server.asked) < 4:
-                await asyncio.sleep(0.02)
         first = (await operator.runs(experiment))[0]["run"]
+        async with asyncio.timeout(30):  # until a worker is at this run
+            while not turns_of(await operator.events(first)):
+                await asyncio.sleep(0.05)
         ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
         assert ended.status_code == 200
         await operator.until(experiment, "finished")
