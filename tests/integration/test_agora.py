@@ -354,6 +354,28 @@ async def test_an_experiment_does_not_wait_for_a_run_that_the_operator_ends(runn
         assert (outcomes.pop(first), set(outcomes.values())) == ("aborted", {"completed"})
 
 
+async def test_an_experiment_does_not_wait_for_a_run_that_is_ended_while_nobody_is_at_it(
+    running: Stack, server: FakeServer
+) -> None:
+    server.otherwise = Counted(delay=0.1)
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(turns=2, runs=2))
+        first = (await operator.runs(experiment))[0]["run"]
+        async with asyncio.timeout(30):
+            while not turns_of(await operator.events(first)):
+                await asyncio.sleep(0.05)
+        await operator.call("POST", f"/api/agora/experiments/{experiment}/stop", {"reason": "a look"})
+        async with asyncio.timeout(30):  # until its worker has left it
+            while "run_paused" not in dict(await operator.events(first)):
+                await asyncio.sleep(0.05)
+        ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
+        assert ended.status_code == 200
+        await operator.call("POST", f"/api/agora/experiments/{experiment}/resume", {})
+        await operator.until(experiment, "finished")
+        outcomes = {run["run"]: run["outcome"] for run in await operator.runs(experiment)}
+        assert (outcomes.pop(first), set(outcomes.values())) == ("aborted", {"completed"})
+
+
 async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeServer) -> None:
     server.otherwise = Counted(delay=0.05)
     async with Operator(running) as operator:

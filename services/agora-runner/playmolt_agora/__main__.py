@@ -20,6 +20,7 @@ from playmolt_agora.runner.purse import Purse
 from playmolt_agora.runner.share import Share
 from playmolt_agora.runner.standing import Standings
 from playmolt_agora.runner.turns import Turns
+from playmolt_agora.runner.watch import Watch
 
 
 def runs(kit: Kit) -> Hosted:
@@ -54,7 +55,11 @@ def experiment(kit: Kit) -> Hosted:
     async def open_run(errand: Errand) -> None:
         await Openings(rules, kit.log, kit.engines["agora"].writes)(errand)
 
-    workers: dict[str, Worker] = {experiments.WISH_OPEN: open_run, experiments.WISH_LOOK: Looks(kit.log)}
+    workers: dict[str, Worker] = {
+        experiments.WISH_OPEN: open_run,
+        experiments.WISH_LOOK: Looks(kit.log),
+        experiments.WISH_WATCH: Watch(kit.engines),
+    }
     library = Library()
     fetches = {"agora_report": library, "agora_bundle": library}
     return Hosted(rules, ExperimentDesk(kit.catalogue), workers, fetches)

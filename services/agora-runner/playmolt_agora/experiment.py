@@ -139,7 +139,8 @@ class Experiment:
         return ()
 
     def wants(self, state: State) -> Sequence[Wish]:
-        """Ask for each run that is not opened yet, all at once, and for the look that adaptive sampling needs."""
+        """Ask for each run that is not opened yet, all at once, for the look that adaptive sampling needs, and for an eye
+        on the opened runs."""
         if state.status != "running" or state.since is None:
             return ()
         wishes = [
@@ -149,6 +150,9 @@ class Experiment:
         ]
         if _look_is_due(state):
             wishes.append(Wish(id=look_wish(state), kind=commands.WISH_LOOK, due=state.since))
+        if state.open:
+            watch = digest([commands.WISH_WATCH, state.game_id])[:32]
+            wishes.append(Wish(id=watch, kind=commands.WISH_WATCH, due=state.since))
         return wishes
 
     def run_owed(self, state: State, wish_id: str) -> RunSpec | None:

@@ -14,6 +14,8 @@ WISH_OPEN: Final = "open_run"
 """`Wish.kind` of a run whose stream is to be opened; `Experiment.run_owed` gives its specification."""
 WISH_LOOK: Final = "look"
 """`Wish.kind` of the intervals that adaptive sampling waits for."""
+WISH_WATCH: Final = "watch_runs"
+"""`Wish.kind` of an eye on the opened runs, as long as there are any."""
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):

@@ -109,6 +109,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         """How many runs have ended."""
         return sum(run.status == "finished" for run in self.runs)
 
+    @property
+    def open(self) -> tuple[Run, ...]:
+        """The runs that are under way."""
+        return tuple(run for run in self.runs if run.status == "open")
+
     def run(self, identifier: str) -> Run | None:
         """Give a run by its id; None for one that is none of this experiment's."""
         return next((run for run in self.runs if run.run == identifier), None)

@@ -234,7 +234,7 @@ class TestRuns:
     def test_an_opened_run_is_not_wished_for_again(self, bench: Bench) -> None:
         wish = RULES.wants(bench.state)[0]
         bench.when(commands.RunOpened(run=bench.run(0))).then("run_opened")
-        assert bench.wishes() == ["open_run"]
+        assert bench.wishes() == ["open_run", "watch_runs"]
         assert RULES.run_owed(bench.state, wish.id) is None
         bench.when(commands.RunOpened(run=bench.run(0))).then()
         bench.when(commands.RunOpened(run="agora-x")).refused(404, "not_found")
@@ -364,6 +364,15 @@ class TestRecords:
 
 
 class TestAnAbortedRun:
+    def test_is_looked_for_as_long_as_a_run_is_open(self, bench: Bench) -> None:
+        bench.when(commands.RunOpened(run=bench.run(0))).when(commands.RunOpened(run=bench.run(1)))
+        assert bench.wishes() == ["watch_runs"]
+        bench.when(commands.Stop(by="o"))
+        assert bench.wishes() == []
+        bench.when(commands.Resume(by="o")).finish(0)
+        assert bench.wishes() == ["watch_runs"]
+        assert bench.finish(1).wishes() == []
+
     def test_is_waited_for_no_more(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0))).finish(1)
         spent = Spent(turns=3, calls=3, tokens=30, cost="0.1")
@@ -396,7 +405,7 @@ class TestForks:
         assert (fork.parent.run, fork.parent.version, fork.parent.change) == (parent.run, 7, "model=citizen_01:paid")
         assert (fork.exploratory, fork.seed, fork.cell) == (True, parent.seed, parent.cell)
         assert [seat.agent for seat in fork.seats if seat.model != "scripted"] == ["citizen_01"]
-        assert bench.wishes() == ["open_run", "open_run"]
+        assert bench.wishes() == ["open_run", "open_run", "watch_runs"]
 
     def test_changes_are_model_persona_and_content(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))

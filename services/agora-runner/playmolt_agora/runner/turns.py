@@ -77,9 +77,6 @@ class Turns:
             if time.monotonic() - told > TELL_SECONDS:
                 await self._progress(errand, wish, snapshot.state, spent, acts, "progress")
                 told = time.monotonic()
-        if snapshot.state.phase == "aborted":
-            aborted = experiments.RunAborted(run=errand.stream, version=snapshot.version, hash=snapshot.hash)
-            await errand.tell(aborted, "aborted", to=(self._experiments, snapshot.state.run.experiment))
 
     def _wish(self, snapshot: Snapshot) -> Wish | None:
         wishes = self._rules.wants(snapshot.state)
