@@ -139,8 +139,9 @@ class Experiment:
         return ()
 
     def wants(self, state: State) -> Sequence[Wish]:
-        """Ask for each run that is not opened yet, all at once, for the look that adaptive sampling needs, and for an eye
-        on the opened runs."""
+        """Ask for each run that is not opened yet, all at once, for the look that adaptive sampling needs, and for an
+        eye on those that are open.
+        """
         if state.status != "running" or state.since is None:
             return ()
         wishes = [
