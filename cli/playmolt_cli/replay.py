@@ -178,7 +178,8 @@ def _tell(
     for moment in shown:
         _pause(before, moment, speed, stepping)
         line = story.tell(moment.message)
-        console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line}", style=None if line else "dim")
+        shown_line = line or "(nothing that spectators are told)"
+        console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {shown_line}", style=None if line else "dim")
         agreement.take(moment)
         before = moment
     if before is None:

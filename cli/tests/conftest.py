@@ -18,7 +18,7 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-Spoil = Callable[[int, bytes], bytes]
+Spoil = Callable[[int, bytes], bytes | None]
 Store = Callable[..., Awaitable[None]]
 
 

@@ -46,6 +46,12 @@ async def test_a_message_that_would_be_told_otherwise_is_found(log: MemoryLog, s
     assert checked.differences == [Difference(ENDED, 3, "spectators would be told something else")]
 
 
+async def test_a_message_that_is_gone_is_found(log: MemoryLog, store: Store) -> None:
+    await store(ENDED, ended=True, spoil=lambda version, told: None if version == 3 else told)
+    checked = await check(log, deciders(), lambda _: None)
+    assert checked.differences == [Difference(ENDED, 3, "spectators would be told something else")]
+
+
 async def test_an_event_that_nobody_reads_any_more_is_found(log: MemoryLog, store: Store) -> None:
     await store(RUNNING, ended=False)
     rules = Ox()

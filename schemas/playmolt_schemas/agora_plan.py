@@ -22,6 +22,7 @@ Amount = Annotated[
     Meta(
         pattern=r"^(0|[1-9][0-9]{0,14})(\.[0-9]{1,12})?$",
         description="A decimal number, not negative. A number is taken for its text.",
+        extra_json_schema={"type": ["string", "number"], "minimum": 0},
     ),
 ]
 Count = Annotated[int, Meta(ge=0, le=10**15)]

@@ -72,6 +72,7 @@ def rows(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _rows(text: str) -> Iterable[Any]:
+    text = text.removeprefix("\ufeff")  # spreadsheets write it, and the first column would not be found
     if text.lstrip().startswith("["):
         rows = document.load(text)
         return rows if isinstance(rows, list) else [rows]

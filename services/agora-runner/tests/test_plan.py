@@ -268,6 +268,9 @@ class TestStage1Import:
         assert plans.stage1_runs(plan, "scripted-steady", "ko") == 1
         assert any("counts.csv" in warning for warning in preview(plan, NONE).warnings)
 
+    def test_the_mark_that_spreadsheets_begin_a_file_with_is_no_part_of_it(self) -> None:
+        assert self.imported("\ufeff" + self.CSV) == self.imported(self.CSV)
+
     def test_json_reads_alike(self) -> None:
         rows = [
             {"run": "s1", "model": "scripted-steady", "language": "ko", "action": action, "count": count}
