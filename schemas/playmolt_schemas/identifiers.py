@@ -15,7 +15,8 @@ RUN_TYPES: tuple[str, ...] = ("agora",)
 WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
 """Whatever anybody may watch: games, and the runs of experiments."""
 SESSION_TYPES: tuple[str, ...] = ("legal", "jury", "experiment")
-"""What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown."""
+"""What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown. Only the
+operator's calls know them all."""
 ENGINES: Mapping[str, tuple[str, ...]] = {
     "trial-engine": ("trial", "jury"),
     "ox-engine": ("ox",),

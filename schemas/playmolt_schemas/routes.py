@@ -1,6 +1,6 @@
 """The HTTP API, declared once: the gateway mounts these routes, and the OpenAPI document is made of them."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -36,6 +36,7 @@ from playmolt_schemas.routing import (
 
 Wait = Annotated[float, Meta(ge=0, description=f"Seconds to wait; above {limits.WAIT_SECONDS} counts as that.")]
 Phase = trial.Phase | ox.Phase
+AnyType = Literal["trial", "ox", "agora", "legal", "jury", "experiment"]
 Seat = Annotated[str, Meta(min_length=1, max_length=64, description="An agent's id: the state as that seat saw it.")]
 
 
@@ -48,10 +49,19 @@ class GamesQuery(Query, frozen=True):
     cursor: Cursor | None = None
 
 
-class AdminGamesQuery(GamesQuery, frozen=True):
-    """`GET /api/admin/games`; `stuck` keeps running games in which nothing happened for long."""
+class AdminGamesQuery(Query, frozen=True):
+    """`GET /api/admin/games`; `stuck` keeps those that run and in which nothing happened for long.
 
+    Without `gameType` the games of bots; runs, experiments and sessions are named.
+    """
+
+    gameType: AnyType | None = None  # noqa: N815 -- the wire's spelling
+    phase: Annotated[str, Meta(pattern="^[A-Za-z0-9_]{1,40}$", description="As the type names its phases.")] | None = (
+        None
+    )
     stuck: bool = False
+    limit: Limit = limits.PAGE_DEFAULT
+    cursor: Cursor | None = None
 
 
 class LeaderboardQuery(Query, frozen=True):
@@ -225,15 +235,16 @@ GAMES: Final = (
 ADMIN: Final = (
     Route(
         method="GET", path="/api/admin/games", name="admin_games", tag="admin", auth=Auth.OPERATOR,
-        summary="All games, or those that are stuck.", query=AdminGamesQuery, answers={200: AdminGames},
+        summary="All games, or those that are stuck; gameType also names runs and sessions.", query=AdminGamesQuery,
+        answers={200: AdminGames},
     ),
     Route(
         method="GET", path="/api/admin/games/{id}", name="admin_game", tag="admin", auth=Auth.OPERATOR,
-        summary="A game with its configuration.", answers={200: AdminGame},
+        summary="A game, run or session with its configuration.", answers={200: AdminGame},
     ),
     Route(
         method="POST", path="/api/admin/games/{id}/end", name="admin_end", tag="admin", auth=Auth.OPERATOR,
-        summary="End a game without points; its feed closes with game_aborted.", idempotent=True,
+        summary="End a game, run or session without points; its feed closes with game_aborted.", idempotent=True,
         request=api.EndRequest, answers={200: api.Ended}, errors=(Code.GAME_OVER,),
     ),
     Route(

@@ -161,6 +161,12 @@ class Operator:
         """Give type and data of a stream's events."""
         return [(record.type, msgspec.json.decode(record.data)) for record in await self.records(stream)]
 
+    async def until_told(self, stream: str, kind: str, seconds: float = 30) -> None:
+        """Wait until a stream, which need not be there yet, holds an event of a type."""
+        async with asyncio.timeout(seconds), self._log() as log:
+            while not ((stored := await log.load(stream)) and kind in {record.type for record in stored.records}):
+                await asyncio.sleep(0.05)
+
     async def holders(self) -> int:
         """Count the processes that hold a wish now."""
         pool = await open_pool(self.stack.run.database_url)

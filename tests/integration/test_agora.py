@@ -344,9 +344,7 @@ async def test_an_experiment_does_not_wait_for_a_run_that_the_operator_ends(runn
     async with Operator(running) as operator:
         experiment = await operator.open(plan(turns=2, runs=2))
         first = (await operator.runs(experiment))[0]["run"]
-        async with asyncio.timeout(30):  # until a worker is at this run
-            while not turns_of(await operator.events(first)):
-                await asyncio.sleep(0.05)
+        await operator.until_told(first, "agent_acted")
         ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
         assert ended.status_code == 200
         await operator.until(experiment, "finished")
@@ -361,19 +359,33 @@ async def test_an_experiment_does_not_wait_for_a_run_that_is_ended_while_nobody_
     async with Operator(running) as operator:
         experiment = await operator.open(plan(turns=2, runs=2))
         first = (await operator.runs(experiment))[0]["run"]
-        async with asyncio.timeout(30):
-            while not turns_of(await operator.events(first)):
-                await asyncio.sleep(0.05)
-        await operator.call("POST", f"/api/agora/experiments/{experiment}/stop", {"reason": "a look"})
-        async with asyncio.timeout(30):  # until its worker has left it
-            while "run_paused" not in dict(await operator.events(first)):
-                await asyncio.sleep(0.05)
+        await operator.until_told(first, "agent_acted")
+        await operator.post(experiment, "stop", {"reason": "a look"})
+        await operator.until_told(first, "run_paused")
         ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
         assert ended.status_code == 200
-        await operator.call("POST", f"/api/agora/experiments/{experiment}/resume", {})
+        await operator.post(experiment, "resume", {})
         await operator.until(experiment, "finished")
         outcomes = {run["run"]: run["outcome"] for run in await operator.runs(experiment)}
         assert (outcomes.pop(first), set(outcomes.values())) == ("aborted", {"completed"})
+
+
+async def test_an_operator_ends_an_experiment_with_its_runs(running: Stack, server: FakeServer) -> None:
+    server.otherwise = Counted(delay=0.1)
+    async with Operator(running) as operator:
+        experiment = await operator.open(plan(turns=2, runs=2))
+        runs = [run["run"] for run in await operator.runs(experiment)]
+        await operator.until_told(runs[0], "agent_acted")
+        seen = await operator.get(f"/api/admin/games/{experiment}")
+        assert (seen["gameType"], seen["phase"], seen["needed"]) == ("experiment", "running", 2)
+        ended = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
+        assert (ended.status_code, ended.json()["phase"]) == (200, "aborted")
+        for run in runs:
+            await operator.until_told(run, "game_aborted")
+        again = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
+        assert (again.status_code, again.json()["code"]) == (409, "game_over")
+        listed = await operator.get("/api/admin/games?gameType=experiment&phase=aborted")
+        assert experiment in {line["game_id"] for line in listed["games"]}
 
 
 async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeServer) -> None:

@@ -519,6 +519,19 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
         assert (await owner.client.get(owner.path())).status_code == 401
 
 
+async def test_the_operator_sees_and_ends_a_session(running: Stack) -> None:
+    async with Overseer(running.run.gateway) as owner:
+        await owner.open()
+        path, key = f"/api/admin/games/{owner.session}", {"Authorization": f"Bearer {running.run.operator_key}"}
+        assert (await owner.client.get(path, headers=owner.headers)).status_code == 403
+        assert (await owner.client.get(path, headers=key)).json()["gameType"] == "jury"
+        ended = await owner.client.post(f"{path}/end", headers=key, json={"reason": "enough"})
+        assert (ended.status_code, ended.json()["phase"]) == (200, "aborted")
+        told = await owner.client.get(owner.path("stream"), headers=owner.headers)
+        assert "game_aborted" in told.text
+        await owner.refused(409, "wrong_phase", "witnesses/osei/talk", {})
+
+
 async def test_twins_that_differ_in_secrets_look_the_same_until_the_verdict(running: Stack, bench: Bench) -> None:
     seen, stances = [], []
     for other in (False, True):

@@ -240,6 +240,22 @@ async def test_a_session_is_its_owners_alone(running: Stack) -> None:
         assert (await watcher.get(f"/sse/games/{owner.session}")).status_code == 404
 
 
+async def test_the_operator_sees_and_ends_a_session(running: Stack) -> None:
+    async with Person(running.run.gateway) as owner, Person(running.run.gateway) as stranger:
+        await owner.open()
+        path, key = f"/api/admin/games/{owner.session}", {"Authorization": f"Bearer {running.run.operator_key}"}
+        assert (await stranger.get(path)).status_code == 403
+        async with httpx.AsyncClient(base_url=running.run.gateway, headers=key) as operator:
+            assert (await operator.get(path)).json()["gameType"] == "legal"
+            ended = await operator.post(f"{path}/end", json={"reason": "enough"})
+            assert (ended.status_code, ended.json()["phase"]) == (200, "ABORTED")
+            listed = (await operator.get("/api/admin/games?gameType=legal&phase=ABORTED")).json()["games"]
+            assert [line["game_id"] for line in listed] == [owner.session]
+        told = await owner.get(f"/api/sessions/{owner.session}/stream")
+        assert "session_done" in told.text
+        assert (await owner.get(f"/api/sessions/{owner.session}")).json()["phase"] == "ABORTED"
+
+
 async def test_the_stream_tells_every_version_once_and_ends(running: Stack) -> None:
     async with Person(running.run.gateway) as person:
         await person.open()

@@ -15,8 +15,8 @@ from playmolt_core.settings import Settings
 from playmolt_core.telemetry import about, log, trace_id, where
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.identifiers import WATCHED_TYPES, type_of
-from playmolt_schemas.routing import NoFields, Route
+from playmolt_schemas.identifiers import SESSION_TYPES, WATCHED_TYPES, type_of
+from playmolt_schemas.routing import Auth, NoFields, Route
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive
@@ -151,17 +151,17 @@ def log_bug(route: str, error: BaseException, trace: str = "") -> None:
     _log.error("bug", route=route, error=type(error).__name__, traceback=frames, trace_id=name)
 
 
-def game_of(game_id: str) -> str | None:
-    """Give the type of a game id that may go on to an engine."""
+def game_of(game_id: str, *, sessions: bool = False) -> str | None:
+    """Give the type of a game id that may go on to an engine; of a session's id only for the operator."""
     game = type_of(game_id)
-    return game if game in WATCHED_TYPES else None
+    return game if game in WATCHED_TYPES or (sessions and game in SESSION_TYPES) else None
 
 
 def _game(route: Route, identifier: str) -> str | None:
     """Give the type that a request is about, "" for none; None when its id cannot be one of that type."""
     if route.service:
         return route.service if "{id}" not in route.path or type_of(identifier) == route.service else None
-    return game_of(identifier) if route.game else ""
+    return game_of(identifier, sessions=route.auth is Auth.OPERATOR) if route.game else ""
 
 
 def answer_response(answer: Answer) -> Response:

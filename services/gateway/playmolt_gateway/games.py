@@ -65,7 +65,7 @@ async def leave_game(house: House, ask: Ask) -> Reply:
 
 def _before(cursor: str) -> tuple[str, str]:
     place = read_cursor(cursor, _Place)
-    if game_of(place.game_id) is None or not _TIME.fullmatch(place.created_at):
+    if game_of(place.game_id, sessions=True) is None or not _TIME.fullmatch(place.created_at):
         raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
     return place.created_at, place.game_id
 

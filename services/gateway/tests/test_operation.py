@@ -12,7 +12,7 @@ from playmolt_gateway import hot
 from playmolt_gateway.app import HANDLERS
 from playmolt_gateway.documents import openapi_bytes
 from playmolt_schemas.codes import Code
-from playmolt_schemas.identifiers import ENGINES, GAME_TYPES
+from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SESSION_TYPES
 from playmolt_schemas.routes import ROUTES
 from playmolt_schemas.routing import Auth
 from referencing import Registry
@@ -47,6 +47,19 @@ class TestOperator:
         await house.send("POST", path, headers=house.operator, json={"reason": "  stuck  "})
         call = house.last()
         assert (call.op, call.target, call.body, call.operator) == ("end", game, b'{"reason":"stuck"}', True)
+
+    @pytest.mark.parametrize("kind", ["agora", *SESSION_TYPES])
+    async def test_runs_and_sessions_as_well(self, house: Any, problem: Any, kind: str) -> None:
+        session = f"{kind}-00000000-0000-7000-8000-000000000001"
+        await house.send("POST", f"/api/admin/games/{session}/end", headers=house.operator, json={"reason": "stuck"})
+        assert (house.last().op, house.last().target) == ("end", session)
+        await house.send("GET", f"/api/admin/games/{session}", headers=house.operator)
+        assert (house.last().op, house.last().target) == ("operator", session)
+        house.bus.engine = lambda _game, _call: (200, {"games": []})
+        await house.send("GET", f"/api/admin/games?gameType={kind}&stuck=true", headers=house.operator)
+        assert house.bus.calls[-1][0] == kind
+        unknown = await house.send("GET", f"/api/admin/games/night-{session[6:]}", headers=house.operator)
+        assert problem(unknown) == (404, "not_found")
 
     @pytest.mark.parametrize("reason", ["", "  ", "a" * 201, "a\x00", "\ud800"])
     async def test_a_reason_is_needed(self, house: Any, problem: Any, game: str, reason: str) -> None:

@@ -1,8 +1,10 @@
-"""The worker of runs that pause: it waits until they can go on, and lets them."""
+"""The worker of runs that pause: it waits until they can go on, and lets them, or ends them with their experiment."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Final
 
+from playmolt_core.decider import EndGame
 from playmolt_core.host.errand import Errand
 
 from playmolt_agora import commands
@@ -12,25 +14,32 @@ from playmolt_agora.state import State
 LOOK_SECONDS: Final = 1.0
 AWAY_SECONDS: Final = 10.0
 """How long a model that is away is left alone."""
-_PATIENCE_SECONDS: Final = 600.0
-"""Then the lease goes back, and whoever takes it waits on."""
+_LOOKS: Final = 5
+"""Then the lease goes back, and whoever takes it looks on: runs that can go on need the room as well."""
+_ENDED: Final = "its experiment was ended"
 
 
 class Pauses:
-    """Fulfils `resume_run`: as soon as the experiment goes on, or after a while when a model was away."""
+    """Fulfils `resume_run`: as soon as the experiment goes on, or after a while when a model was away.
+
+    The run of an experiment that was ended is ended as well.
+    """
 
     def __init__(self, standings: Standings) -> None:
         self._standings = standings
 
     async def __call__(self, errand: Errand) -> None:
-        """Wait, and resume the run."""
+        """Look whether the run can go on, for a while."""
         state: State = errand.snapshot.state
-        clock = asyncio.get_running_loop().time
-        begun = clock()
-        while not errand.stopping and clock() - begun < _PATIENCE_SECONDS:
+        for _ in range(_LOOKS):
             await asyncio.sleep(LOOK_SECONDS)
+            if errand.stopping:
+                return
             standing = await self._standings.of(state.run.experiment)
-            waited = clock() - begun
-            if standing.halted is None and (state.paused != "model_away" or waited >= AWAY_SECONDS):
+            if standing.ended:
+                await errand.tell(EndGame(reason=_ENDED))
+                return
+            rested = (datetime.now(UTC) - errand.snapshot.at).total_seconds()
+            if standing.halted is None and (state.paused != "model_away" or rested >= AWAY_SECONDS):
                 await errand.tell(commands.ResumeRun())
                 return

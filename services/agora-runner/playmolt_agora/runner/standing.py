@@ -21,6 +21,8 @@ class Standing(msgspec.Struct, frozen=True):
     budget: Budget
     halted: PauseCode | None
     detail: str
+    ended: bool = False
+    """Whether its operator ended it: it goes on no more."""
 
 
 class Standings:
@@ -56,4 +58,4 @@ def _standing(state: State) -> Standing:
         halted = "budget"
     elif state.status in ("stopped", "aborted"):
         halted = "stopped"
-    return Standing(state.budget, halted, state.reason)
+    return Standing(state.budget, halted, state.reason, ended=state.status == "aborted")
