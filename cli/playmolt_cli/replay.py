@@ -34,6 +34,7 @@ class Moment(msgspec.Struct, frozen=True):
 
     version: int
     at: datetime
+    type: str
     message: dict[str, Any]
     """What spectators were told."""
     state: Any
@@ -75,7 +76,7 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
         told = message(decider, game_id, record.version, record.at, state, event, PUBLIC)
         expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
         agrees = state_hash(state) == expected if expected else None
-        yield Moment(record.version, time_of(record), msgspec.json.decode(told), state, agrees)
+        yield Moment(record.version, time_of(record), record.type, msgspec.json.decode(told), state, agrees)
 
 
 @click.command()
@@ -178,8 +179,8 @@ def _tell(
     for moment in shown:
         _pause(before, moment, speed, stepping)
         line = story.tell(moment.message)
-        shown_line = line or "(nothing that spectators are told)"
-        console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {shown_line}", style=None if line else "dim")
+        unsaid = f"({moment.type.replace('_', ' ')}, not public)"
+        console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or unsaid}", style=None if line else "dim")
         agreement.take(moment)
         before = moment
     if before is None:

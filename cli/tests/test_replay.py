@@ -21,6 +21,6 @@ def test_the_verdict_follows_the_states_that_can_be_compared(
 ) -> None:
     agreement = Agreement()
     for version, agreed in enumerate(agrees, 1):
-        agreement.take(Moment(version, datetime(2026, 1, 1, tzinfo=UTC), {}, None, agreed))
+        agreement.take(Moment(version, datetime(2026, 1, 1, tzinfo=UTC), "speak", {}, None, agreed))
     assert (agreement.verdict, agreement.diverged_at) == (verdict, diverged_at)
     assert agreement.line().startswith(verdict)

@@ -102,7 +102,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     patient: bool = False
     """Whether its answer may take long to make, so that the gateway waits longer for it."""
     writes: bool = False
-    """Whether a GET changes something: the log notes what was read."""
+    """Whether a GET changes something: the log notes what was read. It has no HEAD, which must change nothing."""
     service: str = ""
     """The type of session or run whose engine answers; "" for the gateway's own. Its rules check the body."""
 

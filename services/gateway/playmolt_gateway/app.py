@@ -96,7 +96,7 @@ def _mount(api: FastAPI, house: House) -> None:
             api.add_api_route(
                 route.path,
                 endpoint,
-                methods=["GET", "HEAD"] if route.method == "GET" else [route.method],
+                methods=["GET", "HEAD"] if route.method == "GET" and not route.writes else [route.method],
                 name=route.name,
                 response_model=None,
                 response_class=Response,
