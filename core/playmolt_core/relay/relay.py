@@ -27,9 +27,9 @@ from playmolt_core.telemetry import log as logger
 BATCH_MESSAGES: Final = 500
 BATCH_BYTES: Final = 2 * 1024 * 1024
 POLL_SECONDS: Final = 0.25
-GATHER_SECONDS: Final = 0.02
-"""The pause after a small batch under load: what comes meanwhile travels in one batch, which costs NATS a third. The
-first event after a silence never waits."""
+GATHER_SECONDS: Final = 0.005
+"""The pause after a small batch under load: what comes meanwhile travels in one batch, which costs NATS less. With a
+longer one the batches are bursts that every action under way waits for. The first event after a silence never waits."""
 CHECK_SECONDS: Final = 5.0
 """How long a stream is trusted to end where it did: one that loses its tail while nothing happens tells nobody."""
 FIRST_PAUSE: Final = 0.1
