@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_jury import content
 from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain
 from playmolt_schemas.records import Record
 
@@ -82,7 +83,8 @@ def verified(session_id: str, records: list[Record], node: str) -> Checked:
     """Compare a session's records with its case on a node; Failure when there is no verdict or no such case."""
     try:
         chain = asyncio.run(read_chain(node, contract_of(records)))
-        differences = compare(records, chain)
+        endings = {each.id: (each.verdict, each.when) for each in content.structure().endings}
+        differences = compare(records, chain, endings)
     except NoVerdict as early:
         raise Failure(f"{session_id}: {early}") from early
     except (ChainAway, ChainFault) as fault:

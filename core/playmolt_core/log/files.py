@@ -1,12 +1,19 @@
-"""Records in files: JSON lines as an export or an archive has them, plain or compressed with gzip."""
+"""Records in files: JSON lines as an export or an archive has them, plain or compressed with gzip.
+
+A hash is over the canonical form of a record (RFC 8785). A copy may have been written by another tool, with spaces or
+escapes of its own: it says the same, so it is read in the canonical form.
+"""
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import msgspec
+from msgspec.structs import replace
+from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record
 
 _GZIP = b"\x1f\x8b"
@@ -23,10 +30,40 @@ def records_in(path: Path) -> Iterator[Record]:
     try:
         with _opened(path) as lines:
             for line in lines:
-                yield _read(line)
-                read += 1
+                if line.strip():
+                    yield _canonical(_read(line))
+                    read += 1
     except (msgspec.MsgspecError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise NoRecords(f"{path} does not hold records as JSON lines behind the first {read}: {error}") from error
+
+
+def _canonical(record: Record) -> Record:
+    data, metadata = _form(record.data), _form(record.metadata)
+    if (data, metadata) == (bytes(record.data), bytes(record.metadata)):
+        return record
+    return replace(record, data=msgspec.Raw(data), metadata=msgspec.Raw(metadata))
+
+
+def _form(value: msgspec.Raw) -> bytes:
+    """Give the canonical form; what has none stays as it is, and is then not what was hashed."""
+    written = bytes(value)
+    try:
+        if canonical_json(msgspec.json.decode(written)) == written:
+            return written
+        return canonical_json(json.loads(written.decode(), object_pairs_hook=_unique, parse_float=_no_float))
+    except (ValueError, msgspec.MsgspecError, OverflowError, RecursionError):
+        return written
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return made
+
+
+def _no_float(number: str) -> float:
+    raise ValueError(f"no record holds {number}")
 
 
 def _opened(path: Path) -> BinaryIO:

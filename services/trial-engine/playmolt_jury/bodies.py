@@ -20,6 +20,8 @@ from playmolt_schemas.jury import (
 
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 PHASES: Final[tuple[PhaseName, ...]] = get_args(PhaseName)
+CHOSEN: Final[tuple[PhaseName, ...]] = ("investigation", "persuasion", "deliberation")
+"""Phases that an overseer leads to; the others begin by themselves."""
 DEFAULT_MODEL: Final = "scripted"
 _SHOWN_CHARS: Final = 40
 _ID_CHARS: Final = 64
@@ -59,7 +61,9 @@ def read_opening(body: Any, aliases: Collection[str]) -> OpenJuryRequest | Fault
 def read_phase(body: Any) -> PhaseRequest | Faults:
     """Read where to go."""
     fields = _Body(body, PhaseRequest.__struct_fields__)
-    return _read(fields, PhaseRequest(to=fields.one_of("to", PHASES)))
+    # Every phase is read: one that cannot be led to is a conflict, no fault of the form. A fault names what leads on.
+    known = PHASES if fields.fields.get("to") in PHASES else CHOSEN
+    return _read(fields, PhaseRequest(to=fields.one_of("to", known)))
 
 
 def read_talk(body: Any) -> TalkRequest | Faults:

@@ -83,7 +83,7 @@ class Attempted(Command, frozen=True, kw_only=True):
 
 
 class ToolUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call as it was carried out."""
+    """A tool call and its answer; a call that cannot be carried out is answered with why."""
 
     tool: str
     input: dict[str, Any]
@@ -92,7 +92,7 @@ class ToolUse(msgspec.Struct, frozen=True, kw_only=True):
 
 class JurorTurn(Command, frozen=True, kw_only=True):
     """A turn is done. `topics` are those of the overseer's text (chat, note) or of the speech; `text` is the juror's;
-    `diverged` says that it insisted on the other vote."""
+    `diverged` says that the juror did not cast the rule's vote itself."""
 
     wish_id: str
     topics: tuple[TopicImpact, ...] = ()
@@ -102,12 +102,13 @@ class JurorTurn(Command, frozen=True, kw_only=True):
 
 
 class TurnLost(Command, frozen=True, kw_only=True):
-    """A turn could not be had."""
+    """A turn could not be had. `tools` are the calls that were made in it all the same."""
 
     wish_id: str
     code: FailureCode
     detail: str
     attempts: int
+    tools: tuple[ToolUse, ...] = ()
 
 
 class CaseOpened(Command, frozen=True, kw_only=True):

@@ -133,9 +133,8 @@ class JuryDesk:
     def _voted(self, state: State, ask: Ask) -> Answer:
         if state.verdict:
             return Reply(state.verdict)
-        outcome = state.outcomes.get(ask.command_id)
-        if isinstance(outcome, Lost):
-            return _unavailable(outcome)
+        if lost := _lost_vote(state, ask.command_id):
+            return _unavailable(lost)
         return _aborted() if state.over else Reply(self._view(state), status=202)
 
     def _verdict(self, state: State, _: Ask) -> Answer:
@@ -148,6 +147,16 @@ class JuryDesk:
         if told is None:
             return Refused(Code.NOT_FINISHED, f"The story is not over; the session is in the phase {state.phase}.")
         return Reply(told)
+
+
+def _lost_vote(state: State, call: str) -> Lost | None:
+    """Give the failure that a call of the vote met: its own, or another call's that leaves it nothing to wait for."""
+    own = state.outcomes.get(call)
+    if isinstance(own, Lost):
+        return own
+    if not state.voting or state.over or state.turns or len(state.ballots) == len(state.files):
+        return None
+    return next((each for each in reversed(state.outcomes.values()) if isinstance(each, Lost)), None)
 
 
 def _unavailable(lost: Lost) -> Refused:

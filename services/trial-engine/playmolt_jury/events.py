@@ -205,7 +205,7 @@ class VoteCalled(Event, frozen=True, kw_only=True):
 
 
 class VoteDecided(Event, frozen=True, kw_only=True):
-    """A juror's mind is made up. `diverged`: it insisted on the other vote, and the rule's vote was taken."""
+    """A juror's mind is made up. `diverged`: it insisted on the other vote or cast none, and the rule's was taken."""
 
     type: ClassVar[str] = "vote_decided"
     juror_id: str

@@ -1,6 +1,6 @@
 """What follows from a turn that is done: what was said, what it did to whom, in the order of the log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from playmolt_core.decider import Event
 from playmolt_schemas.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
@@ -62,7 +62,7 @@ def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     return (
         OverseerSaid(juror_id=turn.juror_id, text=turn.text, topics=topics),
         *heard(state, turn, topics),
-        *_tools(turn, command.tools),
+        *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
     )
 
@@ -71,7 +71,7 @@ def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     return (
         EvidencePresented(juror_id=turn.juror_id, evidence_id=turn.evidence_id),
         shown(state, turn),
-        *_tools(turn, command.tools),
+        *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
     )
 
@@ -91,7 +91,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
         text=command.text,
         topics=answers.kept(command.topics, state.topics),
     )
-    said = (*_tools(turn, command.tools), speech)
+    said = (*tools(turn, command.tools), speech)
     debate = state.debate
     if debate is None:
         raise LookupError(f"{turn.juror_id} speaks in no round")
@@ -102,6 +102,12 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     if turn.round < DELIBERATION_ROUNDS:
         return over
     return (*over, PhaseChanged(from_="deliberation", to="vote"))
+
+
+def tools(turn: Turn, uses: Iterable[ToolUse]) -> Iterator[ToolCalled]:
+    """Give the tool calls of a turn, done or failed."""
+    for use in uses:
+        yield ToolCalled(juror_id=turn.juror_id, tool=use.tool, input=use.input, result=use.result)
 
 
 def started(speaker: str, round_: int, call: str) -> TurnStarted:
@@ -133,7 +139,7 @@ def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     decided = VoteDecided(
         juror_id=turn.juror_id, guilty=stance.votes_guilty(now), stance=now, diverged=command.diverged
     )
-    return (*_tools(turn, command.tools), decided)
+    return (*tools(turn, command.tools), decided)
 
 
 def _argued(
@@ -147,8 +153,3 @@ def _changed(juror_id: str, cause: Cause, by: str, change: stance.Change) -> Sta
     return StanceChanged(
         juror_id=juror_id, cause=cause, by=by, before=change.before, after=change.after, parts=change.parts
     )
-
-
-def _tools(turn: Turn, tools: Iterable[ToolUse]) -> Iterable[ToolCalled]:
-    for use in tools:
-        yield ToolCalled(juror_id=turn.juror_id, tool=use.tool, input=use.input, result=use.result)

@@ -1,19 +1,22 @@
 """What the world owes a session: turns of models, and work on the chain."""
 
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Final, Literal
 
 import msgspec
 from playmolt_core.decider import Wish
 from playmolt_schemas.canonical import digest
 
+from playmolt_jury.chain.port import OPEN_SECONDS
 from playmolt_jury.commands import CHAIN_WISH, TURN_WISH
 from playmolt_jury.state import State, Turn
 
 Work = Literal["deploy", "vote", "verdict"]
+_OPEN: Final = timedelta(seconds=OPEN_SECONDS)
 
 
 class ChainOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Work on the chain. It ends in CaseOpened, VoteMined or VerdictFound.
+    """Work on the chain, from `due` on. It ends in CaseOpened, VoteMined or VerdictFound.
 
     `jurors` stand in the order of the log. `log_hash` is "" before the contract is deployed: then it is the hash of
     the stream's `phase_changed` record to `vote`.
@@ -21,6 +24,7 @@ class ChainOrder(msgspec.Struct, frozen=True, kw_only=True):
 
     wish_id: str
     work: Work
+    due: datetime
     session: str
     jurors: tuple[str, ...]
     log_hash: str = ""
@@ -33,11 +37,8 @@ Order = Turn | ChainOrder
 
 def wishes(state: State) -> tuple[Wish, ...]:
     """Give a wish for everything that is owed now."""
-    called = state.vote_called_at
     turns = tuple(Wish(id=turn.id, kind=TURN_WISH, due=turn.started_at) for turn in _turns(state))
-    if called is None:
-        return turns
-    return turns + tuple(Wish(id=order.wish_id, kind=CHAIN_WISH, due=called) for order in _chain(state))
+    return turns + tuple(Wish(id=order.wish_id, kind=CHAIN_WISH, due=order.due) for order in _chain(state))
 
 
 def order(state: State, wish_id: str) -> Order | None:
@@ -61,22 +62,26 @@ def _turns(state: State) -> tuple[Turn, ...]:
 
 
 def _chain(state: State) -> tuple[ChainOrder, ...]:
-    if not state.voting or state.over or state.verdict:
+    called, contract = state.vote_called_at, state.contract
+    if called is None or state.over or state.verdict:
         return ()
-    if state.contract is None:
-        return (_order(state, "deploy"),)
+    if contract is None:
+        return (_order(state, "deploy", called),)
     open_votes = tuple(
-        _order(state, "vote", juror, guilty=ballot.guilty)
+        _order(state, "vote", called, juror, guilty=ballot.guilty)
         for juror, ballot in state.ballots.items()
         if not ballot.settled
     )
-    if open_votes or len(state.ballots) < len(state.files):
+    if open_votes:
         return open_votes
-    return (_order(state, "verdict"),)
+    # Who has not made up its mind by the deadline has no vote: the contract closes without it.
+    whole = len(state.ballots) == len(state.files)
+    return (_order(state, "verdict", called if whole else contract.deployed_at + _OPEN),)
 
 
-def _order(state: State, work: Work, juror_id: str = "", *, guilty: bool = False) -> ChainOrder:
+def _order(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> ChainOrder:
     return ChainOrder(
+        due=due,
         wish_id=chain_wish(state, work, juror_id),
         work=work,
         session=state.game_id,

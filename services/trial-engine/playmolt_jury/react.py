@@ -47,7 +47,8 @@ def next_request(
 
     `state` is the one the turn was taken up with, for all requests of it; `so_far` the answer to each request made.
     """
-    script = _SCRIPTS[turn.kind](_Stage(state, turn, material))
+    stage = _Stage(state, turn, material)
+    script = _SCRIPTS[turn.kind](stage)
     try:
         request = next(script)
         for answer in so_far:
@@ -57,7 +58,9 @@ def next_request(
         return done
     except _Away as away:
         attempts = sum(answer.attempts for answer in so_far)
-        return TurnLost(wish_id=turn.id, code=away.code, detail=away.detail, attempts=attempts)
+        return TurnLost(
+            wish_id=turn.id, code=away.code, detail=away.detail, attempts=attempts, tools=tuple(stage.box.uses)
+        )
     return request
 
 
@@ -66,6 +69,7 @@ class _Stage:
 
     def __init__(self, state: State, turn: Turn, material: Material) -> None:
         self.state, self.turn, self.material = state, turn, material
+        self.box = Toolbox(state, material, turn)
 
     def request(
         self, messages: tuple[Message, ...], name: str, schema: Mapping[str, Any] | None = None
@@ -85,8 +89,9 @@ class _Stage:
         answer = yield request
         return (yield from self.judged(request, answer, lambda reply: outputs.read_topics(reply, self.state.topics)))
 
-    def acting(self, request: ModelRequest, box: Toolbox, read: Read[T]) -> Asking[T | None]:
+    def acting(self, request: ModelRequest, read: Read[T]) -> Asking[T | None]:
         """Ask with tools, three times at most, then without; None when the tools have ended the turn."""
+        box = self.box
         asked = replace(request, tools=box.offers)
         for step in range(STEPS):
             asked = _of_kind(asked, "tool" if step else "ask")
@@ -133,17 +138,15 @@ def _chat(stage: _Stage) -> Asking[JurorTurn]:
     now = exchanges.heard(state, turn, topics)[-1].after
     struck = stance.hits(turn.text, state.juror(turn.juror_id).weakness.trigger_keywords)
     messages = prompts.chat(state, stage.material, turn, topics=topics, now=now, struck=struck)
-    box = Toolbox(state, stage.material, turn)
-    text = yield from stage.acting(stage.request(messages, turn.name), box, answers.read_text)
-    return JurorTurn(wish_id=turn.id, topics=topics, tools=tuple(box.uses), text=text or "")
+    text = yield from stage.acting(stage.request(messages, turn.name), answers.read_text)
+    return JurorTurn(wish_id=turn.id, topics=topics, tools=tuple(stage.box.uses), text=text or "")
 
 
 def _present(stage: _Stage) -> Asking[JurorTurn]:
     state, turn = stage.state, stage.turn
     messages = prompts.present(state, stage.material, turn, now=exchanges.shown(state, turn).after)
-    box = Toolbox(state, stage.material, turn)
-    text = yield from stage.acting(stage.request(messages, turn.name), box, answers.read_text)
-    return JurorTurn(wish_id=turn.id, tools=tuple(box.uses), text=text or "")
+    text = yield from stage.acting(stage.request(messages, turn.name), answers.read_text)
+    return JurorTurn(wish_id=turn.id, tools=tuple(stage.box.uses), text=text or "")
 
 
 def _note(stage: _Stage) -> Asking[JurorTurn]:
@@ -155,19 +158,24 @@ def _speech(stage: _Stage) -> Asking[JurorTurn]:
     state, turn = stage.state, stage.turn
     messages = prompts.speech(state, stage.material, turn)
     request = stage.request(messages, turn.name, outputs.speech_schema(state.topics))
-    box = Toolbox(state, stage.material, turn)
-    said = yield from stage.acting(request, box, lambda reply: outputs.read_speech(reply, state.topics))
+    said = yield from stage.acting(request, lambda reply: outputs.read_speech(reply, state.topics))
     text, topics = said or ("", ())
-    return JurorTurn(wish_id=turn.id, topics=topics, tools=tuple(box.uses), text=text)
+    return JurorTurn(wish_id=turn.id, topics=topics, tools=tuple(stage.box.uses), text=text)
 
 
 def _vote(stage: _Stage) -> Asking[JurorTurn]:
     state, turn = stage.state, stage.turn
-    box = BallotBox(state, stage.material, turn)
+    stage.box = box = BallotBox(state, stage.material, turn)
     request = stage.request(prompts.vote(state, stage.material, turn), turn.name)
-    # What a juror says along with its vote is not kept, so nothing in it can be wrong.
-    yield from stage.acting(request, box, str)
-    return JurorTurn(wish_id=turn.id, tools=tuple(box.uses), diverged=box.diverged)
+    try:
+        # What a juror says along with its vote is not kept, so nothing in it can be wrong.
+        yield from stage.acting(request, str)
+    except _Away as away:
+        # A reply that cannot be read is no vote, no more than words are: the rule has one. A model that is away or
+        # refuses may still vote another time.
+        if away.code != "invalid_reply":
+            raise
+    return JurorTurn(wish_id=turn.id, tools=tuple(stage.box.uses), diverged=box.diverged)
 
 
 def _of_kind(request: ModelRequest, kind: RequestKind) -> ModelRequest:

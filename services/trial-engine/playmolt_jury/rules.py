@@ -251,7 +251,10 @@ def closed(state: State, evidence_id: str) -> Refused | None:
 
 def _taken(state: State, call: str) -> bool:
     known = state.outcomes.get(call)
-    return any(turn.call == call for turn in state.turns) or not isinstance(known, Lost | None)
+    if isinstance(known, Lost):
+        # What failed may be tried again, also while other jurors still owe this call their turns.
+        return False
+    return known is not None or any(turn.call == call for turn in state.turns)
 
 
 def _wrong_phase(state: State, rule: str) -> Refused:
@@ -401,6 +404,7 @@ def _lost(state: State, command: commands.TurnLost) -> Decision:
     turn = _owed(state, command.wish_id)
     if turn is None:
         return Accepted()
+    tools = exchanges.tools(turn, command.tools)
     failed = TurnFailed(
         call=turn.call,
         turn=turn.kind,
@@ -409,7 +413,7 @@ def _lost(state: State, command: commands.TurnLost) -> Decision:
         detail=command.detail[:DETAIL_CHARS],
         attempts=command.attempts,
     )
-    return Accepted((failed,))
+    return Accepted((*tools, failed))
 
 
 def _owed(state: State, wish_id: str) -> Turn | None:

@@ -13,12 +13,15 @@ from playmolt_jury.state import State, Turn
 
 AT_ONCE: Final = 8
 """How many tool calls of one reply are carried out."""
+LOGGED_AT_ONCE: Final = 64
+"""How many of one reply are events, carried out or not; whatever a model sends, an append stays small. The attempt
+holds them all."""
 _NAME_CHARS: Final = 64
 _RAW_CHARS: Final = 2000
 
 
 class Toolbox:
-    """The tools of one turn. `uses` is what was done with them; `done` says that nothing more is to be asked."""
+    """The tools of one turn. `uses` is what was called and answered; `done` says that nothing more is to be asked."""
 
     def __init__(self, state: State, material: Material, turn: Turn) -> None:
         self.uses: list[ToolUse] = []
@@ -34,15 +37,17 @@ class Toolbox:
     def answers(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
         """Carry out the calls of one reply, and give the message that answers each."""
         for place, call in enumerate(calls):
-            if place < AT_ONCE:
-                result = self._carry_out(call)
-            else:
-                result = prompts.filled(self._words.too_many, most=str(AT_ONCE))
-            yield Message("tool", result, tool_call_id=call.id)
+            use = self._carried_out(call) if place < AT_ONCE else self._left_out(call)
+            if place < LOGGED_AT_ONCE:
+                self.uses.append(use)
+            yield Message("tool", use.result, tool_call_id=call.id)
 
-    def _carry_out(self, call: ToolCall) -> str:
+    def _left_out(self, call: ToolCall) -> ToolUse:
+        return _use(call, _raw(call), prompts.filled(self._words.too_many, most=str(AT_ONCE)))
+
+    def _carried_out(self, call: ToolCall) -> ToolUse:
         tool = next((tool for tool in self.offers if tool.name == call.name), None)
-        given: dict[str, Any] = {"arguments": call.arguments[:_RAW_CHARS]}
+        given = _raw(call)
         if tool is None:
             result = prompts.filled(self._words.unknown_tool, tools=", ".join(each.name for each in self.offers))
         else:
@@ -51,8 +56,7 @@ class Toolbox:
                 result = prompts.filled(self._words.bad_arguments, fault=parsed.detail)
             else:
                 given, result = parsed.value, self._tools[call.name](parsed.value)
-        self.uses.append(ToolUse(tool=call.name[:_NAME_CHARS], input=given, result=result))
-        return result
+        return _use(call, given, result)
 
     @property
     def _tools(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
@@ -74,12 +78,17 @@ class Toolbox:
 
 class BallotBox(Toolbox):
     """The tools of a vote. A juror that votes against its own conclusion is told so once; then the rule's vote counts,
-    and `diverged` says so."""
+    as it does where no vote comes. `diverged` says so."""
 
     def __init__(self, state: State, material: Material, turn: Turn) -> None:
         super().__init__(state, material, turn)
-        self.diverged = False
+        self._wrong = False
         self._conclusion = prompts.conclusion(state.seats[turn.juror_id].stance)
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the juror has not cast the rule's vote, so far."""
+        return self._wrong or not self.done
 
     @property
     def offers(self) -> tuple[Tool, ...]:
@@ -92,15 +101,23 @@ class BallotBox(Toolbox):
 
     def _cast(self, arguments: dict[str, Any]) -> str:
         rule = self._conclusion == "guilty"
-        if not self.done and arguments["guilty"] != rule and not self.diverged:
-            self.diverged = True
+        wrong = arguments["guilty"] != rule
+        if not self.done and wrong and not self._wrong:
+            self._wrong = True
             return prompts.filled(
                 self._words.wrong_vote, conclusion=self._conclusion, guilty="true" if rule else "false"
             )
         if not self.done:
-            self.done = True
-            self.diverged = arguments["guilty"] != rule
+            self.done, self._wrong = True, wrong
         return prompts.filled(self._words.vote_taken, conclusion=self._conclusion)
+
+
+def _raw(call: ToolCall) -> dict[str, Any]:
+    return {"arguments": call.arguments[:_RAW_CHARS]}
+
+
+def _use(call: ToolCall, given: dict[str, Any], result: str) -> ToolUse:
+    return ToolUse(tool=call.name[:_NAME_CHARS], input=given, result=result)
 
 
 def _named(item: Evidence, name: str) -> bool:

@@ -7,12 +7,10 @@ from msgspec.structs import replace
 from playmolt_jury.chain import contract, keys, reading
 from playmolt_jury.chain.contract import GUILTY, OPEN, Reading
 from playmolt_jury.chain.keys import Keys
-from playmolt_jury.chain.port import Case, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
+from playmolt_jury.chain.port import OPEN_SECONDS, Case, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
 from playmolt_jury.chain.rpc import Rpc
 from playmolt_jury.chain.wallet import Wallet
 
-OPEN_SECONDS = 7 * 24 * 3600
-"""How long a case takes votes, unless told otherwise."""
 MARGIN_SECONDS = 600
 """No vote is sent so shortly before the deadline: mined after it, it would revert."""
 MINED_SECONDS = 90.0

@@ -5,6 +5,8 @@ from typing import Protocol
 import msgspec
 
 SEATS = 5
+OPEN_SECONDS = 7 * 24 * 3600
+"""How long a case takes votes, unless told otherwise."""
 
 
 class ChainAway(Exception):

@@ -1,13 +1,33 @@
 """Whether a session's log and the chain tell the same (`playmolt verify-verdict`). Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final, TypeVar
 
 import msgspec
-from playmolt_schemas.jury import VoteView
+from playmolt_core.decider import Event
+from playmolt_schemas.jury import VerdictName, VoteView
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 
+from playmolt_jury import stance
 from playmolt_jury.chain.port import Verdict, Voted
-from playmolt_jury.events import PhaseChanged, VerdictRead, VoteCast
+from playmolt_jury.events import (
+    Ended,
+    EvidenceRead,
+    EvidenceUnlocked,
+    JuryOpened,
+    PhaseChanged,
+    StanceChanged,
+    VerdictRead,
+    VoteCast,
+)
+from playmolt_jury.material import Found
+from playmolt_jury.state import State
+
+E = TypeVar("E", bound=Event)
+Endings = Mapping[str, tuple[VerdictName, Found]]
+"""For which verdict, and for how much found out, each ending is."""
+_NO_ENDINGS: Final[Endings] = {}
 
 
 class NoVerdict(ValueError):
@@ -19,11 +39,19 @@ def contract_of(records: Sequence[Record]) -> str:
     return _verdict(records).contract
 
 
-def compare(records: Sequence[Record], chain: Verdict) -> list[str]:
+def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_ENDINGS) -> list[str]:
     """Give what differs between a session's log, whole from version 1, and its case as read from the chain; empty when
-    they agree. NoVerdict when the session has not read its verdict yet."""
+    they agree. NoVerdict when the session has not read its verdict yet. An ending that is none of `endings` is not
+    judged: the story may have been written anew since."""
     said = _verdict(records)
-    return [*_broken(records), *_places(records, said, chain), *_votes(records, said, chain), *_outcome(said, chain)]
+    return [
+        *_broken(records),
+        *_places(records, said, chain),
+        *_votes(records, said, chain),
+        *_seats(records, said, chain),
+        *_outcome(said, chain),
+        *_ending(records, said, endings),
+    ]
 
 
 def _verdict(records: Sequence[Record]) -> VerdictRead:
@@ -72,8 +100,12 @@ def _to_vote(record: Record) -> bool:
     return msgspec.json.decode(record.data, type=PhaseChanged).to == "vote"
 
 
+def _told(records: Iterable[Record], kind: type[E]) -> Iterator[E]:
+    return (msgspec.json.decode(record.data, type=kind) for record in records if record.type == kind.type)
+
+
 def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
-    casts = [msgspec.json.decode(record.data, type=VoteCast) for record in records if record.type == "vote_cast"]
+    casts = list(_told(records, VoteCast))
     seats = {seat.juror_id: seat for seat in said.votes if seat.guilty is not None}
     mined = {vote.address: vote for vote in chain.votes if vote.guilty is not None}
     for cast in casts:
@@ -96,6 +128,36 @@ def _vote(vote: VoteCast | VoteView | Voted) -> str:
     return f"{'guilty' if vote.guilty else 'not guilty'} in {vote.tx_hash}"
 
 
+def _seats(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
+    """The contract's places are the jurors of event 1, in their order; what each voted follows from its stance."""
+    stances = _stances(records)
+    there = [(juror, place.address) for juror, place in zip(stances, chain.votes, strict=False)]
+    named = [(seat.juror_id, seat.address.lower()) for seat in said.votes]
+    for number, (place, seat) in enumerate(zip_longest(there, named), 1):
+        if place != seat:
+            yield f"place {number} is {_place(place)} by event 1 and the chain, and {_place(seat)} in the verdict"
+    casts = list(_told(records, VoteCast))
+    told = {"when cast": {cast.juror_id: cast.stance for cast in casts}}
+    told["in the verdict"] = {seat.juror_id: seat.stance for seat in said.votes}
+    for where, stood in told.items():
+        for juror, at in stood.items():
+            if at != stances.get(juror):
+                yield f"log: {juror} stands at {at} {where}, and stood at {stances.get(juror)} when the vote began"
+    for cast in casts:
+        if cast.guilty != stance.votes_guilty(cast.stance):
+            yield f"log: {cast.juror_id}'s vote is {_vote(cast)}, which does not follow from its stance {cast.stance}"
+
+
+def _stances(records: Sequence[Record]) -> dict[str, int]:
+    """Follow the stances through the log, whose hash the chain holds as of the vote."""
+    stances = {juror.id: juror.initial_stance for opened in _told(records, JuryOpened) for juror in opened.jurors}
+    return stances | {moved.juror_id: moved.after for moved in _told(records, StanceChanged)}
+
+
+def _place(place: tuple[str, str] | None) -> str:
+    return " at ".join(place) if place else "nobody's"
+
+
 def _outcome(said: VerdictRead, chain: Verdict) -> Iterator[str]:
     if chain.guilty is None:
         yield "the case is still open on the chain"
@@ -106,3 +168,24 @@ def _outcome(said: VerdictRead, chain: Verdict) -> Iterator[str]:
             f"the log counts {said.guilty} guilty and {said.not_guilty} not guilty,"
             f" the chain {chain.guilty_votes} and {chain.not_guilty_votes}"
         )
+
+
+def _ending(records: Sequence[Record], said: VerdictRead, endings: Endings) -> Iterator[str]:
+    found = _found(records)
+    for ended in _told(records, Ended):
+        verdict, when = endings.get(ended.ending, (said.verdict, found))
+        if (verdict, when) != (said.verdict, found):
+            yield (
+                f"log: the ending {ended.ending} is for {verdict} with {when} found out,"
+                f" not for {said.verdict} with {found}"
+            )
+
+
+def _found(records: Sequence[Record]) -> Found:
+    state = State(
+        game_id="",
+        evidence=tuple(item for opened in _told(records, JuryOpened) for item in opened.evidence),
+        unlocked=tuple(each.evidence_id for each in _told(records, EvidenceUnlocked)),
+        read=tuple(each.evidence_id for each in _told(records, EvidenceRead)),
+    )
+    return state.found

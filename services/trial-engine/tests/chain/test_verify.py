@@ -10,11 +10,17 @@ import pytest
 from chain_nodes import JURORS
 from msgspec.structs import replace
 from playmolt_jury.chain import NoVerdict, Verdict, Voted, compare, contract_of
+from playmolt_jury.chain.verify import Endings
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 
 CONTRACT = "0x" + "c0" * 20
 GUILTY = JURORS[:3]
+STANCES = dict(zip(JURORS, (70, 70, 51, 50, 0), strict=True))
+"""Where they stand when the vote begins."""
+ENDINGS: Endings = {
+    "bad_end": ("guilty", "nothing"), "good_end": ("not_guilty", "nothing"), "late_end": ("guilty", "something"),
+}  # fmt: skip
 Entry = tuple[str, dict[str, Any]]
 
 
@@ -46,19 +52,43 @@ def transaction(juror: str) -> str:
     return f"0x{JURORS.index(juror) + 1:064x}"
 
 
+def opened() -> dict[str, Any]:
+    file: dict[str, Any] = {
+        "name": "", "speaker_power": "0.5", "topic_weights": {}, "weakness": {"trigger_keywords": []},
+        "personality": [], "role_prompt": "",
+    }  # fmt: skip
+    stances = dict(zip(JURORS, (70, 40, 51, 50, 0), strict=True))
+    return {
+        "owner": "a", "name": "Ada", "seed": "7", "rules_version": 1, "content_version": "v1", "language": "en",
+        "model": "scripted", "jurors": [{"id": juror, "initial_stance": at, **file} for juror, at in stances.items()],
+        "evidence": [{"id": "E1", "locked": False, "topics": []}], "topics": [],
+    }  # fmt: skip
+
+
+def moved(juror: str, before: int, after: int) -> dict[str, Any]:
+    change = {"cause": "chat", "by": "overseer", "before": before, "after": after, "parts": []}
+    return {"juror_id": juror, **change}
+
+
+def vote(juror: str, guilty: bool, sent: str) -> dict[str, Any]:
+    return {"juror_id": juror, "guilty": guilty, "stance": STANCES[juror], "tx_hash": sent}
+
+
 class Session:
     """A session whose log and chain agree; each test bends one of them."""
 
     def __init__(self) -> None:
         self.votes = {juror: (juror in GUILTY, transaction(juror)) for juror in JURORS}
         opening: list[Entry] = [
-            ("jury_opened", {"language": "en"}),
+            ("jury_opened", opened()),
+            ("evidence_read", {"evidence_id": "E1"}),
+            ("stance_changed", moved("radical", 40, 70)),
             ("phase_changed", {"from": "persuasion", "to": "deliberation"}),
             ("phase_changed", {"from": "deliberation", "to": "vote"}),
         ]
         self.log_hash = "0x" + records_of(opening)[-1].hash
         casts: list[Entry] = [
-            ("vote_cast", {"juror_id": juror, "guilty": guilty, "stance": 70, "diverged": False, "tx_hash": sent})
+            ("vote_cast", vote(juror, guilty, sent) | {"diverged": juror == "ophiuchus"})
             for juror, (guilty, sent) in self.votes.items()
         ]
         self.read: dict[str, Any] = {
@@ -66,14 +96,13 @@ class Session:
             "guilty": 3,
             "not_guilty": 2,
             "votes": [
-                {"juror_id": juror, "guilty": guilty, "stance": 70, "tx_hash": sent, "address": address(juror)}
-                for juror, (guilty, sent) in self.votes.items()
+                vote(juror, guilty, sent) | {"address": address(juror)} for juror, (guilty, sent) in self.votes.items()
             ],
             "contract": CONTRACT,
             "chain_id": 20_557,
             "log_hash": self.log_hash,
         }
-        self.entries = [*opening, *casts, ("verdict_read", self.read), ("ended", {"ending": "guilty_all"})]
+        self.entries = [*opening, *casts, ("verdict_read", self.read), ("ended", {"ending": "bad_end"})]
         self.chain = Verdict(
             contract=CONTRACT,
             chain_id=20_557,
@@ -89,7 +118,7 @@ class Session:
         )
 
     def faults(self) -> list[str]:
-        return compare(records_of(self.entries), self.chain)
+        return compare(records_of(self.entries), self.chain, ENDINGS)
 
 
 @pytest.fixture
@@ -103,7 +132,7 @@ def test_a_log_and_its_chain_agree(session: Session) -> None:
 
 
 def test_before_the_verdict_there_is_nothing_to_compare(session: Session) -> None:
-    begun = records_of(session.entries[:5])
+    begun = records_of(session.entries[:7])
 
     with pytest.raises(NoVerdict, match="verdict_read"):
         compare(begun, session.chain)
@@ -174,11 +203,11 @@ def another_hash_in_the_verdict(session: Session) -> None:
 
 
 def another_transcript(session: Session) -> None:
-    session.entries[0] = ("jury_opened", {"language": "zh"})
+    session.entries[0] = ("jury_opened", opened() | {"language": "zh"})
 
 
 def no_vote_phase(session: Session) -> None:
-    del session.entries[2]
+    del session.entries[4]
 
 
 def another_contract(session: Session) -> None:
@@ -189,9 +218,55 @@ def another_chain(session: Session) -> None:
     session.chain = replace(session.chain, chain_id=1)
 
 
+def swap_two_voters(session: Session) -> None:
+    swapped = {"radical": "philosopher", "philosopher": "radical"}
+    casts = [data for kind, data in session.entries if kind == "vote_cast"]
+    for voted in (*casts, *session.read["votes"]):
+        voted["juror_id"] = swapped.get(voted["juror_id"], voted["juror_id"])
+
+
+def swap_two_seats_in_the_verdict(session: Session) -> None:
+    votes = session.read["votes"]
+    votes[3], votes[4] = votes[4], votes[3]
+
+
+def name_a_seat_twice(session: Session) -> None:
+    session.read["votes"].insert(0, dict(seat(session, "radical")))
+
+
+def another_stance_in_the_cast(session: Session) -> None:
+    cast(session, "philosopher")["stance"] = 99
+
+
+def another_stance_in_the_verdict(session: Session) -> None:
+    seat(session, "philosopher")["stance"] = 1
+
+
+def a_vote_that_no_stance_explains(session: Session) -> None:
+    session.entries[2] = ("stance_changed", moved("radical", 40, 50))
+    for voted in (cast(session, "radical"), seat(session, "radical")):
+        voted["stance"] = 50
+
+
+def the_ending_of_another_verdict(session: Session) -> None:
+    session.entries[-1] = ("ended", {"ending": "good_end"})
+
+
+def the_ending_of_more_found_out(session: Session) -> None:
+    session.entries[-1] = ("ended", {"ending": "late_end"})
+
+
 @pytest.mark.parametrize(
     ("bend", "told"),
     [
+        (swap_two_voters, "place 2 is radical at .*02 by event 1 and the chain, and philosopher at .*02 in the verd"),
+        (swap_two_seats_in_the_verdict, "place 4 is opportunist at"),
+        (name_a_seat_twice, "place 6 is nobody's by event 1"),
+        (another_stance_in_the_cast, "philosopher stands at 99 when cast, and stood at 0"),
+        (another_stance_in_the_verdict, "philosopher stands at 1 in the verdict, and stood at 0"),
+        (a_vote_that_no_stance_explains, "radical's vote is guilty in .* not follow from its stance 50"),
+        (the_ending_of_another_verdict, "good_end is for not_guilty .* not for guilty with nothing"),
+        (the_ending_of_more_found_out, "late_end is for guilty with something"),
         (bend_cast, "radical's vote is"),
         (bend_both_in_the_log, "not guilty in .* in the log and guilty in .* on the chain"),
         (bend_transaction, "in the log and .* on the chain"),
@@ -216,7 +291,7 @@ def test_every_difference_is_told(session: Session, bend: Callable[[Session], No
     assert any(re.search(told, fault) for fault in session.faults())
 
 
-@pytest.mark.parametrize("version", [1, 5, 9])
+@pytest.mark.parametrize("version", [1, 7, 11])
 def test_a_record_changed_after_it_was_stored_breaks_the_log(session: Session, version: int) -> None:
     records = records_of(session.entries)
     data = json.loads(bytes(records[version - 1].data))
@@ -234,11 +309,30 @@ def test_a_record_that_is_missing_breaks_the_log(session: Session) -> None:
 
 
 def test_a_juror_whose_vote_came_too_late_is_a_vote_in_neither(session: Session) -> None:
-    session.entries[4] = ("vote_missed", {"juror_id": "radical"})
+    session.entries[6] = ("vote_missed", {"juror_id": "radical"})
     seat(session, "radical").update(guilty=None, tx_hash="")
     missing = replace(session.chain.votes[1], guilty=None, tx_hash="")
     votes = (session.chain.votes[0], missing, *session.chain.votes[2:])
     session.chain = replace(session.chain, votes=votes, guilty=False, guilty_votes=2)
     session.read.update(verdict="not_guilty", guilty=2)
+    session.entries[-1] = ("ended", {"ending": "good_end"})
+
+    assert session.faults() == []
+
+
+def test_a_juror_that_never_made_up_its_mind_is_a_vote_in_neither(session: Session) -> None:
+    session.entries.remove(("vote_cast", cast(session, "philosopher")))
+    seat(session, "philosopher").update(guilty=None, tx_hash="")
+    missing = replace(session.chain.votes[4], guilty=None, tx_hash="")
+    votes = (*session.chain.votes[:4], missing)
+    session.chain = replace(session.chain, votes=votes, guilty=False, not_guilty_votes=1)
+    session.read.update(verdict="not_guilty", not_guilty=1)
+    session.entries[-1] = ("ended", {"ending": "good_end"})
+
+    assert session.faults() == []
+
+
+def test_an_ending_that_the_story_no_longer_has_is_not_judged(session: Session) -> None:
+    session.entries[-1] = ("ended", {"ending": "of another edition"})
 
     assert session.faults() == []

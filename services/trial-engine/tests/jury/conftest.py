@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer
+from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer, Wish
 from playmolt_core.desk import Ask, Reply
 from playmolt_core.llm import port
 from playmolt_core.llm.port import Attempt, ModelRequest
@@ -33,7 +33,7 @@ from playmolt_jury.material import (
     Witness,
 )
 from playmolt_jury.rules import Jury
-from playmolt_jury.state import State, Turn
+from playmolt_jury.state import Ballot, State, Turn
 
 OWNER = "agent-1"
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
@@ -206,13 +206,18 @@ class Session:
 
     def chain(self, *, closed_without: Sequence[str] = (), until: str = "") -> "Session":
         """Does what the chain owes, as a chain does: it counts what was voted."""
-        while wish := next((wish for wish in self.jury.wants(self.state) if wish.kind == commands.CHAIN_WISH), None):
+        while wish := self.due(commands.CHAIN_WISH):
             order = orders.order(self.state, wish.id)
             assert isinstance(order, orders.ChainOrder)
             if order.work == until:
                 break
             self.when(self._mined(order, closed_without))
         return self
+
+    def due(self, kind: str) -> Wish | None:
+        """Give what is to be done now."""
+        wants = (wish for wish in self.jury.wants(self.state) if wish.kind == kind)
+        return next((wish for wish in wants if wish.due <= self.now), None)
 
     def _mined(self, order: orders.ChainOrder, closed_without: Sequence[str]) -> Command:
         if order.work == "deploy":
@@ -225,12 +230,14 @@ class Session:
                 wish_id=order.wish_id, juror_id=order.juror_id, guilty=None if missed else order.guilty,
                 tx_hash="" if missed else f"0x{order.juror_id.encode().hex()}",
             )  # fmt: skip
+        none = Ballot(guilty=False, stance=0, diverged=False, decided_at=self.now)
+        ballots = {juror: self.state.ballots.get(juror, none) for juror in order.jurors}
         votes = tuple(
             commands.SeatRead(
                 juror_id=juror, address="0x" + juror.encode().hex(), guilty=ballot.guilty if ballot.tx_hash else None,
                 tx_hash=ballot.tx_hash,
             )
-            for juror, ballot in self.state.ballots.items()
+            for juror, ballot in ballots.items()
         )  # fmt: skip
         guilty = sum(vote.guilty is True for vote in votes)
         return commands.VerdictFound(

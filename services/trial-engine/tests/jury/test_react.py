@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.llm.port import Failed, ModelRequest, Reply, ToolCall
-from playmolt_jury import commands, prompts, react
+from playmolt_jury import commands, prompts, react, tools
 from playmolt_jury.material import TopicImpact
 
 AWAY = Failed(code="model_unavailable", detail="the server is away", attempts=4)
+EMPTY = Failed(code="invalid_reply", detail="the reply is empty", attempts=1)
+REFUSED = Failed(code="refused", detail="the model refused to answer", attempts=1)
 
 
 def calls(*tools: tuple[str, Any], text: str = "") -> Reply:
@@ -169,10 +171,32 @@ def test_a_tool_call_that_cannot_be_carried_out_is_answered_and_logged(
 def test_too_many_calls_at_once_are_not_carried_out(persuading: Any) -> None:
     persuading.said["chat"] = in_turn(calls(*[("lookup_evidence", {"evidence_ids": ["E1"]})] * 12), "Phew.")
     persuading.chat()
-    assert len(persuading.events("tool_called")) == 8
     answers = [message for message in persuading.requests[-1].messages if message.role == "tool"]
     assert len(answers) == 12
-    assert answers[-1].content == "Not carried out: at most 8 tool calls at once."
+    assert [message.content for message in answers] == [result for _, _, result in used(persuading)]
+    ninth = (
+        "lookup_evidence",
+        {"arguments": '{"evidence_ids":["E1"]}'},
+        "Not carried out: at most 8 tool calls at once.",
+    )
+    assert used(persuading)[7][2].startswith("E1 | ")
+    assert used(persuading)[8:] == [ninth] * 4
+
+
+def test_a_flood_of_calls_does_not_flood_the_log(persuading: Any) -> None:
+    persuading.said["chat"] = in_turn(calls(*[("", "x" * 5000)] * 3000), "Phew.")
+    assert persuading.chat()["reply"] == "Phew."
+    assert len(persuading.events("tool_called")) == tools.LOGGED_AT_ONCE
+    assert len(used(persuading)[-1][1]["arguments"]) == 2000
+
+
+def test_what_was_called_in_a_turn_that_failed_is_logged_before_its_failure(persuading: Any) -> None:
+    persuading.said["chat"] = in_turn(lookup("E1"), calls(("open_door", {})), AWAY)
+    before = len(persuading.log)
+    assert persuading.chat().code.wire == "unavailable"
+    assert persuading.kinds(before) == ["turn_started", "tool_called", "tool_called", "turn_failed"]
+    assert [tool for tool, _, _ in used(persuading)] == ["lookup_evidence", "open_door"]
+    assert persuading.view()["jurors"][0]["rounds_left"] == 10
 
 
 # Structured output
@@ -304,13 +328,34 @@ def test_both_votes_at_once_diverge(session: Any) -> None:
     assert next(event for event in session.events("vote_decided") if event.juror_id == "radical").diverged
 
 
-def test_a_juror_that_only_looks_things_up_votes_by_the_rule(session: Any) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["I abstain."],
+        [lookup("E1"), lookup("E1"), lookup("E1"), "…"],
+        [cast("yes"), cast("yes"), cast("yes"), "Guilty."],
+        [cast("yes"), cast("yes"), cast("yes"), cast(True)],
+        [cast("yes"), cast("yes"), cast("yes"), EMPTY, EMPTY, EMPTY],
+        [EMPTY, EMPTY, EMPTY],
+        [REFUSED, REFUSED, EMPTY],
+        [REFUSED, "I would rather not."],
+    ],
+)
+def test_who_casts_no_vote_gets_the_rules_and_the_log_says_so(session: Any, said: list[Any]) -> None:
     session.to("vote")
-    session.said["vote:radical"] = in_turn(lookup("E1"), lookup("E1"), lookup("E1"), "…")
+    session.said["vote:radical"] = in_turn(*said)
     session.call("jury_vote")
+    assert session.status == 202
     vote = next(event for event in session.events("vote_decided") if event.juror_id == "radical")
-    assert (vote.guilty, vote.diverged) == (True, False)
-    assert [name for name in headers(session) if "radical" in name][-1] == "vote:radical final"
+    assert (vote.guilty, vote.stance, vote.diverged) == (True, 78, True)
+
+
+@pytest.mark.parametrize("fault", [AWAY, REFUSED])
+def test_a_model_that_is_away_or_refuses_has_not_voted(session: Any, fault: Failed) -> None:
+    session.to("vote")
+    session.said["vote:radical"] = in_turn(cast("yes"), *[fault] * 3)
+    assert session.call("jury_vote").code.wire == "unavailable"
+    assert "radical" not in session.state.ballots
 
 
 # Prompts

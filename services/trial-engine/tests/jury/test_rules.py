@@ -1,6 +1,7 @@
 """A session from its prologue to its ending: what may be done when, and what follows."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -115,6 +116,11 @@ def test_to_the_present_phase_is_no_event(session: Any, at: str) -> None:
 @pytest.mark.parametrize("body", [{}, {"to": "heaven"}, {"to": None}, {"to": "vote", "x": 1}])
 def test_a_phase_has_to_be_one(session: Any, body: Any) -> None:
     assert code(session.call("jury_phase", body)) == ("invalid_request", 400)
+
+
+def test_a_fault_names_the_phases_that_can_be_chosen(session: Any) -> None:
+    (fault,) = session.call("jury_phase", {"to": "heaven"}).errors
+    assert (fault.field, fault.message) == ("to", 'must be "investigation" or "persuasion" or "deliberation"')
 
 
 @pytest.mark.parametrize(
@@ -674,6 +680,99 @@ def test_a_case_that_closed_without_a_vote_still_ends(session: Any) -> None:
     assert verdict["votes"][1] == {
         "juror_id": "radical", "guilty": None, "stance": 78, "tx_hash": "", "address": "0x" + b"radical".hex(),
     }  # fmt: skip
+
+
+def test_a_juror_that_never_votes_costs_a_vote_at_the_deadline_and_not_the_session(session: Any) -> None:
+    session.to("vote")
+    session.said["vote:radical"] = AWAY
+    session.call("jury_vote")
+    session.chain()
+    (wish,) = session.jury.wants(session.state)
+    assert wish.due == session.state.contract.deployed_at + timedelta(days=7)
+    session.now = wish.due - timedelta(seconds=1)
+    assert session.chain().state.phase == "vote"
+    session.now = wish.due
+    assert session.chain().state.phase == "ended"
+    verdict = session.call("jury_verdict")
+    assert (verdict["verdict"], verdict["guilty"], verdict["not_guilty"]) == ("not_guilty", 2, 2)
+    assert verdict["votes"][1] == {
+        "juror_id": "radical", "guilty": None, "stance": 78, "tx_hash": "", "address": "0x" + b"radical".hex(),
+    }  # fmt: skip
+    assert session.call("jury_ending")["verdict"] == "not_guilty"
+
+
+def test_a_verdict_that_comes_while_a_juror_still_thinks_ends_the_session(session: Any) -> None:
+    session.to("vote")
+    session.said["vote:radical"] = AWAY
+    session.call("jury_vote")
+    session.chain()
+    session.call("jury_vote", run=False)
+    (turn,) = (wish for wish in session.jury.wants(session.state) if wish.kind == commands.TURN_WISH)
+    session.now += timedelta(days=7)
+    session.chain()
+    assert session.state.phase == "ended"
+    assert session.when(commands.JurorTurn(wish_id=turn.id)).decision == Accepted()
+    assert session.answer()["verdict"] == "not_guilty"
+
+
+def test_a_vote_decided_at_the_deadline_is_missed_before_the_verdict_is_read(session: Any) -> None:
+    session.to("vote")
+    session.said["vote:radical"] = AWAY
+    session.call("jury_vote")
+    session.chain()
+    session.now += timedelta(days=7)
+    late = session.due(commands.CHAIN_WISH)
+    session.said["vote:radical"] = "…"
+    session.call("jury_vote")
+    before = len(session.log)
+    session.when(
+        commands.VerdictFound(
+            wish_id=late.id, guilty=False, guilty_votes=2, not_guilty_votes=2, votes=(), contract="0x9", chain_id=7,
+            log_hash="0x8",
+        )
+    )  # fmt: skip
+    assert len(session.log) == before
+    session.chain(closed_without=["radical"])
+    assert session.kinds(before) == ["vote_missed", "verdict_read", "phase_changed", "ended"]
+
+
+def test_a_failed_vote_is_tried_again_by_its_own_call_while_others_still_think(session: Any) -> None:
+    session.to("vote")
+    session.call("jury_vote", run=False)
+    ask, (first, *rest) = session.ask, session.state.turns
+    session.when(commands.TurnLost(wish_id=first.id, code="refused", detail="no", attempts=1))
+    assert code(session.answer(ask)) == ("unavailable", 503)
+    session.when(session.desk.command(session.state, ask))
+    assert {turn.juror_id for turn in session.state.turns} == set(JURORS)
+    assert [turn for turn in session.state.turns if turn in rest] == rest
+    session.answer(ask)
+    assert session.status == 202
+    before = len(session.log)
+    session.when(session.desk.command(session.state, ask))
+    assert len(session.log) == before
+
+
+def test_a_vote_called_again_hears_of_a_failure_of_the_first_call(session: Any) -> None:
+    session.to("vote")
+    session.call("jury_vote", run=False)
+    first, slow, *_ = session.state.turns
+    session.when(commands.TurnLost(wish_id=first.id, code="refused", detail="fast", attempts=1))
+    session.call("jury_vote", run=False)
+    assert session.status == 202
+    session.when(commands.TurnLost(wish_id=slow.id, code="refused", detail="slow", attempts=1))
+    session.answer()
+    assert session.status == 202, "jurors of both calls still think"
+    session.work()
+    told = session.answer()
+    assert code(told) == ("unavailable", 503)
+    assert "slow" in told.detail
+    session.when(session.desk.command(session.state, session.ask))
+    assert [turn.juror_id for turn in session.state.turns] == [slow.juror_id]
+    session.work()
+    session.answer()
+    assert session.status == 202, "the chain has it"
+    session.chain()
+    assert session.answer()["verdict"] == "guilty"
 
 
 # Endings
