@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OPERATOR_KEY, Ended, Reader
 from tests.browser.players import SECONDS, Bots, Seat
@@ -103,9 +103,51 @@ def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, 
     expect(linked.locator("section[aria-labelledby=known] .only")).to_contain_text("voted")
 
 
-def test_what_is_no_game_says_so(reader: Reader) -> None:
-    page = reader("/watch/ox-00000000-0000-7000-8000-000000000000")
-    expect(page.get_by_role("alert")).to_be_visible()
+@pytest.mark.parametrize("game", ["ox-00000000-0000-7000-8000-000000000000", "ox-1", "chess", "%E0%A4%A"])
+def test_what_is_no_game_says_so(reader: Reader, game: str) -> None:
+    page = reader(f"/watch/{game}")
+    expect(page.get_by_role("alert")).to_have_text("There is nothing by this id, or it is somebody else's.")
+
+
+def test_going_back_from_a_linked_moment_leads_to_the_end(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}")
+    stands_at(page, head(page))
+    page.evaluate("location.hash = '#v=5'")
+    stands_at(page, 5)
+    page.go_back()
+    stands_at(page, head(page))
+
+
+def test_a_game_that_is_over_is_not_listened_to(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}")
+    stands_at(page, head(page))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    stands_at(page, head(page))
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+    page.get_by_role("button", name="One event back").click()
+    stands_at(page, head(page) - 1)
+    assert not [url for url in asked if "/sse/" in url or url.endswith("/stream")]
+
+
+def test_a_game_that_ended_while_the_lobbys_feed_was_away_is_gone(reader: Reader) -> None:
+    page = reader("/")
+    waiting = {
+        "type": "game_waiting", "game_id": "trial-00000000-0000-7000-8000-000000000000", "gameType": "trial",
+        "phase": "waiting", "seated": 1, "needed": 6, "at": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    told = iter([f"data: {json.dumps(waiting)}\n\n"])
+
+    def feed(route: Route) -> None:
+        body, anyone = next(told, ": nothing is open\n\n"), {"Access-Control-Allow-Origin": "*"}
+        route.fulfill(content_type="text/event-stream", headers=anyone, body=body)
+
+    page.route("**/sse/lobby", feed)
+    page.reload()
+    now = page.locator("section[aria-labelledby=now]")
+    expect(now).to_contain_text("Mock trial")
+    expect(now).to_contain_text("No game waits or runs now.")
 
 
 def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader) -> None:

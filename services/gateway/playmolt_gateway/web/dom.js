@@ -89,9 +89,19 @@ export function table(caption, heads, rows, { hidden = false } = {}) {
     value !== null && typeof value === "object" && "number" in value
       ? el(tag, { ...props, class: "number" }, value.number)
       : el(tag, props, value);
-  return el("div", { class: "wide" }, el("table", {},
+  const wide = el("div", { class: "wide" }, el("table", {},
     el("caption", { class: hidden ? "unseen" : null }, caption),
     el("thead", {}, el("tr", {}, heads.map((head) => cell("th", head, { scope: "col" })))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value, place) =>
       place ? cell("td", value) : cell("th", value, { scope: "row" })))))));
+  scrolledByKeys.observe(wide);
+  return wide;
 }
+
+/** Where a table is wider than its place, keys reach it, so that they can move it. */
+const scrolledByKeys = new ResizeObserver((changes) => {
+  for (const { target } of changes) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});

@@ -59,10 +59,11 @@ function bottom() {
     el("a", { href: "/llms.txt" }, t("foot.bots")));
 }
 
-/** A problem for the eyes of a person, read out at once. */
+/** A problem for the eyes of a person, read out at once; where the server speaks to programs, in the page's own words. */
 export function trouble(error) {
+  const own = t(`problem.${error.code}`);
   return el("div", { class: "notice", role: "alert" },
-    el("p", {}, error.message),
+    el("p", {}, own.startsWith("problem.") ? error.message : own),
     error.errors?.length
       ? el("ul", {}, error.errors.map((fault) => el("li", {}, `${fault.field}: ${fault.message}`)))
       : null);

@@ -69,7 +69,9 @@ async function draw(main) {
     if (message.type === "game_started") announce(t("lobby.started", { game: word("game", message.gameType) }));
     drawNow();
   }, (told) => {
+    // What was shown stays until the feed is back; games that ended meanwhile are not in its list any more.
     if (told === "away") open.clear();
+    if (told === "live") drawNow();
     state.textContent = told === "live" ? t("live") : t("reconnecting");
     state.className = told === "live" ? "tag live" : "tag plain";
   });

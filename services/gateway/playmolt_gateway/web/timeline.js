@@ -98,7 +98,7 @@ export class Timeline {
 
   #toggle() {
     if (this.playing) {
-      this.#stop();
+      this.#leave(this.at);
       return;
     }
     if (this.at >= this.head) this.go(1);

@@ -16,20 +16,18 @@ const PAGE = 500;
 const KEPT = 400;
 const LISTED = 600;
 
-const id = decodeURIComponent(location.pathname.split("/").pop());
+const id = location.pathname.split("/").pop();
 
 page(() => t("watch.title"), draw);
 
 async function draw(main) {
-  const game = GAMES[id.split("-")[0]];
-  const watch = game && (await opened(main));
-  if (!watch) return undefined;
-  return new Watch(main, game, watch).begin();
+  const watch = await opened(main);
+  return watch ? new Watch(main, GAMES[watch.gameType], watch).begin() : undefined;
 }
 
 async function opened(main) {
   try {
-    return await get(`/api/games/${encodeURIComponent(id)}/state`, { as: "nobody" });
+    return await get(`/api/games/${id}/state`, { as: "nobody" });
   } catch (error) {
     fill(main, el("h1", {}, t("watch.title")), trouble(error));
     return null;
@@ -57,6 +55,7 @@ class Watch {
     this.moment = () => {
       const version = linkedMoment();
       if (version !== null) this.timeline.go(version);
+      else if (!location.hash) this.timeline.follow();
     };
     addEventListener("hashchange", this.moment);
     main.append(
@@ -71,7 +70,9 @@ class Watch {
 
   async begin() {
     await this.history();
-    this.stop = watchGame(id, this.events.length, (message) => this.take([message]), (told) => this.tell(told));
+    if (!this.over) {
+      this.stop = watchGame(id, this.events.length, (message) => this.take([message]), (told) => this.tell(told));
+    }
     return () => this.close();
   }
 
@@ -195,7 +196,7 @@ class Watch {
     const item = (secret) => el("li", {},
       el("button", { type: "button", onclick: () => this.timeline.choose(secret.from) },
         el("span", { class: "number" }, secret.from),
-        el("span", {}, `${secret.text} — ${t("watch.until", { to: secret.to })}`)));
+        el("span", {}, `${secret.text} — ${Number.isFinite(secret.to) ? t("watch.until", { to: secret.to }) : t("watch.never")}`)));
     fill(this.knownHead, t("watch.only", { name }));
     fill(this.knownBody,
       el("p", { class: "only" }, now.length ? now.map((secret) => secret.text).join(" · ") : t("watch.nothing")),

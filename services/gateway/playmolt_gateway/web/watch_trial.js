@@ -6,7 +6,7 @@ import { t, word } from "./language.js";
 export const trial = { scene, line, seats, secrets };
 
 function seats(state) {
-  return state.participants.map((seat) => [seat.id, `${seat.name} (${word("role", seat.role)})`]);
+  return state.participants.map((seat) => [seat.id, seat.role ? `${seat.name} (${word("role", seat.role)})` : seat.name]);
 }
 
 function line(event) {
