@@ -111,6 +111,16 @@ def test_nats_keeps_its_port(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_nats_collects_seldom_unless_the_environment_says_otherwise(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOMEMLIMIT", "100MiB")
+    with Nats(folder / "nats") as server:
+        told = Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
+    assert {b"GOGC=400", b"GOMEMLIMIT=100MiB"} <= set(told)
+
+
 def test_nothing_survives_a_killed_parent(folder: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT, folder], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
