@@ -58,7 +58,7 @@ def experiment(kit: Kit) -> Hosted:
     workers: dict[str, Worker] = {
         experiments.WISH_OPEN: open_run,
         experiments.WISH_LOOK: Looks(kit.log),
-        experiments.WISH_WATCH: Watch(kit.engines),
+        experiments.WISH_WATCH: Watch(kit.log, kit.engines),
     }
     library = Library()
     fetches = {"agora_report": library, "agora_bundle": library}

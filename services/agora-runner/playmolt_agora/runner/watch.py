@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 
 from playmolt_core.host.engine import Engine
 from playmolt_core.host.errand import Errand
-from playmolt_core.log.port import Archived
+from playmolt_core.log.port import Archived, EventLog
+from playmolt_schemas.limits import PAGE_MAX
 
 from playmolt_agora import experiment_commands as experiments
 from playmolt_agora.experiment_state import State
@@ -19,7 +21,8 @@ _LOOKS: Final = 5
 class Watch:
     """Fulfils `watch_runs`: tells the experiment of each run that was ended, whether or not a worker was at it."""
 
-    def __init__(self, engines: Mapping[str, Engine]) -> None:
+    def __init__(self, log: EventLog, engines: Mapping[str, Engine]) -> None:
+        self._log = log
         self._engines = engines
 
     async def __call__(self, errand: Errand) -> None:
@@ -28,9 +31,24 @@ class Watch:
             if errand.stopping:
                 return
             state: State = (await errand.present()).state
-            for run in state.open if state.status == "running" else ():
-                await self._look_at(errand, run.run)
+            if state.status == "running" and state.open:
+                running = await self._running()
+                for run in state.open:
+                    if run.run not in running:
+                        await self._look_at(errand, run.run)
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _running(self) -> set[str]:
+        """Name every run that goes on. To read the streams instead would fold what other replicas play, again and
+        again."""
+        found: set[str] = set()
+        before: tuple[datetime, str] | None = None
+        while True:
+            page = await self._log.games("agora", phase=None, before=before, limit=PAGE_MAX, running=True)
+            found |= {game.stream for game in page}
+            if len(page) < PAGE_MAX:
+                return found
+            before = (page[-1].created_at, page[-1].stream)
 
     async def _look_at(self, errand: Errand, run: str) -> None:
         try:
