@@ -21,14 +21,10 @@ _TEMPLATE = Path(__file__).with_name("nats.conf")
 _DISCOVERY = "$SRV.>"
 SERVICES: tuple[str, ...] = ("gateway", "spectator", *ENGINES, "relay")
 """The users of the services; `admin` is the operator's."""
-_RUNTIME: Final = {
-    "GOGC": "400",
-    "GOMEMLIMIT": "256MiB",
-    "GOMAXPROCS": str(max(1, (os.cpu_count() or 1) // 2)),
-}
+_COLLECTOR: Final = {"GOGC": "400", "GOMEMLIMIT": "256MiB"}
 """A collection of Go takes every core for 10 to 15 ms, and every action under way waits: at Go's own setting one and a
-half times a second under load, so that it made the p99. The heap may grow to five times what lives, 256 MiB at most;
-half of the cores are left to the others. What the environment says goes first."""
+half times a second under load, so that it made the p99. The heap may grow to five times what lives, 256 MiB at most.
+What the environment says goes first."""
 USERS: tuple[str, ...] = (*SERVICES, "admin")
 
 
@@ -142,7 +138,7 @@ class Nats(Server):
         return child.spawn(
             [binaries.nats_server(), "-c", path],
             log=self.log,
-            environment={**_RUNTIME, **os.environ},
+            environment={**_COLLECTOR, **os.environ},
             death_signal=signal.SIGTERM,
         )
 
