@@ -123,10 +123,10 @@ async def test_a_feed_ends_after_the_closing_message(house: Any, opened: Opened)
     async with opened() as reader:
         assert await reader.versions(3) == [1, 2, 3]
         assert await reader.chunk() == b""
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await reader.task
     async with opened("?after=3") as reader:
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await reader.task
 
 
@@ -186,7 +186,7 @@ async def test_a_replaced_key_ends_its_streams(house: Any, game: str, opened: Op
         await house.send("POST", "/api/agents/me/keys", headers=key)
         log.head = 3
         house.bus.tell(game, {"version": 3})
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await reader.task
     assert all(b"id: 3" not in reader.sent.get_nowait().get("body", b"") for _ in range(reader.sent.qsize()))
 
@@ -221,7 +221,7 @@ async def test_a_reader_that_goes_ends_its_stream(house: Any, opened: Opened) ->
     async with opened() as reader:
         await reader.versions(2)
         reader.gone.set()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await reader.task
 
 
@@ -230,7 +230,7 @@ async def test_a_stream_ends_when_the_gateway_stops(house: Any, opened: Opened) 
     async with opened() as reader:
         await reader.versions(2)
         house.gateway.close()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await reader.task
 
 
@@ -253,7 +253,10 @@ class TestTurn:
         assert (response.status_code, response.content) == (204, b"")
         assert house.bus.watches[game] == []
 
-    async def test_a_message_of_an_own_game_wakes_it(self, house: Any, game: str) -> None:
+    async def test_a_message_of_an_own_game_wakes_it(
+        self, house: Any, game: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(feeds, "TURN_SECONDS", 60)
         _, key = house.agent()
         turns: dict[str, Any] = {}
         self.engine(house, turns, {"ox": [{"game_id": game, "version": 1}]})
@@ -261,7 +264,7 @@ class TestTurn:
         await asyncio.sleep(0.05)
         turns["ox"] = {"game_id": game}
         house.bus.tell(game, {"version": 2})
-        async with asyncio.timeout(0.5):
+        async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": game}
 
     async def test_a_game_that_starts_meanwhile_is_found(
@@ -274,14 +277,14 @@ class TestTurn:
         poll = asyncio.create_task(house.send("GET", "/api/agents/me/turn?wait=20", headers=key))
         await asyncio.sleep(0.02)
         turns["trial"] = {"game_id": "trial-1"}
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": "trial-1"}
 
     async def test_an_absent_engine_holds_no_other_turn_back(self, house: Any, problem: Any) -> None:
         _, key = house.agent()
         turn = {"game_id": "ox-1"}
         house.bus.engine = lambda game, _: (200, {"turn": turn, "games": []}) if game == "ox" else None
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(4):
             assert (await house.send("GET", "/api/agents/me/turn?wait=5", headers=key)).json() == turn
         house.bus.engine = lambda game, _: (
             (200, {"turn": None, "games": []}) if game == "ox" else BusUnavailable("away")
@@ -325,7 +328,7 @@ class TestLog:
 
         house.bus.engine = engine
         reader = Reader(house.gateway, f"/api/games/{game}/log", {})
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await reader.task
         messages = [reader.sent.get_nowait() for _ in range(reader.sent.qsize())]
         assert messages[0]["status"] == 200

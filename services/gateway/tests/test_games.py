@@ -257,7 +257,7 @@ class TestState:
         assert not poll.done()
         version = 5
         house.bus.tell(game, {"version": 5})
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             assert (await poll).json() == {"version": 5}
         assert house.bus.watches[game] == []
 
@@ -272,7 +272,7 @@ class TestState:
             return 200, {"version": version}
 
         house.bus.engine = engine
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             response = await house.send("GET", f"/api/games/{game}/state?after=4&wait=20")
         assert response.json() == {"version": 5}
 
@@ -283,7 +283,7 @@ class TestState:
         await asyncio.sleep(0.05)
         version = 9
         house.bus.tell(game, b"")
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             assert (await poll).json() == {"version": 9}
 
     async def test_time_is_up(self, house: Any, game: str) -> None:
@@ -291,17 +291,17 @@ class TestState:
         started = asyncio.get_running_loop().time()
         response = await house.send("GET", f"/api/games/{game}/state?after=4&wait=0.3")
         assert response.json() == {"version": 4}
-        assert 0.25 < asyncio.get_running_loop().time() - started < 2
+        assert 0.25 < asyncio.get_running_loop().time() - started < 10
 
     async def test_a_wait_above_30_counts_as_30(self, house: Any, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("playmolt_gateway.games.WAIT_SECONDS", 0.1)
         house.bus.engine = lambda _game, _call: (200, {"version": 4})
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             assert (await house.send("GET", f"/api/games/{game}/state?after=4&wait=99999999")).status_code == 200
 
     async def test_an_unknown_game_is_told_at_once(self, house: Any, game: str) -> None:
         house.bus.engine = lambda _game, _call: (404, {"code": "not_found"})
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             assert (await house.send("GET", f"/api/games/{game}/state?after=4&wait=20")).status_code == 404
 
     async def test_waits_are_bounded_and_end_when_the_gateway_stops(self, house: Any, problem: Any, game: str) -> None:
@@ -323,7 +323,7 @@ class TestState:
         for path in (f"/api/games/{game}/state?after=4&wait=1", f"/api/games/{game}/stream", "/api/agents/me/turn"):
             assert problem(await house.send("GET", path, headers=key)) == (503, "unavailable")
         house.gateway.close()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             assert [(await poll).status_code for poll in polls] == [200, 204]
 
 
