@@ -32,6 +32,12 @@ def stands_at(page: Page, version: int) -> None:
     page.wait_for_selector(f".log [data-v='{version}'][aria-current]")
 
 
+def stands_at_the_end(page: Page) -> None:
+    """Wait until a game that is over is read whole and shown at its end; before that its timeline is short."""
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+    stands_at(page, head(page))
+
+
 def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader, bots: Bots, ada: Seat) -> None:
     page = reader("/")
     expect(page.locator("section[aria-labelledby=now] .live")).to_be_visible()
@@ -65,7 +71,7 @@ def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader
 
 def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
-    stands_at(page, head(page))
+    stands_at_the_end(page)
     slider = page.locator(".timeline input")
     box = slider.bounding_box()
     assert box is not None
@@ -111,21 +117,20 @@ def test_what_is_no_game_says_so(reader: Reader, game: str) -> None:
 
 def test_going_back_from_a_linked_moment_leads_to_the_end(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
-    stands_at(page, head(page))
+    stands_at_the_end(page)
     page.evaluate("location.hash = '#v=5'")
     stands_at(page, 5)
     page.go_back()
-    stands_at(page, head(page))
+    stands_at_the_end(page)
 
 
 def test_a_game_that_is_over_is_not_listened_to(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
-    stands_at(page, head(page))
+    stands_at_the_end(page)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.reload()
-    stands_at(page, head(page))
-    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+    stands_at_the_end(page)
     page.get_by_role("button", name="One event back").click()
     stands_at(page, head(page) - 1)
     assert not [url for url in asked if "/sse/" in url or url.endswith("/stream")]
@@ -137,16 +142,18 @@ def test_a_game_that_ended_while_the_lobbys_feed_was_away_is_gone(reader: Reader
         "type": "game_waiting", "game_id": "trial-00000000-0000-7000-8000-000000000000", "gameType": "trial",
         "phase": "waiting", "seated": 1, "needed": 6, "at": "2026-01-01T00:00:00Z",
     }  # fmt: skip
-    told = iter([f"data: {json.dumps(waiting)}\n\n"])
+    present = [f"data: {json.dumps(waiting)}\n\n"]
 
     def feed(route: Route) -> None:
-        body, anyone = next(told, ": nothing is open\n\n"), {"Access-Control-Allow-Origin": "*"}
+        anyone = {"Access-Control-Allow-Origin": "*"}
+        body = "".join(present) or ": nothing is open\n\n"
         route.fulfill(content_type="text/event-stream", headers=anyone, body=body)
 
     page.route("**/sse/lobby", feed)
     page.reload()
     now = page.locator("section[aria-labelledby=now]")
     expect(now).to_contain_text("Mock trial")
+    present.clear()
     expect(now).to_contain_text("No game waits or runs now.")
 
 
