@@ -14,7 +14,9 @@ _Id = Annotated[str, Meta(max_length=64)]
 
 
 class PageWords(Query, frozen=True):
-    """What an address may say to a page. The page reads it; the server does not."""
+    """What an address may say to a page. The page reads it; the server does not, and lets anything else be said."""
+
+    unread = True
 
     lang: Literal["ko", "en", "zh"] | None = None
     session: _Id | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 from msgspec import Meta
@@ -28,7 +28,9 @@ class Auth(Enum):
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The query values of a route; one that is not declared is refused."""
+    """The query values of a route; one that is not declared is refused, unless the server leaves them all unread."""
+
+    unread: ClassVar[bool] = False
 
 
 class PageQuery(Query, frozen=True):

@@ -100,7 +100,24 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
     expect(page.locator("#panel-history .band")).to_have_count(5)
 
     page.reload()
+    moment = page.locator("#panel-history .log [aria-current]")
+    expect(moment).to_contain_text(told.said)
+    moment.press("Home")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel-history .timeline input")).to_have_value("1")
+    page.get_by_role("tab").first.click()
     expect(page.locator("article.story .prose")).to_be_visible()
+
+
+def test_a_chosen_language_is_kept_when_the_story_speaks_another(reader: Reader) -> None:
+    page = reader("/game?lang=en")
+    page.get_by_role("combobox").select_option("ko")
+    expect(page.get_by_role("combobox")).to_have_value("ko")
+    assert "lang=" not in page.url
+    page.locator("button[lang=zh]").click()
+    page.wait_for_url("**/game?session=jury-*")
+    expect(page.locator(".story .speech").first).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
 
 
 def test_a_session_of_somebody_else_is_unknown(reader: Reader) -> None:

@@ -33,7 +33,7 @@ def _typed(text: str, annotation: str) -> Any:
 
 def parse_query(query_string: bytes, kind: Any, *, overruled: str = "") -> Any | Refusal:
     """Read a query string into the route's Query struct. A value that something else overrules is not looked at."""
-    if not query_string:
+    if not query_string or kind.unread:
         return kind()
     names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
     hints = get_type_hints(kind)

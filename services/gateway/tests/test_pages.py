@@ -14,6 +14,7 @@ from playmolt_schemas.page_routes import PAGES_WEB
 WEB = files("playmolt_gateway").joinpath("web")
 PATHS = {
     "/": "lobby.js",
+    "/?utm_source=a-newsletter&lang=fr&lang=de": "lobby.js",
     "/watch/ox-0190c3f8-1111-7222-8333-444455556666": "watch.js",
     "/watch/agora-0190c3f8-1111-7222-8333-444455556666": "watch.js",
     "/game": "game.js",

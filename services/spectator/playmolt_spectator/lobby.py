@@ -76,6 +76,10 @@ class Present:
         known, _ = self._open.get(message.game_id, (None, b""))
         if message.game_id in self._ended or (known and not self._newer(message, known)):
             return False
+        if known and _looks(message) == _looks(known):
+            # A further phase is no news, but who comes later is shown the phase of now.
+            self._open[message.game_id] = (message, raw)
+            return False
         if _RANK[message.type] < 2:
             self._open[message.game_id] = (message, raw)
             return True
@@ -87,7 +91,7 @@ class Present:
 
     @staticmethod
     def _newer(message: LobbyMessage, known: LobbyMessage) -> bool:
-        return _RANK[message.type] >= _RANK[known.type] and message.at >= known.at and _looks(message) != _looks(known)
+        return _RANK[message.type] >= _RANK[known.type] and message.at >= known.at
 
     def missing(self, game: str, listed: set[str]) -> set[str]:
         """Give the open games of a type that a list does not hold."""

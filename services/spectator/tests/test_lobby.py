@@ -108,6 +108,19 @@ async def test_a_list_older_than_what_was_heard_takes_nothing_back(bus: FakeBus)
     assert response is None
 
 
+async def test_a_further_phase_is_no_news_but_shown_to_who_comes_later(bus: FakeBus) -> None:
+    bus.line(game(1), "round", 2, at=1)
+    async with running(bus, Pace(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
+        await take(socket, 1)
+        bus.line(game(1), "vote", 2, at=2)
+        asked = len(bus.asked)
+        await spectator.until(lambda: len(bus.asked) > asked + 6)
+        async with spectator.ws("/ws/lobby") as later:
+            assert [json.loads(message)["phase"] for message in await take(later, 1)] == ["vote"]
+        bus.tell_lobby(live(2, "game_waiting", 0, 3))
+        assert told(await take(socket, 1)) == [("game_waiting", 2, 0)]
+
+
 async def test_games_far_down_the_list_are_forgotten_without_a_word(
     bus: FakeBus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,7 @@
 /** `/agora`: runs that anybody may watch; with the operator's key the experiments behind them. */
 
 import { download, get, operatorKey, post, setOperatorKey } from "./api.js";
-import { el, field, fill, focusOn, table } from "./dom.js";
+import { el, field, fill, filler, focusOn, table } from "./dom.js";
 import { actionButton, page, trouble } from "./frame.js";
 import { clock, t, word } from "./language.js";
 
@@ -29,19 +29,24 @@ async function overview(main) {
       el("div", { class: "stack" }, el("section", { class: "card", "aria-labelledby": "live" }, el("h2", { id: "live" }, t("runs")), runs)),
       el("div", { class: "stack" }, operatorKey() ? await experiments() : door())));
   if (operatorKey()) main.append(planner());
+  const show = filler(runs);
   const refresh = async () => {
     try {
       const { runs: found } = await get(`/api/agora/runs?limit=${RUNS}`, { as: "nobody" });
-      fill(runs, found.length ? el("ul", { class: "games" }, found.map((run) => el("li", {}, el("a", { href: `/watch/${run.game_id}` },
-        el("strong", {}, run.game_id.slice(6, 19)), el("span", { class: "tag plain" }, word("phase", run.phase)),
-        el("span", { class: "side" }, `${t("agora.turn")} ${run.round} · ${clock(run.created_at)}`))))) : el("p", { class: "quiet" }, t("agora.none")));
+      show(found, () => (found.length ? el("ul", { class: "games" }, found.map(runLine)) : el("p", { class: "quiet" }, t("agora.none"))));
     } catch (error) {
-      fill(runs, trouble(error));
+      show(error.message, () => trouble(error));
     }
   };
   await refresh();
   const timer = setInterval(refresh, REFRESH_MS);
   return () => clearInterval(timer);
+}
+
+function runLine(run) {
+  return el("li", {}, el("a", { href: `/watch/${run.game_id}`, "data-focus": run.game_id },
+    el("strong", {}, run.game_id.slice(6, 19)), el("span", { class: "tag plain" }, word("phase", run.phase)),
+    el("span", { class: "side" }, `${t("agora.turn")} ${run.round} · ${clock(run.created_at)}`)));
 }
 
 function door() {
@@ -121,6 +126,7 @@ async function experiment(main, id) {
   const body = el("div", { class: "stack" });
   const runs = el("section", { class: "card" });
   const place = el("div");
+  const notice = el("div");
   const reason = el("input", { type: "text", maxlength: 2000 });
   const stop = actionButton(t("agora.stop"), async () => {
     await post(`${path}/stop`, reason.value.trim() ? { reason: reason.value.trim() } : {}, operator);
@@ -135,8 +141,9 @@ async function experiment(main, id) {
     await refresh();
   }, { place });
   const save = (kind, ending) => actionButton(t(`agora.${kind}`), () => download(`${path}/${kind}`, `${id}.${ending}`, "operator"), { place });
-  main.append(el("p", { class: "small" }, el("a", { href: "/agora" }, `‹ ${t("agora.experiments")}`)), head, body,
-    el("section", { class: "card" }, el("div", { class: "row" }, save("report", "html"), save("bundle", "zip"), look, stop, resume), field(`${t("agora.reason")} (${t("optional")})`, reason), place), runs);
+  const back = el("p", { class: "small" }, el("a", { href: "/agora" }, `‹ ${t("agora.experiments")}`));
+  const tools = el("section", { class: "card" }, el("div", { class: "row" }, save("report", "html"), save("bundle", "zip"), look, stop, resume), field(`${t("agora.reason")} (${t("optional")})`, reason), place);
+  const [showBody, showRuns] = [body, runs].map(filler);
 
   async function refresh() {
     const [state, { runs: found }] = await Promise.all([get(path, operator), get(`${path}/runs`, operator)]);
@@ -145,8 +152,9 @@ async function experiment(main, id) {
     stop.disabled = state.status !== "running";
     look.hidden = over || state.pcs_cells.length === 0;
     resume.disabled = !["stopped", "budget_stopped"].includes(state.status);
-    fill(body, summary(state));
-    fill(runs, table(t("runs"), [t("agora.cell"), t("agora.status"), { number: t("agora.turns") }, { number: t("agora.tokens") }, { number: t("agora.cost") }, t("agora.watch")],
+    fill(notice);
+    showBody(state, () => summary(state));
+    showRuns(found, () => table(t("runs"), [t("agora.cell"), t("agora.status"), { number: t("agora.turns") }, { number: t("agora.tokens") }, { number: t("agora.cost") }, t("agora.watch")],
       found.map((run) => [`${run.cell} · ${run.number}${run.parent ? ` (${t("agora.fork")})` : ""}`, word("status", run.status),
         { number: `${run.spent.turns} / ${run.turns_planned}` }, { number: run.spent.tokens }, { number: run.spent.cost ?? t("unknown") },
         run.status === "planned" ? "–" : el("a", { href: `/watch/${run.run}`, "data-focus": run.run }, t("agora.watch"))])));
@@ -156,11 +164,13 @@ async function experiment(main, id) {
   try {
     await refresh();
   } catch (error) {
-    fill(body, trouble(error));
+    main.append(back, el("h1", {}, t("agora.title")), trouble(error));
     return undefined;
   }
+  main.append(back, head, notice, body, tools, runs);
   focusOn(head);
-  const timer = setInterval(() => refresh().then((over) => over && clearInterval(timer)).catch((error) => fill(place, trouble(error))), REFRESH_MS);
+  const again = () => refresh().then((over) => over && clearInterval(timer)).catch((error) => fill(notice, trouble(error)));
+  const timer = setInterval(again, REFRESH_MS);
   return () => clearInterval(timer);
 }
 
@@ -176,11 +186,11 @@ function summary(state) {
     el("dl", { class: "facts" }, facts.map(([name, value]) => [el("dt", {}, t(name)), el("dd", { class: "number" }, value)])),
     state.tests.length ? el("p", { class: "small" }, `${t("agora.tests")}: ${state.tests.join(" · ")}`) : null,
     pcs(state),
-    state.looks.length ? el("details", {}, el("summary", {}, t("agora.looks", { n: state.looks.length })), el("ul", { class: "tight" }, state.looks.map((look) =>
+    state.looks.length ? el("details", { "data-open": "looks" }, el("summary", { "data-focus": "looks" }, t("agora.looks", { n: state.looks.length })), el("ul", { class: "tight" }, state.looks.map((look) =>
       el("li", { class: "small" }, `${clock(look.at)} · ${look.measure} · ${seen(look)}`)))) : null,
     state.deviations.length ? table(t("agora.deviations"), ["#", t("agora.field"), t("agora.before"), t("agora.after"), t("agora.reason")],
       state.deviations.map((one) => [one.n, one.field, one.before, one.after, one.reason])) : null,
-    el("details", {}, el("summary", {}, t("agora.plan")), el("pre", { class: "pre small" }, pretty(state.plan))));
+    el("details", { "data-open": "plan" }, el("summary", { "data-focus": "plan" }, t("agora.plan")), el("pre", { class: "pre small" }, pretty(state.plan))));
 }
 
 /** The newest look at PCS, beside its floors: what it would be about without any difference. */

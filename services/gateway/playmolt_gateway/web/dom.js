@@ -1,7 +1,8 @@
 /** Nodes of the page. Text is only ever set as text: no string that a model or an agent wrote is read as HTML. */
 
 /**
- * Make an element. `props` are attributes; `on…` are listeners, `class` a class list, booleans are there or not.
+ * Make an element. `props` are attributes; `on…` are listeners, `class` a class list, booleans are there or not,
+ * `maxlength` counts characters as the server does.
  * Children are nodes, texts, numbers or lists of them; null and false are left out.
  */
 export function el(tag, props = {}, ...children) {
@@ -10,6 +11,7 @@ export function el(tag, props = {}, ...children) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name === "value" && "value" in node) node.value = value;
+    else if (name === "maxlength") limit(node, value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
   append(node, children);
@@ -23,12 +25,41 @@ function append(node, children) {
   }
 }
 
-/** Put children in place of what a node holds, and keep the focus where it was if the same control comes again. */
+/** The browser's own limit counts UTF-16 units and would cut a text of emoji at its half. */
+function limit(control, most) {
+  const cut = ({ isComposing }) => {
+    if (isComposing || control.value.length <= most) return;
+    const characters = [...control.value];
+    if (characters.length > most) control.value = characters.slice(0, most).join("");
+  };
+  control.addEventListener("input", cut);
+  control.addEventListener("compositionend", cut);
+}
+
+/**
+ * Put children in place of what a node holds. The focus stays where it was and details stay open, if what has the same
+ * `data-focus` or `data-open` comes again.
+ */
 export function fill(node, ...children) {
-  const key = node.contains(document.activeElement) ? document.activeElement.dataset?.focus : undefined;
+  const focused = node.contains(document.activeElement) ? document.activeElement.dataset?.focus : undefined;
+  const opened = [...node.querySelectorAll("details[open][data-open]")].map((details) => details.dataset.open);
   node.replaceChildren();
   append(node, children);
-  if (key) node.querySelector(`[data-focus="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  for (const details of node.querySelectorAll("details[data-open]")) {
+    if (opened.includes(details.dataset.open)) details.open = true;
+  }
+  if (focused) node.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+}
+
+/** Give a function that fills a node, and leaves it alone as long as `value` is what it was. */
+export function filler(node) {
+  let shown;
+  return (value, ...children) => {
+    const now = JSON.stringify(value);
+    if (now === shown) return;
+    shown = now;
+    fill(node, ...children.map((child) => (typeof child === "function" ? child() : child)));
+  };
 }
 
 /** Move the focus to a heading, so that a screen reader reads on from there. */
@@ -38,14 +69,12 @@ export function focusOn(node) {
   node.focus({ preventScroll: false });
 }
 
-let region;
+// A region that comes with its first text is not read out: it stands there from the start.
+const region = el("div", { class: "unseen", role: "status", "aria-live": "polite" });
+document.body.append(region);
 
 /** Say something to a screen reader without moving the focus. */
 export function announce(text) {
-  if (!region) {
-    region = el("div", { class: "unseen", role: "status", "aria-live": "polite" });
-    document.body.append(region);
-  }
   region.textContent = text;
 }
 

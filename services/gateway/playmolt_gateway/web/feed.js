@@ -1,8 +1,12 @@
-/** Feeds: what happens, as it happens, in order and without a repeat; a broken one is taken up where it ended. */
+/**
+ * Feeds: what happens, as it happens, in order and without a repeat; a broken one is taken up where it ended. A page
+ * that is not seen holds no feed: a browser has six connections for a host, and six tabs would use them up.
+ */
 
 import { openStream } from "./api.js";
 
 const CLOSING = ["game_end", "game_aborted", "run_ended", "session_done", "ended"];
+const SILENCE_MS = 40_000;
 const RETRY_FIRST = 500;
 const RETRY_MOST = 10_000;
 
@@ -14,6 +18,7 @@ export function spectator() {
 
 /**
  * Watch a game: `take(message)` gets each message after a version, once, in order. Gives a function that stops it.
+ * `told` hears how the feed is: "live", "away", "hidden", "ended", "unknown".
  *
  * The spectator's feed is read first; where it cannot be reached, the gateway's own feed of the same events.
  */
@@ -43,15 +48,18 @@ async function run(paths, as, after, take, told, signal) {
   let place = 0;
   let wait = RETRY_FIRST;
   let last = after;
-  while (!signal.aborted) {
+  for (;;) {
+    await seen(signal);
+    if (signal.aborted) return undefined;
     let ended = false;
+    const line = new Line(signal);
     try {
       const path = last === null ? paths[place] : `${paths[place]}?after=${last}`;
-      const answer = await openStream(path, as, signal);
+      const answer = await openStream(path, as, line.signal);
       if (answer.status === 404 && place === paths.length - 1) return told("unknown");
       if (!answer.ok) throw new Error(`the feed answered ${answer.status}`);
       told("live");
-      for await (const message of events(answer.body)) {
+      for await (const message of events(answer.body, line)) {
         wait = RETRY_FIRST;
         if (last !== null && message.version <= last) continue;
         if (last !== null) last = message.version;
@@ -60,23 +68,70 @@ async function run(paths, as, after, take, told, signal) {
       }
     } catch {
       if (signal.aborted) return undefined;
-      place = (place + 1) % paths.length;
+      if (!line.hidden) place = (place + 1) % paths.length;
+    } finally {
+      line.close();
     }
     if (ended) return told("ended");
+    if (line.hidden) {
+      told("hidden");
+      continue;
+    }
     told("away");
     await new Promise((done) => setTimeout(done, wait));
     wait = Math.min(RETRY_MOST, wait * 2);
   }
-  return undefined;
 }
 
-async function* events(body) {
+/** Wait until the page is seen, or given up. */
+async function seen(signal) {
+  while (document.hidden && !signal.aborted) {
+    await new Promise((done) => {
+      document.addEventListener("visibilitychange", done, { once: true });
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}
+
+/** One connection. It ends with its feed, when nothing was heard for longer than two heartbeats, and out of sight. */
+class Line {
+  constructor(stopped) {
+    const end = new AbortController();
+    this.stopped = stopped;
+    this.signal = end.signal;
+    this.hidden = false;
+    this.cut = () => end.abort();
+    this.look = () => {
+      if (!document.hidden) return;
+      this.hidden = true;
+      this.cut();
+    };
+    stopped.addEventListener("abort", this.cut);
+    document.addEventListener("visibilitychange", this.look);
+    this.heard();
+  }
+
+  heard() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(this.cut, SILENCE_MS);
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.stopped.removeEventListener("abort", this.cut);
+    document.removeEventListener("visibilitychange", this.look);
+    this.cut();
+  }
+}
+
+async function* events(body, line) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
+      line.heard();
       rest += value;
       const parts = rest.split("\n\n");
       rest = parts.pop();

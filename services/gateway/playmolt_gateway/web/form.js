@@ -88,8 +88,8 @@ class Text {
 class Boxed {
   constructor(path, legend) {
     this.path = path;
-    this.told = el("p", { class: "fault" });
-    this.node = el("fieldset", {}, el("legend", {}, legend), this.told);
+    this.told = el("p", { class: "fault", id: unique("fault") });
+    this.node = el("fieldset", { "aria-describedby": this.told.id }, el("legend", {}, legend), this.told);
   }
   tell(path, message) {
     if (path !== this.path && !path.startsWith(`${this.path}[`) && !path.startsWith(`${this.path}.`)) return false;

@@ -1,34 +1,55 @@
 /** What every page shares: the head with the way to the others, the main part, the choice of a language. */
 
 import { el, fill, select } from "./dom.js";
-import { LANGUAGES, keepLanguage, language, loadLanguage, t } from "./language.js";
+import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
 
 const WAYS = [["/", "nav.lobby"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"]];
 
 /**
  * Load the texts, draw the frame and give the main part to `draw`; a change of language draws the page anew.
- * `draw(main)` may give a function that stops what it has started.
+ * `draw(main, show)` may give a function that stops what it has started; `show(code)` draws in another language, for
+ * this time only.
  */
 export async function page(title, draw) {
   const top = el("header", { class: "top" });
-  const main = el("main", { id: "main", tabindex: "-1" });
   const foot = el("footer", { class: "foot" });
+  let main = el("main", { id: "main", tabindex: "-1" });
+  let newest = 0;
   let stop = null;
 
+  /** Each drawing has a main part of its own: one that a newer has overtaken ends unseen, and is stopped. */
   async function show(code) {
-    await loadLanguage(code);
+    newest += 1;
+    const own = newest;
+    const texts = await readTexts(code);
+    if (own !== newest) return;
+    speak(texts);
+    stop?.();
+    stop = null;
     document.title = title() === "PlayMolt" ? title() : `${title()} · PlayMolt`;
     fill(top, head(change));
     fill(foot, bottom());
-    stop?.();
-    main.replaceChildren();
-    stop = await draw(main, change);
+    const before = main;
+    main = el("main", { id: "main", tabindex: "-1" });
+    before.replaceWith(main);
+    const started = await draw(main, show);
+    if (own === newest) stop = started;
+    else started?.();
   }
 
-  async function change(code) {
-    if (code === language()) return;
-    keepLanguage(code);
-    await show(code);
+  async function change(choice) {
+    if (choice.value === language()) return;
+    if (typedIn(main) && !confirm(t("language.lose"))) {
+      choice.value = language();
+      return;
+    }
+    try {
+      await show(choice.value);
+      keepLanguage(choice.value);
+    } catch (error) {
+      choice.value = language();
+      main.prepend(trouble(error));
+    }
   }
 
   document.body.prepend(top, main, foot);
@@ -43,7 +64,7 @@ export async function page(title, draw) {
 function head(change) {
   const here = location.pathname;
   const choice = select(LANGUAGES, language(), { "aria-label": t("language"), "data-focus": "language" });
-  choice.addEventListener("change", () => change(choice.value));
+  choice.addEventListener("change", () => change(choice));
   return el("div", {},
     el("a", { class: "skip", href: "#main" }, t("skip")),
     el("a", { class: "mark", href: "/" }, el("img", { src: "/assets/mark.svg", alt: "" }), "PlayMolt"),
@@ -51,6 +72,16 @@ function head(change) {
       el("li", {}, el("a", { href: path, "aria-current": here === path ? "page" : null }, t(text)))))),
     el("label", {}, choice));
 }
+
+/** Whether a form holds what a person has put into it and not sent. */
+function typedIn(main) {
+  const kept = (control) => (["checkbox", "radio"].includes(control.type) ? control.checked : control.value.trim());
+  return [...main.querySelectorAll("[data-touched]")].some(kept);
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (target.matches("textarea, input:not([type=range])")) target.dataset.touched = "";
+});
 
 function bottom() {
   return el("div", {},

@@ -8,8 +8,9 @@ import { caseTabs } from "./game_case.js";
 import { history } from "./game_history.js";
 import { deliberationPanel, jurorsPanel } from "./game_jurors.js";
 import { verdictPanel } from "./game_verdict.js";
-import { language, t, word } from "./language.js";
+import { chosenLanguage, language, t, word } from "./language.js";
 import { tabs } from "./tabs.js";
+import { linkedMoment } from "./timeline.js";
 
 const PHASES = ["prologue", "investigation", "persuasion", "deliberation", "vote", "ended"];
 const STORIES = [["en", "English"], ["zh", "中文"]];
@@ -19,13 +20,12 @@ page(() => t("game.title"), draw);
 
 const asked = () => new URLSearchParams(location.search).get("session");
 
-async function draw(main, change) {
-  if (!asked()) return start(main, change);
+async function draw(main, show) {
+  if (!asked()) return start(main);
   try {
     const session = await get(`/api/jury/sessions/${encodeURIComponent(asked())}`);
-    if (session.language !== language() && !sessionStorage.getItem("playmolt.spoken")) {
-      sessionStorage.setItem("playmolt.spoken", "1");
-      await change(session.language);
+    if (!chosenLanguage() && session.language !== language()) {
+      await show(session.language);
       return undefined;
     }
     const { witnesses } = await get(`/api/jury/sessions/${session.id}/witnesses`);
@@ -40,7 +40,6 @@ async function start(main) {
   const place = el("div");
   const begin = (code) => actionButton(t(`game.begin.${code}`), async () => {
     await ensureKey();
-    sessionStorage.removeItem("playmolt.spoken");
     const made = await post("/api/jury/sessions", { language: code });
     location.assign(`/game?session=${made.id}`);
   }, { place, first: code === (language() === "zh" ? "zh" : "en"), lang: code });
@@ -178,9 +177,15 @@ class Game {
 
   /** Tabs that stay where the person put them when the same parts are drawn anew. */
   parts(list, first) {
-    const open = this.parted === first ? this.part : first;
+    if (this.parted !== first) this.part = this.parted || linkedMoment() === null ? first : "history";
     this.parted = first;
-    return tabs(t("game.parts"), list, open, (id) => { this.part = id; });
+    this.tabs = tabs(t("game.parts"), list, this.part, (id) => { this.part = id; });
+    return this.tabs;
+  }
+
+  /** Open one of the parts, where the phase has it. */
+  show(part) {
+    this.tabs?.show(part);
   }
 
   historyTab() {

@@ -7,7 +7,12 @@ import { t, word } from "./language.js";
 import { SessionHistory } from "./session_history.js";
 
 export function history(game) {
-  return new SessionHistory({ line: (message) => line(game, message), scene: (messages) => scene(game, messages) });
+  return new SessionHistory({
+    line: (message) => line(game, message),
+    scene: (messages) => scene(game, messages),
+    version: game.session.version,
+    open: () => game.show("history"),
+  });
 }
 
 function line(game, message) {
@@ -49,6 +54,7 @@ function scene(game, messages) {
   const last = messages.at(-1);
   return [
     el("section", { class: "card", "aria-live": "polite" }, el("p", { class: "pre" }, last ? line(game, last) || t("event.quiet") : "")),
+    el("h2", { class: "unseen" }, t("game.jurors")),
     el("ul", { class: "thirds" }, game.session.jurors.map((juror) => el("li", { class: `card plain${last?.juror_id === juror.id ? " on" : ""}` },
       el("h3", {}, juror.name), bandView(bands.get(juror.id) ?? juror.band)))),
     roundsOf(game, messages)];

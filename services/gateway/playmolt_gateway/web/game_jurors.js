@@ -38,7 +38,7 @@ export function jurorsPanel(game) {
       bandView(juror.band, juror.stance),
       el("div", { class: "row apart" }, el("span", { class: "quiet small" }, t("game.rounds_left", { n: juror.rounds_left })),
         el("button", { type: "button", "aria-pressed": String(juror.id === chosen), "data-focus": juror.id, "data-juror": juror.id,
-          onclick: () => choose(juror.id) }, t("game.talk")))))));
+          "aria-label": `${t("game.talk")}: ${juror.name}`, onclick: () => choose(juror.id) }, t("game.talk")))))));
   const talk = new JurorTalk(game, stage);
   const choose = (id) => {
     chosen = id;
@@ -52,7 +52,17 @@ export function jurorsPanel(game) {
     if (message) talk.hear(message);
     else draw();
   });
-  return el("div", { class: "stack" }, cards, stage);
+  return el("div", { class: "stack" }, jurorsHead(), cards, stage);
+}
+
+/** What stands between the page's heading and the jurors' for those who go by headings. */
+function jurorsHead() {
+  return el("h2", { class: "unseen" }, t("game.jurors"));
+}
+
+/** Say that a model still works on what was asked; the stream will tell what comes of it. */
+function stillThinking(place) {
+  fill(place, el("p", { class: "quiet waiting", role: "status" }, t("game.thinking")));
 }
 
 class JurorTalk {
@@ -99,7 +109,7 @@ class JurorTalk {
   }
 
   answered(reply) {
-    if (reply.pending) announce(t("game.thinking"));
+    if (reply.pending) stillThinking(this.place);
     else if (reply.weakness_hit) announce(t("game.weakness"));
   }
 
@@ -116,6 +126,7 @@ class JurorTalk {
       turn_failed: () => el("p", { class: "fault" }, t("game.turn_failed")),
       stance_changed: () => el("p", { class: "quiet small" }, whyMoved(this.game, message, message.cause === "chat" ? this.topics : [])),
     }[message.type]?.();
+    if (["juror_said", "turn_failed"].includes(message.type)) fill(this.place);
     if (!text) return;
     this.said.append(text);
     this.said.scrollTop = this.said.scrollHeight;
@@ -137,7 +148,8 @@ export function deliberationPanel(game) {
     fill(next, t("game.next_round", { n: Math.min(game.session.round + 1, ROUNDS), of: ROUNDS }));
   };
   const next = actionButton("", async () => {
-    await post(`${game.path}/deliberation/next`, {});
+    const reply = await post(`${game.path}/deliberation/next`, {});
+    if (reply.pending) stillThinking(place);
     await game.refresh();
   }, { place, first: true });
   const send = actionButton(t("game.send_note"), async () => {
@@ -152,8 +164,11 @@ export function deliberationPanel(game) {
     await game.refresh();
   }, { place });
   draw();
-  game.listen(draw);
-  return el("div", { class: "stack" }, jurors,
+  game.listen((message) => {
+    if (["speech", "turn_failed"].includes(message?.type)) fill(place);
+    draw();
+  });
+  return el("div", { class: "stack" }, jurorsHead(), jurors,
     el("div", { class: "row" }, next), place, rounds,
     el("section", { class: "card", "aria-labelledby": "note" }, el("div", { class: "row apart" }, el("h2", { id: "note" }, t("game.note")), left),
       el("div", { class: "row" }, field(t("game.note_to"), to)), field(t("game.note_text"), text), el("div", { class: "row end" }, send)));

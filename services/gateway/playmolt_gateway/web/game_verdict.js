@@ -41,6 +41,7 @@ export function verdictPanel(game) {
   }
   fill(panel, el("div", { class: "card" }, el("p", { class: "lead" }, t("game.hint.vote")),
     el("div", { class: "row" }, call), place, progress),
+    el("h2", { class: "unseen" }, t("game.jurors")),
     el("ul", { class: "thirds", "aria-label": t("game.jurors") }, game.session.jurors.map((juror) =>
       el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance)))),
     roundsOf(game));

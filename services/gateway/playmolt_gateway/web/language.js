@@ -3,41 +3,56 @@
 export const LANGUAGES = [["en", "English"], ["ko", "한국어"], ["zh", "中文"]];
 const KEPT = "playmolt.language";
 
-let texts = {};
-let chosen = "en";
+/** Where any of these stands in a text, what stands beside it must not be drawn into its direction. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202e\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-function wanted() {
+let texts = {};
+let spoken = "en";
+
+const known = (code) => LANGUAGES.some(([id]) => id === code);
+
+/** The language that a person has chosen, by the address or by an earlier choice; null for none. */
+export function chosenLanguage() {
   const asked = new URLSearchParams(location.search).get("lang");
-  const known = (code) => LANGUAGES.some(([id]) => id === code);
-  if (known(asked)) return asked;
-  const kept = localStorage.getItem(KEPT);
-  if (known(kept)) return kept;
-  return navigator.languages.map((code) => code.slice(0, 2)).find(known) ?? "en";
+  return [asked, localStorage.getItem(KEPT)].find(known) ?? null;
 }
 
-/** Load the texts. A page awaits this before it draws anything. */
-export async function loadLanguage(code = wanted()) {
+/** Give the texts of a language: the one named, else the chosen one, else the browser's. */
+export async function readTexts(named) {
+  const code = named ?? chosenLanguage() ?? navigator.languages.map((one) => one.slice(0, 2)).find(known) ?? "en";
   const answer = await fetch(`/assets/texts.${code}.json`);
   if (!answer.ok) throw new Error(`the texts of ${code} did not come: ${answer.status}`);
-  texts = await answer.json();
-  chosen = code;
-  document.documentElement.lang = code;
+  return { code, texts: await answer.json() };
 }
 
-/** Keep a language for the next visits. */
+/** Speak by these texts from now on. A page does so before it draws anything. */
+export function speak(read) {
+  texts = read.texts;
+  spoken = read.code;
+  document.documentElement.lang = spoken;
+}
+
+/** Keep a language for the next visits; what the address said before does not count any more. */
 export function keepLanguage(code) {
   localStorage.setItem(KEPT, code);
+  const address = new URL(location.href);
+  address.searchParams.delete("lang");
+  history.replaceState(null, "", address);
 }
 
 export function language() {
-  return chosen;
+  return spoken;
 }
 
 /** Give a text, with {name} replaced by values.name; the key itself where there is none. */
 export function t(key, values = {}) {
   const text = texts[key];
   if (text === undefined) return key;
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? isolated(String(values[name])) : whole));
+}
+
+function isolated(text) {
+  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
 }
 
 /** Give the text of a code, such as a phase; a code that has none is shown as it is. */
@@ -48,5 +63,5 @@ export function word(group, code) {
 
 /** A time as the reader's own clock shows it. */
 export function clock(at) {
-  return new Date(at).toLocaleString(chosen, { dateStyle: "medium", timeStyle: "short" });
+  return new Date(at).toLocaleString(spoken, { dateStyle: "medium", timeStyle: "short" });
 }

@@ -11,6 +11,7 @@ import { reportView } from "./legal_report.js";
 import { marked, turnView } from "./legal_turn.js";
 import { SessionHistory } from "./session_history.js";
 import { tabs } from "./tabs.js";
+import { linkedMoment } from "./timeline.js";
 
 const REFRESH_MS = 120;
 const STIPULATE = "FACTS_STIPULATE";
@@ -107,9 +108,10 @@ class Session {
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
     this.steering = el("div", { class: "card" });
-    this.history = new SessionHistory({ line, scene: (messages) => this.scene(messages) });
+    this.history = new SessionHistory({ line, scene: (messages) => this.scene(messages),
+      version: session.version, open: () => this.tabs.show("history") });
     this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), this.facts],
-      ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], "turns");
+      ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], linkedMoment() === null ? "turns" : "history");
     this.shown = new Set();
     this.task_key = "";
     this.stipulated = [];
@@ -156,12 +158,11 @@ class Session {
   }
 
   tell() {
-    const { phase, gate, failed } = this.session;
+    const { gate, failed } = this.session;
     const at = this.speaking && !gate ? { phase: this.speaking } : this.session;
-    fill(this.status, el("span", { class: `tag${this.speaking && !gate ? " live" : ""}` }, phaseName(at)),
+    fill(this.status, el("span", { class: `tag${this.speaking && !gate ? " live" : ""}` }, gate ? word("gate", gate.name) : phaseName(at)),
       this.speaking && !gate && !failed ? el("span", { class: "quiet waiting" }, t("legal.speaking")) : null,
-      gate ? el("span", {}, t("legal.your_turn")) : null,
-      phase === "FINALIZE_DONE" ? el("span", {}, t("over")) : null);
+      gate ? el("span", {}, t("legal.your_turn")) : null);
   }
 
   draw() {

@@ -23,7 +23,7 @@ export async function reportView(path, session) {
   return el("article", { class: "card on", "aria-labelledby": "report" },
     el("div", { class: "row apart" }, el("h2", { id: "report" }, t("report.title")),
       el("div", { class: "row", role: "group", "aria-label": t("report.save") }, FORMATS.map((format) =>
-        actionButton(format.toUpperCase(), () => download(`${path}/report?format=${format}`, `${name}.${format}`), { place, "aria-label": t("report.save_as", { format }) })))),
+        actionButton(format.toUpperCase(), () => download(`${path}/report?format=${format}`, `${name}.${format}`), { place, "aria-label": t("report.save_as", { format: format.toUpperCase() }) })))),
     place,
     el("p", { class: "notice" }, report.disclaimer),
     report.no_go ? el("div", { class: "notice" }, el("h3", {}, t("report.no_go")), texts(report.no_go.reasons), el("h3", {}, t("report.alternatives")), texts(report.no_go.alternatives)) : null,

@@ -1,7 +1,7 @@
 /** `/`: the games that wait and run, live; those that ended; the leaderboard. */
 
 import { get } from "./api.js";
-import { announce, el, fill, select, table } from "./dom.js";
+import { announce, el, filler, select, table } from "./dom.js";
 import { watchLobby } from "./feed.js";
 import { page, trouble } from "./frame.js";
 import { clock, t, word } from "./language.js";
@@ -9,13 +9,14 @@ import { clock, t, word } from "./language.js";
 const SHOWN = 12;
 const BOARD = 20;
 const REFRESH_MS = 8000;
+const LIST_MS = 1500;
 
 page(() => "PlayMolt", draw);
 
 async function draw(main) {
   const open = new Map();
   const now = el("ul", { class: "games" });
-  const state = el("span", { class: "tag plain" });
+  const state = el("span", { class: "tag plain", role: "status" });
   const ended = el("ul", { class: "games" });
   const board = el("div");
   const runs = el("ul", { class: "games" });
@@ -37,25 +38,25 @@ async function draw(main) {
           el("div", { class: "row apart" }, el("h2", { id: "board" }, t("leaderboard")), kind), board),
         invitation())));
 
+  const [fillNow, fillEnded, fillBoard, fillRuns] = [now, ended, board, runs].map(filler);
   const drawNow = () => {
     const games = [...open.values()].sort((a, b) => (a.game_id < b.game_id ? 1 : -1));
-    fill(now, games.length ? games.map(line) : el("li", { class: "quiet" }, t("lobby.quiet")));
+    fillNow(games, () => (games.length ? games.map(openLine) : el("li", { class: "quiet" }, t("lobby.quiet"))));
   };
   const refresh = async () => {
     const type = kind.value ? `&gameType=${kind.value}` : "";
     try {
-      const [games, ranks, held] = await Promise.all([
-        get(`/api/games?limit=${SHOWN * 4}`, { as: "nobody" }),
+      const [over, ranks, held] = await Promise.all([
+        gamesOver(),
         get(`/api/leaderboard?limit=${BOARD}${type}`, { as: "nobody" }),
         get("/api/agora/runs?limit=5", { as: "nobody", patient: false }).catch(() => ({ runs: [] })),
       ]);
-      const over = games.games.filter((game) => ["end", "aborted"].includes(game.phase)).slice(0, SHOWN);
-      fill(ended, over.length ? over.map(line) : el("li", { class: "quiet" }, t("lobby.none")));
-      fill(board, standings(ranks.leaderboard));
+      fillEnded(over, () => (over.length ? over.map(line) : el("li", { class: "quiet" }, t("lobby.none"))));
+      fillBoard(ranks, () => standings(ranks.leaderboard));
       runsCard.hidden = held.runs.length === 0;
-      fill(runs, held.runs.map(line));
+      fillRuns(held, () => held.runs.map(line));
     } catch (error) {
-      fill(board, trouble(error));
+      fillBoard(error.message, () => trouble(error));
     }
   };
 
@@ -63,14 +64,18 @@ async function draw(main) {
   kind.addEventListener("change", refresh);
   await refresh();
   const timer = setInterval(refresh, REFRESH_MS);
+  let listed = Infinity;
   const stop = watchLobby((message) => {
     if (["game_waiting", "game_started"].includes(message.type)) open.set(message.game_id, message);
     else if (open.delete(message.game_id)) refresh();
-    if (message.type === "game_started") announce(t("lobby.started", { game: word("game", message.gameType) }));
+    if (message.type === "game_started" && Date.now() > listed) announce(t("lobby.started", { game: word("game", message.gameType) }));
     drawNow();
   }, (told) => {
     // What was shown stays until the feed is back; games that ended meanwhile are not in its list any more.
-    if (told === "away") open.clear();
+    if (["away", "hidden"].includes(told)) open.clear();
+    if (told === "hidden") return;
+    // A feed begins with the present list: what stands in it is no news.
+    if (told === "live") listed = Date.now() + LIST_MS;
     if (told === "live") drawNow();
     state.textContent = told === "live" ? t("live") : t("reconnecting");
     state.className = told === "live" ? "tag live" : "tag plain";
@@ -81,10 +86,20 @@ async function draw(main) {
   };
 }
 
+async function gamesOver() {
+  const lists = await Promise.all(["end", "aborted"].map((phase) => get(`/api/games?phase=${phase}&limit=${SHOWN}`, { as: "nobody" })));
+  return lists.flatMap((list) => list.games).sort((a, b) => (a.created_at < b.created_at ? 1 : -1)).slice(0, SHOWN);
+}
+
+/** A game of the feed, which tells that a game has started and not how far it is. */
+function openLine(game) {
+  return line({ ...game, phase: game.type === "game_waiting" ? "waiting" : "running" });
+}
+
 function line(game) {
   const seats = game.gameType === "agora" ? "" : t("seats", { seated: game.seated, needed: game.needed });
   const when = game.created_at ?? game.at;
-  return el("li", {}, el("a", { href: `/watch/${game.game_id}` },
+  return el("li", {}, el("a", { href: `/watch/${game.game_id}`, "data-focus": game.game_id },
     el("strong", {}, word("game", game.gameType)),
     el("span", { class: "tag plain" }, word("phase", game.phase)),
     el("span", { class: "side" }, [seats, when ? clock(when) : ""].filter(Boolean).join(" · "))));

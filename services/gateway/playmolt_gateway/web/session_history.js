@@ -2,35 +2,41 @@
 
 import { el, fill } from "./dom.js";
 import { t } from "./language.js";
+import { Moments } from "./moments.js";
 import { Timeline, linkedMoment } from "./timeline.js";
 
 /**
  * A list of what happened with a timeline below. `line(message)` gives the text of a message, "" for none;
- * `scene(messages)` what stood when these messages had been told.
+ * `scene(messages)` what stood when these messages had been told. `version` is how far the session is, and `open()` is
+ * called when an address names a moment of it while the page stands open.
  */
 export class SessionHistory {
-  constructor({ line, scene }) {
+  constructor({ line, scene, version, open }) {
     this.line = line;
     this.scene = scene;
+    this.version = version;
     this.messages = [];
-    this.list = el("ol", { class: "log", tabindex: "0", "aria-label": t("watch.events") });
     this.stage = el("div", { class: "stack" });
     this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment() });
+    this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
+    this.moment = () => {
+      if (linkedMoment() === null) return;
+      open();
+      this.timeline.seek(linkedMoment());
+    };
+    addEventListener("hashchange", this.moment);
     this.node = el("div", { class: "stack" },
       el("div", { class: "two" }, this.stage,
-        el("section", { class: "card", "aria-label": t("watch.events") }, el("h2", {}, t("watch.events")), this.list)),
+        el("section", { class: "card", "aria-label": t("watch.events") }, el("h2", {}, t("watch.events")), this.moments.node)),
       this.timeline.node);
   }
 
   take(message, live) {
     this.messages.push(message);
     const text = this.line(message);
-    if (text) {
-      this.list.append(el("li", {}, el("button", { type: "button", "data-v": message.version,
-        onclick: () => this.timeline.choose(message.version) },
-        el("span", { class: "number" }, message.version), el("span", {}, text))));
-    }
+    if (text) this.moments.add([[message.version, text]]);
     this.timeline.grow(message.version, live);
+    if (message.version >= this.version) this.timeline.known();
   }
 
   told(version) {
@@ -40,14 +46,11 @@ export class SessionHistory {
 
   show(version) {
     fill(this.stage, this.scene(this.messages.slice(0, version)));
-    for (const button of this.list.querySelectorAll("[aria-current]")) button.removeAttribute("aria-current");
-    const current = this.list.querySelector(`[data-v="${version}"]`);
-    if (!current) return;
-    current.setAttribute("aria-current", "true");
-    this.list.scrollTop = current.parentElement.offsetTop - this.list.clientHeight / 2;
+    this.moments.mark(version);
   }
 
   close() {
     this.timeline.close();
+    removeEventListener("hashchange", this.moment);
   }
 }

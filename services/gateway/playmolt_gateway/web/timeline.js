@@ -13,7 +13,8 @@ export function linkedMoment() {
 
 /**
  * A timeline over versions 1 … head. `show(version)` is called for the moment that is to be seen; `tell(version)`
- * gives a line about a moment. `grow(head)` makes it longer; it stays at the end when it stood there.
+ * gives a line about a moment. `grow(head)` makes it longer; it stays at the end when it stood there. `start` is the
+ * moment to begin with: until it is there, or `known()` says that all there is is there, nothing else is shown.
  */
 export class Timeline {
   constructor({ show, tell = () => "", start = null }) {
@@ -22,6 +23,7 @@ export class Timeline {
     this.head = 0;
     this.at = 0;
     this.start = start;
+    this.complete = false;
     this.following = start === null;
     this.live = false;
     this.playing = null;
@@ -46,18 +48,37 @@ export class Timeline {
 
   /** Say how far the game is. */
   grow(head, live = this.live) {
-    const first = this.head === 0;
     this.live = live;
     this.head = Math.max(this.head, head);
     this.slider.max = String(Math.max(1, this.head));
-    if (first && this.start !== null) this.go(Math.min(this.start, this.head));
+    if (this.start !== null) this.#arrive();
     else if (this.following) this.go(this.head, { follow: true });
+    else this.#label();
+  }
+
+  /** Say that what had happened when the page was opened is there. */
+  known() {
+    this.complete = true;
+    this.#arrive();
+  }
+
+  /** Go to a moment that an address names, as soon as it is there. */
+  seek(version) {
+    this.#stop();
+    this.start = version;
+    this.following = false;
+    this.#arrive();
+  }
+
+  #arrive() {
+    if (this.start !== null && this.head > 0 && (this.complete || this.start <= this.head)) this.go(this.start);
     else this.#label();
   }
 
   /** Show a moment. */
   go(version, { follow = false } = {}) {
     const next = Math.max(1, Math.min(version, this.head));
+    this.start = null;
     this.following = follow;
     if (next !== this.at) {
       this.at = next;
@@ -104,8 +125,9 @@ export class Timeline {
     if (this.at >= this.head) this.go(1);
     this.play.textContent = t("timeline.pause");
     this.playing = setInterval(() => {
-      if (this.at >= this.head) this.#stop();
-      else this.go(this.at + 1);
+      if (this.at < this.head) this.go(this.at + 1);
+      else if (this.live) this.follow();
+      else this.#stop();
     }, STEP_SECONDS * 1000);
   }
 

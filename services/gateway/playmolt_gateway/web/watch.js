@@ -1,10 +1,11 @@
 /** `/watch/{id}`: a trial, an O/X game or an Agora run, live and back through its whole time. */
 
-import { get, lines } from "./api.js";
-import { el, fill, select } from "./dom.js";
+import { get, lines, operatorKey } from "./api.js";
+import { announce, el, fill, select } from "./dom.js";
 import { watchGame } from "./feed.js";
-import { page, trouble } from "./frame.js";
+import { actionButton, page, trouble } from "./frame.js";
 import { t, word } from "./language.js";
+import { Moments } from "./moments.js";
 import { Timeline, linkedMoment } from "./timeline.js";
 import { agora } from "./watch_agora.js";
 import { ox } from "./watch_ox.js";
@@ -14,7 +15,7 @@ const GAMES = { trial, ox, agora };
 const OVER = ["game_end", "game_aborted", "run_ended"];
 const PAGE = 500;
 const KEPT = 400;
-const LISTED = 600;
+const SAID_MS = 3000;
 
 const id = location.pathname.split("/").pop();
 
@@ -42,19 +43,21 @@ class Watch {
     this.seat = "";
     this.over = false;
     this.records = null;
+    this.unread = null;
     this.wanted = 0;
+    this.failed = false;
     this.busy = false;
     this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment() });
-    this.tag = el("span", { class: "tag plain" });
+    this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
+    this.tag = el("span", { class: "tag plain", role: "status" });
     this.scene = el("div", { class: "stack", id: "scene" });
-    this.list = el("ol", { class: "log", tabindex: "0", "aria-label": t("watch.events") });
     this.knownHead = el("h2", { id: "known" });
     this.knownBody = el("div", { class: "stack" });
     this.known = el("section", { class: "card", hidden: true, "aria-labelledby": "known" }, this.knownHead, this.knownBody);
     this.seats = el("div", { class: "row", hidden: true });
     this.moment = () => {
       const version = linkedMoment();
-      if (version !== null) this.timeline.go(version);
+      if (version !== null) this.timeline.seek(version);
       else if (!location.hash) this.timeline.follow();
     };
     addEventListener("hashchange", this.moment);
@@ -64,20 +67,21 @@ class Watch {
       el("div", { class: "two" }, this.scene,
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },
-            el("h2", { id: "events" }, t("watch.events")), this.list))),
+            el("h2", { id: "events" }, t("watch.events")), this.moments.node))),
       this.timeline.node);
   }
 
   async begin() {
     await this.history();
     if (!this.over) {
-      this.stop = watchGame(id, this.events.length, (message) => this.take([message]), (told) => this.tell(told));
+      this.stop = watchGame(id, this.events.length, (message) => this.hear(message), (told) => this.tell(told));
     }
     return () => this.close();
   }
 
   close() {
     this.stop?.();
+    clearTimeout(this.saying);
     this.timeline.close();
     removeEventListener("hashchange", this.moment);
   }
@@ -86,15 +90,31 @@ class Watch {
   async history() {
     for (;;) {
       const page = await get(`/api/games/${id}/events?after=${this.events.length}&limit=${PAGE}`, { as: "nobody" });
-      if (page.events.length === 0) return;
+      if (page.events.length === 0) break;
       this.take(page.events);
     }
+    this.timeline.known();
+  }
+
+  hear(message) {
+    this.take([message]);
+    if (this.timeline.following) this.say(this.game.line(message));
+  }
+
+  /** Read out what happens, the newest every few seconds: who listens would have no time for all of it. */
+  say(text) {
+    if (!text) return;
+    this.newest = text;
+    this.saying ??= setTimeout(() => {
+      this.saying = null;
+      announce(this.newest);
+    }, SAID_MS);
   }
 
   take(messages) {
     this.events.push(...messages);
     if (messages.some((message) => OVER.includes(message.type))) this.ended();
-    this.draw(messages);
+    this.moments.add(messages.map((event) => [event.version, this.told(event.version)]).filter(([, text]) => text));
     this.timeline.grow(this.events.length, !this.over);
   }
 
@@ -112,7 +132,8 @@ class Watch {
   }
 
   tell(told) {
-    if (this.over && told === "away") return;
+    if (told === "hidden" || (this.over && told === "away")) return;
+    if (told === "live" && this.failed) this.show(this.wanted);
     const texts = { live: t("live"), ended: t("over"), away: t("reconnecting"), unknown: t("reconnecting") };
     this.tag.textContent = this.over ? t("over") : texts[told];
     this.tag.className = told === "live" && !this.over ? "tag live" : "tag plain";
@@ -123,24 +144,30 @@ class Watch {
     return event ? this.game.line(event) : "";
   }
 
-  draw(messages) {
-    const atEnd = this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight < 60;
-    for (const event of messages) {
-      const text = event.type === "progress" ? null : this.game.line(event);
-      if (!text) continue;
-      const button = el("button", { type: "button", "data-v": event.version,
-        onclick: () => this.timeline.choose(event.version) },
-        el("span", { class: "number" }, event.version), el("span", {}, text));
-      this.list.append(el("li", {}, button));
-    }
-    while (this.list.children.length > LISTED) this.list.firstChild.remove();
-    if (atEnd) this.list.scrollTop = this.list.scrollHeight;
-  }
-
   async sit(seat) {
     this.seat = seat;
-    if (seat && !this.records) this.records = await lines(`/api/games/${id}/log`).catch(() => []);
     this.show(this.timeline.at);
+    if (seat && !this.records) await this.read();
+  }
+
+  /** Read the log, which alone holds what only one seat knew. That of some games is the operator's. */
+  async read() {
+    this.unread = el("p", { class: "quiet waiting" }, t("loading"));
+    this.paintKnown(this.timeline.at);
+    if (this.game.reader === "operator" && !operatorKey()) {
+      this.unread = el("p", { class: "quiet" }, t("watch.operators"));
+    } else {
+      try {
+        this.records = await lines(`/api/games/${id}/log`, this.game.reader);
+      } catch (error) {
+        this.unread = [trouble(error), this.again(() => this.read())];
+      }
+    }
+    this.paintKnown(this.timeline.at);
+  }
+
+  again(act) {
+    return el("div", { class: "row" }, actionButton(t("again"), act));
   }
 
   /** Show a moment; while one is on its way only the newest wish is kept. */
@@ -148,6 +175,7 @@ class Watch {
     this.wanted = version;
     if (this.busy) return;
     this.busy = true;
+    this.failed = false;
     try {
       let shown = null;
       while (shown !== `${this.wanted} ${this.seat}`) {
@@ -157,7 +185,8 @@ class Watch {
         if (shown === `${this.wanted} ${this.seat}`) this.paint(state, wanted);
       }
     } catch (error) {
-      fill(this.scene, trouble(error));
+      this.failed = true;
+      fill(this.scene, trouble(error), this.again(() => this.show(this.wanted)));
     } finally {
       this.busy = false;
     }
@@ -167,7 +196,7 @@ class Watch {
     const key = `${version} ${seat}`;
     if (!this.states.has(key)) {
       const as = seat ? `&seat=${encodeURIComponent(seat)}` : "";
-      this.states.set(key, await get(`/api/games/${id}/state?at=${version}${as}`, { as: "nobody" }));
+      this.states.set(key, await get(`/api/games/${id}/state?at=${version}${as}`, { as: seat ? this.game.reader : "nobody" }));
       if (this.states.size > KEPT) this.states.delete(this.states.keys().next().value);
     }
     return this.states.get(key);
@@ -175,32 +204,42 @@ class Watch {
 
   paint(state, version) {
     fill(this.scene, this.game.scene(state, this.events[version - 1], this.seat));
-    for (const button of this.list.querySelectorAll("[aria-current]")) button.removeAttribute("aria-current");
-    const current = this.list.querySelector(`[data-v="${version}"]`);
-    if (current) {
-      current.setAttribute("aria-current", "true");
-      const row = current.parentElement;
-      if (row.offsetTop < this.list.scrollTop || row.offsetTop + row.offsetHeight > this.list.scrollTop + this.list.clientHeight) {
-        this.list.scrollTop = row.offsetTop - this.list.clientHeight / 2;
-      }
-    }
+    this.moments.mark(version);
     this.paintKnown(version);
   }
 
   paintKnown(version) {
-    this.known.hidden = !(this.seat && this.records);
+    this.known.hidden = !this.seat;
     if (this.known.hidden) return;
-    const secrets = this.game.secrets(this.records, this.seat);
-    const now = secrets.filter((secret) => secret.from <= version && version < secret.to);
-    const name = this.choose.selectedOptions[0].textContent;
-    const item = (secret) => el("li", {},
-      el("button", { type: "button", onclick: () => this.timeline.choose(secret.from) },
-        el("span", { class: "number" }, secret.from),
-        el("span", {}, `${secret.text} — ${Number.isFinite(secret.to) ? t("watch.until", { to: secret.to }) : t("watch.never")}`)));
-    fill(this.knownHead, t("watch.only", { name }));
-    fill(this.knownBody,
-      el("p", { class: "only" }, now.length ? now.map((secret) => secret.text).join(" · ") : t("watch.nothing")),
-      secrets.length ? el("details", {}, el("summary", {}, t("watch.all_secrets", { n: secrets.length })),
-        el("ol", { class: "log" }, secrets.map(item))) : null);
+    fill(this.knownHead, t("watch.only", { name: this.choose.selectedOptions[0].textContent }));
+    if (!this.records) {
+      fill(this.knownBody, this.unread);
+      return;
+    }
+    if (this.knower?.seat !== this.seat) {
+      this.knower = new Knower(this.seat, this.game.secrets(this.records, this.seat), (v) => this.timeline.choose(v));
+    }
+    if (!this.knownBody.contains(this.knower.node)) fill(this.knownBody, this.knower.node);
+    this.knower.at(version);
+  }
+}
+
+/** What one seat alone knew: now, and all of it. `secrets` is [{from, to, text}]. */
+class Knower {
+  constructor(seat, secrets, choose) {
+    this.seat = seat;
+    this.secrets = secrets;
+    this.now = el("p", { class: "only" });
+    this.moments = new Moments(t("watch.all_secrets", { n: secrets.length }), choose);
+    this.node = el("div", { class: "stack" }, this.now,
+      secrets.length ? el("details", {}, el("summary", {}, t("watch.all_secrets", { n: secrets.length })), this.moments.node) : null);
+    this.moments.add(secrets.map(({ from, to, text }) =>
+      [from, `${text} — ${Number.isFinite(to) ? t("watch.until", { to }) : t("watch.never")}`]));
+  }
+
+  at(version) {
+    const now = this.secrets.filter((secret) => secret.from <= version && version < secret.to);
+    fill(this.now, now.length ? now.map((secret) => secret.text).join(" · ") : t("watch.nothing"));
+    this.moments.mark(version);
   }
 }

@@ -3,7 +3,7 @@
 import { el, table } from "./dom.js";
 import { t, word } from "./language.js";
 
-export const ox = { scene, line, seats, secrets };
+export const ox = { scene, line, seats, secrets, reader: "nobody" };
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.name]);

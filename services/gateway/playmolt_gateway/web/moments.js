@@ -1,0 +1,65 @@
+/** The list of what happened, each line a way to its moment. The keys move inside it, so that it is one stop for them. */
+
+import { el } from "./dom.js";
+
+const NEAR_END = 60;
+const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
+
+export class Moments {
+  /** `choose(version)` is called for the line that a person wants. */
+  constructor(label, choose) {
+    this.choose = choose;
+    this.shown = new Map();
+    this.stop = null;
+    this.node = el("ol", { class: "log", "aria-label": label });
+    this.node.addEventListener("keydown", (event) => this.#step(event));
+    this.node.addEventListener("focusin", ({ target }) => this.#rest(target.closest("button")));
+  }
+
+  /** Add lines, [[version, text]], at the end; who reads the end goes on reading it. */
+  add(lines) {
+    const { node } = this;
+    const atEnd = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR_END;
+    node.append(...lines.map(([version, text]) => el("li", {}, this.#button(version, text))));
+    if (!this.stop && node.firstChild) this.#rest(node.firstChild.firstChild);
+    if (atEnd) node.scrollTop = node.scrollHeight;
+  }
+
+  /** Mark the line of a moment and bring it into sight; a moment without a line has none. */
+  mark(version) {
+    this.current?.removeAttribute("aria-current");
+    this.current = this.shown.get(version);
+    if (!this.current) return;
+    this.current.setAttribute("aria-current", "true");
+    if (!this.node.contains(document.activeElement)) this.#rest(this.current);
+    const row = this.current.parentElement;
+    const { scrollTop, clientHeight } = this.node;
+    if (row.offsetTop < scrollTop || row.offsetTop + row.offsetHeight > scrollTop + clientHeight) {
+      this.node.scrollTop = row.offsetTop - clientHeight / 2;
+    }
+  }
+
+  #button(version, text) {
+    const button = el("button", { type: "button", tabindex: -1, "data-v": version, onclick: () => this.choose(version) },
+      el("span", { class: "number" }, version), el("span", {}, text));
+    this.shown.set(version, button);
+    return button;
+  }
+
+  /** The line that Tab comes to. */
+  #rest(button) {
+    if (!button || button === this.stop) return;
+    if (this.stop) this.stop.tabIndex = -1;
+    this.stop = button;
+    button.tabIndex = 0;
+  }
+
+  #step(event) {
+    const step = STEPS[event.key];
+    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const buttons = [...this.node.querySelectorAll("button")];
+    const place = buttons.indexOf(document.activeElement) + step;
+    buttons[Math.max(0, Math.min(place, buttons.length - 1))]?.focus();
+  }
+}

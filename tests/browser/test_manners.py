@@ -1,0 +1,211 @@
+"""What every page owes its reader: nothing typed is lost, nothing moves away under the hands, nothing is silent."""
+
+import json
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import OPERATOR_KEY, Ended, Reader
+from tests.browser.players import SECONDS, Bots, Seat
+from tests.browser.test_watch import head, moment, stands_at, stands_at_the_end
+
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.fixture(scope="session")
+def long_run(platform: str) -> str:
+    """A run of Agora with more moments than a page of events holds."""
+    plan = {
+        "name": "long", "models": ["scripted-trader"], "languages": ["en"], "exploratory": True,
+        "phases": {"phase1": {"runs": 1, "turns": 50}},
+    }  # fmt: skip
+    with httpx.Client(base_url=platform, headers={"Authorization": f"Bearer {OPERATOR_KEY}"}, timeout=SECONDS) as http:
+        made = http.post("/api/agora/experiments", json=plan).raise_for_status().json()["experiment"]
+        [run] = http.get(f"/api/agora/experiments/{made}/runs").raise_for_status().json()["runs"]
+        with http.stream("GET", f"/api/games/{run['run']}/stream") as feed:
+            assert any('"run_ended"' in line for line in feed.iter_lines())
+        return str(run["run"])
+
+
+def switched_at_once(page: Page, *languages: str) -> None:
+    """Change the language several times before the page has been drawn in any of them."""
+    page.evaluate(
+        """(codes) => codes.forEach((code) => {
+             const choice = document.querySelector(".top select");
+             choice.value = code;
+             choice.dispatchEvent(new Event("change"));
+           })""",
+        list(languages),
+    )
+
+
+def test_a_page_whose_language_changes_twice_is_drawn_once(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}")
+    stands_at_the_end(page)
+    switched_at_once(page, "ko", "zh", "en", "ko")
+    expect(page.locator("main .row.apart .tag").first).to_have_text("종료")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("h1")).to_have_count(1)
+    expect(page.locator(".timeline")).to_have_count(1)
+    expect(page.locator("main")).to_have_count(1)
+
+
+def test_what_is_typed_is_not_lost_to_another_language(reader: Reader) -> None:
+    page = reader("/legal")
+    title = page.locator("section[aria-labelledby=open] input").first
+    title.fill("half a title")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.locator(".top select").select_option("ko")
+    expect(page.locator(".top select")).to_have_value("en")
+    expect(title).to_have_value("half a title")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.locator(".top select").select_option("ko")
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
+
+
+def test_a_limit_counts_characters_as_the_server_does(reader: Reader) -> None:
+    page = reader("/legal")
+    title = page.locator("section[aria-labelledby=open] input").first
+    title.fill("👍" * 201)
+    assert title.evaluate("(input) => [...input.value].length") == 200
+
+
+def test_a_link_leads_to_a_moment_far_into_a_run(reader: Reader, long_run: str) -> None:
+    page = reader(f"/watch/{long_run}#v=620")
+    stands_at_the_end_of_history(page)
+    stands_at(page, 620)
+    assert moment(page) == 620
+    assert page.locator(".log button").first.get_attribute("data-v") == "2"
+    page.goto(f"/watch/{long_run}#v=999999")
+    page.reload()
+    stands_at_the_end(page)
+
+
+def stands_at_the_end_of_history(page: Page) -> None:
+    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+
+
+def test_a_list_of_moments_is_one_stop_for_the_keys(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}")
+    stands_at_the_end(page)
+    expect(page.locator(".log button[tabindex='0']")).to_have_count(1)
+    page.locator(".log button").last.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    second = page.locator(".log button").nth(1)
+    expect(second).to_be_focused()
+    page.keyboard.press("Enter")
+    stands_at(page, int(second.get_attribute("data-v") or 0))
+    expect(second).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator(".timeline input")).to_be_focused()
+
+
+def test_a_scene_that_did_not_come_is_asked_for_again(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}")
+    stands_at_the_end(page)
+    refusal = {"code": "unavailable", "detail": "The engine is away."}
+    page.route("**/state?at=3", lambda route: route.fulfill(status=500, json=refusal))
+    page.evaluate("location.hash = '#v=3'")
+    expect(page.locator("#scene [role=alert]")).to_be_visible()
+    page.unroute("**/state?at=3")
+    page.locator("#scene").get_by_role("button", name="Try again").click()
+    stands_at(page, 3)
+    expect(page.locator("#scene [role=alert]")).to_have_count(0)
+
+
+def test_a_log_that_cannot_be_read_is_not_told_as_nothing(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.ox}")
+    stands_at_the_end(page)
+    page.route("**/log", lambda route: route.fulfill(status=500, json={"code": "internal", "detail": "It broke."}))
+    seat = page.locator("#seat option").nth(1).get_attribute("value")
+    page.select_option("#seat", seat)
+    known = page.locator("section[aria-labelledby=known]")
+    expect(known.get_by_role("alert")).to_be_visible()
+    page.unroute("**/log")
+    known.get_by_role("button", name="Try again").click()
+    known.locator("summary").click()
+    known.locator("li button").first.click()
+    expect(known.locator(".only")).to_contain_text("O")
+    expect(known.locator("details")).to_have_attribute("open", "")
+
+
+def test_a_page_out_of_sight_holds_no_feed_and_catches_up(reader: Reader, bots: Bots, platform: str) -> None:
+    page = reader("/")
+    now = page.locator("section[aria-labelledby=now]")
+    expect(now.locator(".tag.live").first).to_be_visible()
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/sse/lobby")):
+        page.evaluate(HIDE, True)
+    seat = Seat(platform)
+    game = seat.join("ox")
+    page.wait_for_timeout(300)
+    expect(now.locator(f"a[href='/watch/{game}']")).to_have_count(0)
+    page.evaluate(HIDE, False)
+    expect(now.locator(f"a[href='/watch/{game}']")).to_be_visible()
+    playing = bots.seat("ox", 4)
+    seat.act(type="first_choice", choice="O", comment="here")
+    seat.act(type="switch", use_switch=False, comment="and there")
+    for _ in range(4):
+        seat.play_round("X", "as before")
+    assert playing.result(SECONDS) == game
+    seat.close()
+
+
+def test_what_happens_is_read_out_as_it_happens(reader: Reader, bots: Bots, platform: str) -> None:
+    seat = Seat(platform)
+    game = seat.join("ox")
+    page = reader(f"/watch/{game}")
+    tag = page.locator("main .row.apart .tag").first
+    expect(tag).to_have_text("Live")
+    expect(tag).to_have_attribute("role", "status")
+    playing = bots.seat("ox", 4)
+    expect(page.locator(".unseen[role=status]")).to_have_text(re.compile("."))
+    seat.act(type="first_choice", choice="O", comment="here")
+    seat.act(type="switch", use_switch=False, comment="and there")
+    for _ in range(4):
+        seat.play_round("X", "as before")
+    expect(tag).to_have_text("Over")
+    assert playing.result(SECONDS) == game
+    assert head(page) > 1
+    seat.close()
+
+
+def test_what_is_refreshed_leaves_the_focus_and_what_is_open(reader: Reader, long_run: str) -> None:
+    page = reader("/agora")
+    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_role("button", name="Enter").click()
+    page.locator("section[aria-labelledby=experiments] a", has_text="long").first.click()
+    page.wait_for_url("**/agora?experiment=*")
+    turns = iter(range(1000))
+
+    def changing(route: Route) -> None:
+        state = route.fetch().json()
+        state["spent"]["calls"] = next(turns)
+        state["status"] = "running"
+        route.fulfill(body=json.dumps(state), content_type="application/json")
+
+    page.route(re.compile(r"/api/agora/experiments/[^/]+$"), changing)
+    page.reload()
+    plan = page.locator("details[data-open=plan]")
+    plan.locator("summary").focus()
+    page.keyboard.press("Enter")
+    shown = page.locator("dl.facts").first.inner_text()
+    expect(page.locator("dl.facts").first).not_to_have_text(shown, use_inner_text=True)
+    expect(plan).to_have_attribute("open", "")
+    expect(plan.locator("summary")).to_be_focused()
+    assert long_run
+
+
+def test_an_experiment_that_is_not_there_says_so_and_nothing_else(reader: Reader) -> None:
+    page = reader("/agora")
+    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_role("button", name="Enter").click()
+    expect(page.locator("section[aria-labelledby=experiments]")).to_be_visible()
+    page.goto("/agora?experiment=agora-00000000-0000-7000-8000-000000000000")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator("main button")).to_have_count(0)
