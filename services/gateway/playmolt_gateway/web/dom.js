@@ -122,7 +122,7 @@ export function table(caption, heads, rows, { hidden = false } = {}) {
     el("caption", { class: hidden ? "unseen" : null }, caption),
     el("thead", {}, el("tr", {}, heads.map((head) => cell("th", head, { scope: "col" })))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value, place) =>
-      place ? cell("td", value) : cell("th", value, { scope: "row" })))))));
+      place ? cell("td", value) : cell("th", value, { scope: "row", class: typeof value === "number" ? "short" : null })))))));
   scrolledByKeys.observe(wide);
   return wide;
 }

@@ -25,10 +25,10 @@ export class Moments {
     if (atEnd) node.scrollTop = node.scrollHeight;
   }
 
-  /** Mark the line of a moment and bring it into sight; a moment without a line has none. */
+  /** Mark the line of a moment, or of the last before it that has one, and bring it into sight. */
   mark(version) {
     this.current?.removeAttribute("aria-current");
-    this.current = this.shown.get(version);
+    this.current = this.#last(version);
     if (!this.current) return;
     this.current.setAttribute("aria-current", "true");
     if (!this.node.contains(document.activeElement)) this.#rest(this.current);
@@ -37,6 +37,11 @@ export class Moments {
     if (row.offsetTop < scrollTop || row.offsetTop + row.offsetHeight > scrollTop + clientHeight) {
       this.node.scrollTop = row.offsetTop - clientHeight / 2;
     }
+  }
+
+  #last(version) {
+    for (let at = version; at > 0; at -= 1) if (this.shown.has(at)) return this.shown.get(at);
+    return undefined;
   }
 
   #button(version, text) {
