@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
@@ -197,3 +198,24 @@ def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:
         page.wait_for_timeout(200)
     expect(seen).to_contain_text("phase1/scripted-trader/en")
     expect(page.locator("details summary", has_text="looks")).to_be_visible()
+
+
+def test_the_log_of_a_game_is_checked_by_the_browser_itself(reader: Reader, ended: Ended, platform: str) -> None:
+    text = httpx.get(f"{platform}/api/games/{ended.trial}/log").text
+    records = [json.loads(line) for line in text.splitlines()]
+    page = reader(f"/watch/{ended.trial}")
+    stands_at_the_end(page)
+    check = page.locator("section[aria-labelledby=check]")
+    check.locator("input").fill(records[6]["hash"])
+    check.get_by_role("button", name="Check").click()
+    expect(check).to_contain_text(f"{len(records)} records, and every hash fits.")
+    expect(check).to_contain_text(records[-1]["hash"])
+    check.get_by_role("button", name="moment 7").click()
+    stands_at(page, 7)
+
+    changed = text.replace(json.dumps(records[6]["salt"]), json.dumps("0" * 32))
+    page.route("**/log", lambda route: route.fulfill(body=changed, content_type="application/x-ndjson"))
+    check.locator("input").fill("0" * 64)
+    check.get_by_role("button", name="Check").click()
+    expect(check).to_contain_text("Record 7 does not fit")
+    expect(check).to_contain_text("No record of this game has this hash.")

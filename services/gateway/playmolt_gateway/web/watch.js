@@ -8,6 +8,7 @@ import { t, word } from "./language.js";
 import { Moments } from "./moments.js";
 import { Timeline, linkedMoment } from "./timeline.js";
 import { agora } from "./watch_agora.js";
+import { logCard } from "./watch_log.js";
 import { ox } from "./watch_ox.js";
 import { trial } from "./watch_trial.js";
 
@@ -55,6 +56,7 @@ class Watch {
     this.knownBody = el("div", { class: "stack" });
     this.known = el("section", { class: "card", hidden: true, "aria-labelledby": "known" }, this.knownHead, this.knownBody);
     this.seats = el("div", { class: "row", hidden: true });
+    this.log = el("div");
     this.moment = () => {
       const version = linkedMoment();
       if (version !== null) this.timeline.seek(version);
@@ -67,7 +69,7 @@ class Watch {
       el("div", { class: "two" }, this.scene,
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },
-            el("h2", { id: "events" }, t("watch.events")), this.moments.node))),
+            el("h2", { id: "events" }, t("watch.events")), this.moments.node), this.log)),
       this.timeline.node);
   }
 
@@ -121,6 +123,7 @@ class Watch {
   ended() {
     this.over = true;
     this.tell("ended");
+    if (this.#reads()) fill(this.log, logCard(id, () => this.readLog(), (v) => this.timeline.choose(v)));
     if (!this.game.seats) return;
     this.choose = select([["", t("watch.spectator")]], "", { id: "seat" });
     this.choose.addEventListener("change", () => this.sit(this.choose.value));
@@ -154,16 +157,24 @@ class Watch {
   async read() {
     this.unread = el("p", { class: "quiet waiting" }, t("loading"));
     this.paintKnown(this.timeline.at);
-    if (this.game.reader === "operator" && !operatorKey()) {
+    if (!this.#reads()) {
       this.unread = el("p", { class: "quiet" }, t("watch.operators"));
     } else {
       try {
-        this.records = await lines(`/api/games/${id}/log`, this.game.reader);
+        this.records = await this.readLog();
       } catch (error) {
         this.unread = [trouble(error), this.again(() => this.read())];
       }
     }
     this.paintKnown(this.timeline.at);
+  }
+
+  readLog() {
+    return lines(`/api/games/${id}/log`, this.game.reader);
+  }
+
+  #reads() {
+    return this.game.reader === "nobody" || (this.game.reader === "operator" && Boolean(operatorKey()));
   }
 
   again(act) {

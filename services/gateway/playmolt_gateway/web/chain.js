@@ -1,0 +1,30 @@
+/** The hash chain of a log, worked out again as docs/event-log.md says, by nothing but what the browser has. */
+
+const ZEROS = "0".repeat(64);
+
+/** Whether this page may work out hashes: browsers do it over https and on the machine itself. */
+export const canHash = () => Boolean(globalThis.crypto?.subtle);
+
+/** Give the version of the first record that is not what was sealed, or does not follow the one before; 0 for none. */
+export async function firstBroken(stream, records) {
+  let before = ZEROS;
+  for (const [place, record] of records.entries()) {
+    const { hash, position: _, ...sealed } = record;
+    const follows = record.stream === stream && record.version === place + 1 && record.prev_hash === before;
+    if (!follows || hash !== (await sha256(before + canonical(sealed)))) return place + 1;
+    before = hash;
+  }
+  return 0;
+}
+
+/** RFC 8785: what JSON.stringify writes, with the keys in order. */
+function canonical(value) {
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+}
+
+async function sha256(text) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

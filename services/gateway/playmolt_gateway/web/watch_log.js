@@ -1,0 +1,36 @@
+/** Checking the log of a game that is over: whether every hash fits, and where a receipt belongs. */
+
+import { canHash, firstBroken } from "./chain.js";
+import { el, field, fill } from "./dom.js";
+import { actionButton } from "./frame.js";
+import { t } from "./language.js";
+
+/** A card; `read()` gives the records of `stream`, `choose(version)` shows a moment. */
+export function logCard(stream, read, choose) {
+  const receipt = el("input", { type: "text", autocomplete: "off", spellcheck: "false", maxlength: 64 });
+  const place = el("div");
+  const found = el("div", { class: "stack", role: "status" });
+  const check = async () => {
+    fill(found);
+    const records = await read();
+    fill(found, verdict(records, await firstBroken(stream, records)), sought(records, receipt.value.trim().toLowerCase(), choose));
+  };
+  return el("section", { class: "card", "aria-labelledby": "check" },
+    el("h2", { id: "check" }, t("check.title")),
+    el("p", { class: "quiet" }, t(canHash() ? "check.text" : "check.insecure")),
+    canHash() ? [field(`${t("check.receipt")} (${t("optional")})`, receipt), place,
+      el("div", { class: "row end" }, actionButton(t("check.run"), check, { place }))] : null, found);
+}
+
+function verdict(records, broken) {
+  if (broken) return el("p", { class: "notice" }, t("check.broken", { version: broken }));
+  return el("p", {}, t("check.sound", { n: records.length }), " ", el("code", {}, records.at(-1)?.hash));
+}
+
+function sought(records, hash, choose) {
+  if (!hash) return null;
+  const record = records.find((one) => one.hash === hash);
+  if (!record) return el("p", { class: "notice" }, t("check.unknown"));
+  return el("p", {}, el("button", { type: "button", class: "bare", onclick: () => choose(record.version) },
+    t("check.found", { version: record.version })));
+}
