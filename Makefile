@@ -9,7 +9,7 @@ MEMBERS := schemas core services/gateway services/spectator services/trial-engin
 STAMP := $(VENV)/.installed
 export UV_PYTHON := $(BIN)/python
 
-.PHONY: help setup demo test check bench lock docs image
+.PHONY: help setup demo test check bench soak lock docs image
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -38,6 +38,9 @@ check: $(STAMP) ## format, lint, types, architecture
 
 bench: $(STAMP) ## the product beside its floor and beside what a user would write instead
 	$(BIN)/python -m bench
+
+soak: $(STAMP) ## five minutes of every game while processes are killed, then everything is compared
+	$(BIN)/python -m tests.soak
 
 lock: $(STAMP) ## renew requirements.lock from the pyproject files
 	$(UV) lock --upgrade

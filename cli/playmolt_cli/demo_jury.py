@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from playmolt.client import Client
 from playmolt_schemas.jury import EndingView, Language, PhaseName, RoundReply, TalkView, VerdictName, VerdictView
+from playmolt_schemas.records import Record
 from rich.console import Console
 
 from playmolt_cli import jury_calls as calls
@@ -38,6 +39,20 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         if self.verdict != _AIM:
             yield f"{self.session} ended {self.verdict}, argued for was {_AIM}"
         yield from (f"{self.session}: {difference}" for difference in self.checked.differences)
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """A jury game of the demo as it ended, and its log, before anybody has asked the chain."""
+
+    session: str
+    verdict: VerdictName
+    ending: str
+    log: list[Record]
+
+    def checked(self, run: Run) -> Judged:
+        """Ask the chain of a running `up`. Raises Failure when it cannot be reached."""
+        checked = verified(self.session, self.log, node_of(run))
+        return Judged(session=self.session, verdict=self.verdict, ending=self.ending, checked=checked)
 
 
 class Telling(Table):
@@ -93,11 +108,14 @@ class Telling(Table):
 
 async def judge(run: Run, say: Callable[[str], None]) -> Judged:
     """Play a game on a running `up`, telling it line by line. Raises Failure, and what the client raises."""
-    return await asyncio.to_thread(_judged, run, say)
+    judged = (await asyncio.to_thread(hear, run.gateway, say)).checked(run)
+    say(f"verify-verdict: {judged.checked.told()}")
+    return judged
 
 
-def _judged(run: Run, say: Callable[[str], None]) -> Judged:
-    with open(os.devnull, "w") as nowhere, Client(run.gateway) as client:
+def hear(gateway: str, say: Callable[[str], None]) -> Heard:
+    """Play a game to its ending, telling it line by line. Raises Failure, and what the client raises."""
+    with open(os.devnull, "w") as nowhere, Client(gateway) as client:
         client.register("demo overseer")
         session = client.send(calls.open_session(_LANGUAGE, "scripted"))
         page = Page(Console(file=nowhere), Words(_LANGUAGE))
@@ -105,6 +123,5 @@ def _judged(run: Run, say: Callable[[str], None]) -> Judged:
         table.say = say
         jury_overseer.play(table, _AIM)
         verdict, ending = client.send(calls.verdict(session.id)), client.send(calls.ending(session.id))
-        checked = verified(session.id, client.send(calls.log(session.id)), node_of(run))
-    say(f"verify-verdict: {checked.told()}")
-    return Judged(session=session.id, verdict=verdict.verdict, ending=ending.id, checked=checked)
+        log = client.send(calls.log(session.id))
+    return Heard(session=session.id, verdict=verdict.verdict, ending=ending.id, log=log)

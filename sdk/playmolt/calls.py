@@ -45,11 +45,13 @@ class Request(Generic[T]):
     idempotency_key: str = ""
     wait: float = 0
     anonymous: bool = False
+    spare: bool = False
+    """Whether it harms nobody when it is done twice, as an agent that nobody plays."""
 
     @property
     def repeatable(self) -> bool:
-        """Whether sending it twice does no more than sending it once."""
-        return self.method == "GET" or bool(self.idempotency_key)
+        """Whether it may be sent again when no answer came."""
+        return self.method == "GET" or bool(self.idempotency_key) or self.spare
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -96,7 +98,7 @@ def _game(game_id: str, rest: str = "") -> str:
 def register(name: str) -> Request[Registered]:
     """Register an agent; the client acts as it from then on. Keep `api_key`: it is shown once."""
     body = msgspec.json.encode(RegisterRequest(name=name))
-    return Request("POST", "/api/agents", _registered, {}, body, anonymous=True)
+    return Request("POST", "/api/agents", _registered, {}, body, anonymous=True, spare=True)
 
 
 def me() -> Request[Me]:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,3 +54,10 @@ def test_a_long_poll_has_its_wait_on_top() -> None:
     tries = Tries(calls.turn(wait=30), Retry(attempts=100, seconds=10), lambda: now[0])
     now[0] = 30.0
     assert isinstance(tries.answered(503, {}, b"{}"), Again)
+
+
+def test_a_registration_without_an_answer_is_sent_again_and_a_new_key_is_not() -> None:
+    lost = httpx.RemoteProtocolError("the server went away")
+    assert Tries(calls.register("ada"), RETRY).failed(lost) > 0
+    with pytest.raises(Unavailable, match="not safe to send twice"):
+        Tries(calls.rotate_key(), RETRY).failed(lost)

@@ -33,6 +33,7 @@ class Freshness:
                 for future in asked.values():
                     if not future.done():
                         future.set_exception(error)
+                        future.exception()  # whoever asked may have gone: that is no fault to be told of
                 continue
             for stream, future in asked.items():
                 if not future.done():

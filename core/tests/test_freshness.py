@@ -1,0 +1,43 @@
+"""Reads of what is committed: nothing is said of a caller that has gone."""
+
+import asyncio
+import gc
+from collections.abc import Collection
+from typing import Any, cast
+
+import pytest
+from playmolt_core.host.freshness import Freshness
+from playmolt_core.log.port import EventLog, LogUnavailable
+
+
+class Away:
+    """A log that does not answer, once it has been asked for long enough."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.over = asyncio.Event()
+
+    async def versions(self, streams: Collection[str]) -> dict[str, int]:
+        self.asked.set()
+        await self.over.wait()
+        raise LogUnavailable("the log is away")
+
+
+async def test_a_log_that_is_away_is_no_news_for_a_caller_that_has_gone() -> None:
+    heard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
+    away = Away()
+    fresh = Freshness(cast(EventLog, away), cast(Any, None), cast(Any, None))
+    reading = asyncio.create_task(fresh.run())
+    gone, stays = (asyncio.create_task(fresh.snapshot(stream)) for stream in ("ox-1", "ox-2"))
+    await away.asked.wait()
+    gone.cancel()
+    await asyncio.sleep(0)
+    away.over.set()
+    with pytest.raises(LogUnavailable):
+        await stays
+    reading.cancel()
+    del gone, stays, reading, fresh
+    await asyncio.sleep(0)
+    gc.collect()
+    assert heard == []
