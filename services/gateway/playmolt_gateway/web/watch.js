@@ -17,6 +17,7 @@ const OVER = ["game_end", "game_aborted", "run_ended"];
 const PAGE = 500;
 const KEPT = 400;
 const SAID_MS = 3000;
+const PACE_MS = 100;
 
 const id = location.pathname.split("/").pop();
 
@@ -47,6 +48,7 @@ class Watch {
     this.unread = null;
     this.wanted = 0;
     this.failed = false;
+    this.heard = [];
     this.busy = false;
     this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment() });
     this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
@@ -84,6 +86,7 @@ class Watch {
   close() {
     this.stop?.();
     clearTimeout(this.saying);
+    cancelAnimationFrame(this.frame);
     this.timeline.close();
     removeEventListener("hashchange", this.moment);
   }
@@ -98,9 +101,15 @@ class Watch {
     this.timeline.known();
   }
 
+  /** Take what the feed tells, all of a frame at once: a run tells more than a page could draw one by one. */
   hear(message) {
-    this.take([message]);
-    if (this.timeline.following) this.say(this.game.line(message));
+    this.heard.push(message);
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = undefined;
+      const messages = this.heard.splice(0);
+      this.take(messages);
+      if (this.timeline.following) this.say(messages.map((one) => this.game.line(one)).findLast(Boolean));
+    });
   }
 
   /** Read out what happens, the newest every few seconds: who listens would have no time for all of it. */
@@ -181,7 +190,7 @@ class Watch {
     return el("div", { class: "row" }, actionButton(t("again"), act));
   }
 
-  /** Show a moment; while one is on its way only the newest wish is kept. */
+  /** Show a moment; while one is on its way only the newest wish is kept. The live end is shown ten times a second. */
   async show(version) {
     this.wanted = version;
     if (this.busy) return;
@@ -193,7 +202,8 @@ class Watch {
         const [wanted, seat] = [this.wanted, this.seat];
         const state = await this.state(wanted, seat);
         shown = `${wanted} ${seat}`;
-        if (shown === `${this.wanted} ${this.seat}`) this.paint(state, wanted);
+        if (seat === this.seat) this.paint(state, wanted);
+        if (this.timeline.following && !this.over) await new Promise((done) => setTimeout(done, PACE_MS));
       }
     } catch (error) {
       this.failed = true;
