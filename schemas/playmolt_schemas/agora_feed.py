@@ -6,6 +6,7 @@ Whisper contents, thoughts, prompts and the seed are in none of them.
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.agora import Language, Parent, ParseCode, Persona, PhaseName, SetName
 from playmolt_schemas.game_messages import GameAbortedMessage, PublicMessage
@@ -166,8 +167,22 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
+class SeatView(msgspec.Struct, frozen=True, kw_only=True):
+    """What one of a run's agents had before it: who stood beside it, and the lines of its prompt about what happened.
+
+    What a whisper said is in none of them.
+    """
+
+    id: str
+    here: tuple[str, ...]
+    seen: tuple[str, ...]
+
+
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's state: `GET /api/games/{id}/state`. What a world does not have is null."""
+    """A run's state: `GET /api/games/{id}/state`. What a world does not have is null.
+
+    `self` is there in the view of one of its agents (`seat=`) alone, which a run has when it is over.
+    """
 
     id: str
     gameType: Literal["agora"] = "agora"  # noqa: N815 -- the wire's spelling
@@ -200,3 +215,4 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     crisis: str | None
     acts: tuple[ActView, ...]
     progress: Progress
+    own: SeatView | UnsetType = msgspec.field(name="self", default=UNSET)

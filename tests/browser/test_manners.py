@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import httpx
 import pytest
@@ -26,9 +27,12 @@ def long_run(platform: str) -> str:
     }  # fmt: skip
     with httpx.Client(base_url=platform, headers={"Authorization": f"Bearer {OPERATOR_KEY}"}, timeout=SECONDS) as http:
         made = http.post("/api/agora/experiments", json=plan).raise_for_status().json()["experiment"]
+        for _ in range(SECONDS):
+            if http.get(f"/api/agora/experiments/{made}").raise_for_status().json()["status"] == "finished":
+                break
+            time.sleep(1)
         [run] = http.get(f"/api/agora/experiments/{made}/runs").raise_for_status().json()["runs"]
-        with http.stream("GET", f"/api/games/{run['run']}/stream") as feed:
-            assert any('"run_ended"' in line for line in feed.iter_lines())
+        assert run["status"] == "finished"
         return str(run["run"])
 
 
@@ -209,3 +213,21 @@ def test_an_experiment_that_is_not_there_says_so_and_nothing_else(reader: Reader
     page.goto("/agora?experiment=agora-00000000-0000-7000-8000-000000000000")
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.locator("main button")).to_have_count(0)
+
+
+def test_an_agent_of_a_run_is_sat_with_and_the_operator_reads_its_thoughts(reader: Reader, long_run: str) -> None:
+    page = reader(f"/watch/{long_run}#v=40")
+    expect(page.locator(".timeline input")).to_have_value("40")
+    page.select_option("#seat", "archivist_01")
+    expect(page.locator("#scene")).to_contain_text("What archivist_01 was told")
+    known = page.locator("section[aria-labelledby=known]")
+    expect(known).to_contain_text("the operator's to read")
+    expect(page.locator("section[aria-labelledby=check]")).to_have_count(0)
+
+    page.evaluate("(key) => sessionStorage.setItem('playmolt.operator', key)", OPERATOR_KEY)
+    page.reload()
+    expect(page.locator(".timeline input")).to_have_value("40")
+    page.select_option("#seat", "archivist_01")
+    expect(known.locator(".only")).to_contain_text("Thought:")
+    page.locator("section[aria-labelledby=check]").get_by_role("button", name="Check").click()
+    expect(page.locator("section[aria-labelledby=check]")).to_contain_text("every hash fits")

@@ -145,11 +145,17 @@ async def test_a_thought_a_whispers_words_and_the_seed_are_in_no_public_byte(
             RUNS,
         )
         paths += (f"/api/games/{run}/state?at=20", f"/api/games/{run}/stream")
+        paths += (f"/api/games/{run}/state?seat=merchant_02", f"/api/games/{run}/state?at=20&seat=merchant_02")
         answers = [feed, *[await anybody.get(path) for path in paths]]
         assert [answer.status_code for answer in answers] == [200] * len(answers)
         for answer in answers:
             for secret in secrets:
                 assert secret not in answer.text, answer.url
+        seen = [answer.json()["self"]["seen"] for answer in answers[-2:]]
+        assert all(seen)
+        assert seen[0] != seen[1], "at 20 it had been told less"
+        nobody = await anybody.get(f"/api/games/{run}/state?seat=merchant_99")
+        assert (nobody.status_code, nobody.json()["code"]) == (404, "not_found")
         told = [json.loads(line[6:]) for line in feed.text.split("\n") if line.startswith("data: ")]
         assert [message["version"] for message in told] == list(range(1, len(told) + 1))
         assert told[-1]["type"] == "run_ended"
@@ -296,6 +302,8 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
                 await asyncio.sleep(0.1)
         line = next(line for line in (await anybody.get(RUNS)).json()["runs"] if line["game_id"] == run)
         assert line["phase"] == "paused", "everybody sees it"
+        early = await anybody.get(f"/api/games/{run}/state?seat=merchant_01")
+        assert (early.status_code, early.json()["code"]) == (409, "not_finished")
         assert len(turns_of(await operator.events(run))) == 1
         await operator.until(experiment, "finished")
         events = await operator.events(run)

@@ -5,7 +5,7 @@ pass, so that no value is ever read as a template. What agents wrote is one line
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -46,6 +46,11 @@ def render(scene: Scene, words: Texts | None = None) -> Prompt:
     """Put a scene into words; `words` other than those of its language are for whoever checks texts."""
     writer = _Writer(scene, words or texts.of(scene.language))
     return Prompt(system=writer.system(), user=writer.user())
+
+
+def seen(scene: Scene) -> tuple[str, ...]:
+    """Give what the agent has just come to know, a line each, as its prompt has them."""
+    return tuple(_Writer(scene, texts.of(scene.language)).lines(scene.events))
 
 
 def prompt_text(system: str, user: str) -> str:
@@ -176,11 +181,13 @@ class _Writer:
         return self._told(self._scene.history) or self._own.lines["no_history"]
 
     def _told(self, happenings: Iterable[Happening]) -> str:
+        return "\n".join(self.lines(happenings))
+
+    def lines(self, happenings: Iterable[Happening]) -> Iterator[str]:
         unit = self._own.turn_words[self._scene.phase]
         line = self._own.lines["event"]
-        return "\n".join(
-            fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)}) for each in happenings
-        )
+        for each in happenings:
+            yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
 
     def _happening(self, each: Happening) -> str:
         match each.kind:

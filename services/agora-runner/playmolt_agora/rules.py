@@ -51,7 +51,7 @@ _PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 
 
 class Agora:
-    """The decider of a run. Nobody owns one: what is public is the same for everybody."""
+    """The decider of a run. Nobody owns one: while it runs all see the same."""
 
     game: str = "agora"
     rules_version: int = worlds.RULES_VERSION
@@ -96,9 +96,9 @@ class Agora:
         """Give an event's message, the same for everybody."""
         return views.public(event)
 
-    def view(self, state: State, viewer: Viewer) -> RunView | views.Unopened:  # noqa: ARG002 -- all see the same
-        """Give the state as everybody sees it."""
-        return views.run(state) if state.version else views.Unopened()
+    def view(self, state: State, viewer: Viewer) -> RunView | views.Unopened:
+        """Give the state as everybody sees it; for one of the run's agents with what it had before it."""
+        return views.run(state, viewer.agent_id) if state.version else views.Unopened()
 
     def operator_view(self, state: State) -> Mapping[str, Any]:
         """Give what pins the run: its spec with the seed, the rules as they hold, the versions."""
@@ -119,9 +119,9 @@ class Agora:
             phase=state.phase, round=state.turn, seated=len(state.living), needed=len(state.seats), over=state.over
         )
 
-    def participants(self, state: State) -> Mapping[str, str]:  # noqa: ARG002 -- nobody owns a run
-        """Nobody sits in a run: its agents are models."""
-        return {}
+    def participants(self, state: State) -> Mapping[str, str]:
+        """Give the run's agents, each with its model: none of them has a key, so that nobody looks as one of them."""
+        return {seat.agent: seat.model for seat in state.seats}
 
     def offers(self, state: State, agent_id: str) -> Sequence[Offer]:  # noqa: ARG002 -- nobody owns a run
         """A run wants nothing of a bot."""

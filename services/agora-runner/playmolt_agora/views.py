@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 from playmolt_core.decider import Event
 from playmolt_schemas.agora import TurnRecord
 from playmolt_schemas.agora_feed import (
@@ -22,13 +24,14 @@ from playmolt_schemas.agora_feed import (
     RunPausedMessage,
     RunResumedMessage,
     RunView,
+    SeatView,
     TaxChangedMessage,
     TurnFailedMessage,
     WhisperLeakedMessage,
 )
 from playmolt_schemas.game_messages import GameAbortedMessage, PublicMessage
 
-from playmolt_agora import scenes
+from playmolt_agora import prompts, scenes
 from playmolt_agora.events import (
     AgentActed,
     AgentDied,
@@ -45,7 +48,10 @@ from playmolt_agora.events import (
     TurnFailed,
     WhisperLeaked,
 )
+from playmolt_agora.scene import Happening
 from playmolt_agora.state import Act, State
+
+UNHEARD: Final = "…"
 
 
 class Unopened(msgspec.Struct, frozen=True):
@@ -58,8 +64,8 @@ def public(event: Event) -> PublicMessage:
     return tell(event) if tell else ProgressMessage()
 
 
-def run(state: State) -> RunView:
-    """Give the state as everybody sees it; LookupError before the run is open."""
+def run(state: State, seat: str | None = None) -> RunView:
+    """Give the state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
     spec, rules = state.run, state.rules
     market = rules.market
     return RunView(
@@ -93,6 +99,22 @@ def run(state: State) -> RunView:
         crisis=state.crisis,
         acts=tuple(_act(act) for act in state.acts),
         progress=Progress(done=state.taken, total=len(state.seats) * spec.turns),
+        own=_seat(state, seat) if seat in state.agents else UNSET,
+    )
+
+
+def _seat(state: State, agent_id: str) -> SeatView:
+    shown = scenes.scene(state, agent_id)
+    events = tuple(_unheard(happening) for happening in shown.events)
+    return SeatView(id=agent_id, here=shown.here, seen=prompts.seen(replace(shown, events=events)))
+
+
+def _unheard(happening: Happening) -> Happening:
+    """Leave out what a whisper said: that is the operator's, also of one's own."""
+    return (
+        replace(happening, values={**happening.values, "content": UNHEARD})
+        if happening.kind == "whispered"
+        else happening
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora import commands
+from playmolt_agora import commands, prompts, scenes
 from playmolt_core.decider import PUBLIC, EndGame, Viewer
 from playmolt_schemas.agora_feed import RunView
 from playmolt_schemas.canonical import canonical_json
@@ -15,11 +15,12 @@ ALLEY = {"jester_02": "alley_a", "citizen_01": "alley_a"}
 
 
 def public(run: Any) -> list[bytes]:
-    """Give every public byte of a run: all messages and the state after each event."""
+    """Give every public byte of a run: all messages, and after each event the state and what each agent had seen."""
     told = []
     for event, _, state in run.log:
         told.append(canonical_json(run.decider.public(state, event, PUBLIC)))
-        told.append(canonical_json(run.decider.view(state, PUBLIC)))
+        viewers = (PUBLIC, *map(Viewer, run.decider.participants(state)))
+        told += [canonical_json(run.decider.view(state, viewer)) for viewer in viewers]
     return told
 
 
@@ -61,6 +62,29 @@ def test_what_was_whispered_thought_or_said_raw_changes_no_public_byte(runs: Any
         return public(run)
 
     assert twin("one secret") == twin("quite another")
+
+
+def test_an_agent_has_seen_what_stood_in_its_prompt_and_whispers_without_their_words(runs: Any) -> None:
+    run = runs(turns=2, homes=ALLEY, rules={"leak": 0, "leak_observer": 0})
+    run.act("jester_01", "whisper", "jester_02", "the secret")
+    run.until("jester_02")
+    seen = run.decider.view(run.state, Viewer("jester_02")).own.seen
+    prompt = prompts.render(scenes.scene(run.state, "jester_02")).user
+    whispers = [line for line in seen if "jester_01" in line and "…" in line]
+    assert len(whispers) == 1
+    assert "the secret" in prompt
+    assert all(line in prompt for line in seen if line not in whispers)
+    others = run.decider.view(run.state, Viewer("merchant_01")).own.seen
+    assert not [line for line in others if "…" in line]
+
+
+def test_a_seats_view_is_that_of_all_with_what_it_had_before_it(runs: Any) -> None:
+    run = runs(turns=1, homes=ALLEY).play()
+    everybody = msgspec.to_builtins(run.decider.view(run.state, PUBLIC))
+    one = msgspec.to_builtins(run.decider.view(run.state, Viewer("jester_02")))
+    assert "self" not in everybody
+    assert one.pop("self")["id"] == "jester_02"
+    assert one == everybody
 
 
 def test_the_seed_is_in_no_public_byte(runs: Any) -> None:
@@ -111,7 +135,7 @@ def test_a_run_at_a_glance(runs: Any) -> None:
     assert (card.phase, card.round, card.seated, card.needed, card.over) == ("running", 1, 12, 12, False)
     run.play()
     assert run.decider.card(run.state).over
-    assert run.decider.participants(run.state) == {}
+    assert run.decider.participants(run.state)["citizen_01"] == run.state.seat("citizen_01").model
     assert run.decider.offers(run.state, "citizen_01") == ()
 
 

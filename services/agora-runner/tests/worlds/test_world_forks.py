@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora import commands
+from playmolt_core.decider import PUBLIC
 from playmolt_schemas.agora import Parent
 
 HOMES = {"jester_02": "alley_a", "citizen_01": "alley_a"}
@@ -66,7 +67,7 @@ def test_a_fork_owns_the_turns_it_took_over_and_says_how_many(runs: Any) -> None
     assert not fork.of("call_made")
     assert not fork.of("run_paused")
     assert (fork.wishes, fork.state.next_agent) == (("agent_turn",), parent.state.next_agent)
-    assert fork.decider.view(fork.state, None).parent == fork.spec.parent
+    assert fork.decider.view(fork.state, PUBLIC).parent == fork.spec.parent
 
 
 def test_a_fork_may_change_who_plays_a_seat_and_as_whom(runs: Any) -> None:

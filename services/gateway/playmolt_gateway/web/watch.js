@@ -245,7 +245,7 @@ class Watch {
   }
 }
 
-/** What one seat alone knew: now, and all of it. `secrets` is [{from, to, text}]. */
+/** What one seat alone knew: now, and all of it. `secrets` is [{from, to, text, shown}]: `shown` ends its now before `to`. */
 class Knower {
   constructor(seat, secrets, choose) {
     this.seat = seat;
@@ -259,7 +259,7 @@ class Knower {
   }
 
   at(version) {
-    const now = this.secrets.filter((secret) => secret.from <= version && version < secret.to);
+    const now = this.secrets.filter((secret) => secret.from <= version && version < (secret.shown ?? secret.to));
     fill(this.now, now.length ? now.map((secret) => secret.text).join(" · ") : t("watch.nothing"));
     this.moments.mark(version);
   }

@@ -3,7 +3,12 @@
 import { el, table } from "./dom.js";
 import { t, word } from "./language.js";
 
-export const agora = { scene, line };
+/** A run's log holds what its agents thought and whispered: only the operator may read it. */
+export const agora = { scene, line, seats, secrets, reader: "operator" };
+
+function seats(state) {
+  return state.agents.map((agent) => [agent.id, agent.id]);
+}
 
 function line(event) {
   switch (event.type) {
@@ -32,8 +37,32 @@ function act(event) {
   return `${event.agent_id} · ${word("act", event.action)}${target}${said}${failed}`;
 }
 
-function scene(state, event) {
-  return [heading(state), places(state, event), acts(state), agents(state)];
+function scene(state, event, seat) {
+  return [heading(state), state.self ? seen(state.self) : null, places(state, event), state.self ? null : acts(state), agents(state, seat)];
+}
+
+/** What an agent's prompt told it of what had happened, and who stood beside it. */
+function seen(self) {
+  return el("section", { class: "card on" }, el("h2", {}, t("agora.seen", { agent: self.id })),
+    el("p", { class: "quiet small" }, self.here.length ? t("agora.beside", { agents: self.here.join(", ") }) : t("agora.alone")),
+    self.seen.length ? el("ol", {}, [...self.seen].reverse().map((line) => el("li", { class: "speech" }, line))) : el("p", { class: "quiet" }, t("agora.nothing_seen")));
+}
+
+/** What an agent thought, and what it whispered or was whispered: each shown until its next turn. */
+function secrets(records, seat) {
+  const found = [];
+  for (const { version, data } of records) {
+    const turn = data.record;
+    if (!turn) continue;
+    if (turn.agent === seat) {
+      for (const secret of found) secret.shown ??= version;
+      if (turn.thought) found.push({ from: version, to: Infinity, text: t("secret.thought", { thought: turn.thought }) });
+    }
+    if (turn.action === "whisper" && turn.success && [turn.agent, turn.target].includes(seat)) {
+      found.push({ from: version, to: Infinity, text: t("secret.whisper", { agent: turn.agent, target: turn.target, content: turn.content }) });
+    }
+  }
+  return found;
 }
 
 function heading(state) {
@@ -75,13 +104,13 @@ function acts(state) {
       el("p", {}, one.code ? t("event.turn_failed", { agent: one.agent_id, code: one.code }) : act(one).replace(`${one.agent_id} · `, ""))))));
 }
 
-function agents(state) {
+function agents(state, seat) {
   const heads = [t("agent"), t("agora.model"), t("agora.persona"), t("agora.place")];
   const energy = state.agents.some((agent) => agent.energy !== null);
   const influence = state.agents.some((agent) => agent.influence !== null);
   if (energy) heads.push({ number: t("agora.energy") });
   if (influence) heads.push({ number: t("agora.influence") }, t("agora.rank"));
-  const rows = state.agents.map((agent) => [agent.id, agent.model, agent.persona ? word("persona", agent.persona) : "–",
+  const rows = state.agents.map((agent) => [agent.id === seat ? `${agent.id} ←` : agent.id, agent.model, agent.persona ? word("persona", agent.persona) : "–",
     agent.alive ? word("place", agent.place) : t("agora.died", { turn: agent.died }),
     ...(energy ? [{ number: agent.energy }] : []), ...(influence ? [{ number: agent.influence }, word("standing", agent.rank)] : [])]);
   return el("section", { class: "card" }, table(t("agora.agents"), heads, rows));
