@@ -50,7 +50,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     log: list[Record]
 
     def checked(self, run: Run) -> Judged:
-        """Ask the chain of a running `up`. Raises Failure when it cannot be reached."""
+        """Ask the chain of a running `up`, in a loop of its own. Raises Failure when it cannot be reached."""
         checked = verified(self.session, self.log, node_of(run))
         return Judged(session=self.session, verdict=self.verdict, ending=self.ending, checked=checked)
 
@@ -108,7 +108,7 @@ class Telling(Table):
 
 async def judge(run: Run, say: Callable[[str], None]) -> Judged:
     """Play a game on a running `up`, telling it line by line. Raises Failure, and what the client raises."""
-    judged = (await asyncio.to_thread(hear, run.gateway, say)).checked(run)
+    judged = await asyncio.to_thread(lambda: hear(run.gateway, say).checked(run))
     say(f"verify-verdict: {judged.checked.told()}")
     return judged
 

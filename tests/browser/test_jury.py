@@ -120,6 +120,18 @@ def test_a_chosen_language_is_kept_when_the_story_speaks_another(reader: Reader)
     expect(page.locator("html")).to_have_attribute("lang", "ko")
 
 
+def test_a_page_speaks_as_its_story_until_another_language_is_chosen(reader: Reader) -> None:
+    page = reader("/game")
+    page.locator("button[lang=zh]").click()
+    page.wait_for_url("**/game?session=jury-*")
+    expect(page.locator("html")).to_have_attribute("lang", "zh")
+    page.get_by_role("combobox").select_option("ko")
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
+    page.reload()
+    expect(page.locator(".story .speech").first).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", "ko")
+
+
 def test_a_session_of_somebody_else_is_unknown(reader: Reader) -> None:
     page = reader("/game?session=jury-00000000-0000-5000-8000-000000000000")
     expect(page.get_by_role("alert")).to_be_visible()

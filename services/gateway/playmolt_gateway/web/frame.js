@@ -43,11 +43,12 @@ export async function page(title, draw) {
       choice.value = language();
       return;
     }
+    keepLanguage(choice.value);
     try {
       await show(choice.value);
-      keepLanguage(choice.value);
     } catch (error) {
       choice.value = language();
+      keepLanguage(choice.value);
       main.prepend(trouble(error));
     }
   }
