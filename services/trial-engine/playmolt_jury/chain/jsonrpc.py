@@ -51,8 +51,7 @@ class JsonRpcChain:
         address = self._address(case)
 
         async def standing() -> Reading | None:
-            code = str(await self._rpc.call("eth_getCode", address, "latest"))
-            return await reading.reading(self._rpc, address, "latest") if len(code) > 2 else None
+            return await reading.standing(self._rpc, address, "latest")
 
         now = await standing()
         if now is None:

@@ -9,6 +9,8 @@ from playmolt_jury.chain.rpc import Rpc
 
 _VOTED = "Voted(address,bool)"
 _OPENED = "Opened(bytes32,uint256)"
+_EMPTY = "0x"
+"""What a call of an address answers where no contract stands."""
 
 
 async def read_chain(url: str, address: str) -> Verdict:
@@ -45,11 +47,28 @@ async def verdict(rpc: Rpc, address: str) -> Verdict:
 
 async def reading(rpc: Rpc, address: str, block: str) -> Reading:
     """Call `reading()` at a block; ChainFault when nothing of the kind stands there."""
+    found = await standing(rpc, address, block)
+    if found is None:
+        raise _nothing_at(address)
+    return found
+
+
+async def standing(rpc: Rpc, address: str, block: str) -> Reading | None:
+    """As `reading`; None when nothing at all stands there.
+
+    The call itself tells: a node that is asked for the code first may know of it a moment before its calls do.
+    """
     output = await rpc.call("eth_call", {"to": address, "data": "0x" + contract.reading_call().hex()}, block)
+    if output == _EMPTY:
+        return None
     try:
         return contract.reading_of(bytes.fromhex(output[2:]))
     except ValueError:
-        raise ChainFault(f"no JuryVoting stands at {address}: this is not the chain the session voted on") from None
+        raise _nothing_at(address) from None
+
+
+def _nothing_at(address: str) -> ChainFault:
+    return ChainFault(f"no JuryVoting stands at {address}: this is not the chain the session voted on")
 
 
 async def settled(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
