@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.decider import Decider, Event, read_event
+from playmolt_core.lobby import LobbyRules
 from playmolt_schemas.canonical import canonical_json
 
 GOLDEN = Path(__file__).parents[1] / "playmolt_schemas" / "golden"
@@ -42,3 +43,11 @@ def test_an_unknown_type_is_not_guessed(decider: Decider[Any]) -> None:
         read_event(decider, "no_such_event", 1, b"{}")
     with pytest.raises(LookupError, match="version 99"):
         read_event(decider, "game_created", 99, b"{}")
+
+
+def test_the_lobbys_events_have_samples_that_read_and_write_back() -> None:
+    rules = LobbyRules()
+    samples = _samples("lobby")
+    assert samples.keys() == rules.events.keys()
+    for (kind, version), sample in samples.items():
+        assert canonical_json(read_event(rules, kind, version, sample)) == sample

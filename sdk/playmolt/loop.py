@@ -6,10 +6,11 @@ It says what to do next and does nothing itself, so that the sync and the async 
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from playmolt_schemas import api
+from playmolt_schemas import api, ox, trial
 from playmolt_schemas.api import ActionOffer, GameType
 from playmolt_schemas.codes import Code, Problem, problem
 
@@ -28,6 +29,7 @@ PATIENCE_SECONDS = 3600.0
 TURN_WAIT_SECONDS = 8
 """The longest wait for a turn; between two such waits the loop looks whether the game is over."""
 _SETTLED = frozenset({Code.ALREADY_SUBMITTED.wire, Code.GAME_OVER.wire, Code.NOT_STARTED.wire})
+_ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {"ox": ox.ACTIONS, "trial": trial.ACTIONS}
 _BOT_FAULTS = frozenset(
     code.wire
     for code in (
@@ -179,7 +181,12 @@ class Seat:
             self._fault(_no_action(action))
             return
         try:
-            accepted = yield from _ask(calls.act(self._game_id, action))
+            request = calls.act(self._game_id, action)
+        except (UnicodeEncodeError, TypeError, msgspec.MsgspecError) as error:
+            self._fault(_no_action(action, f"JSON cannot hold it: {error}"))
+            return
+        try:
+            accepted = yield from _ask(request)
         except Refused as refusal:
             if refusal.code in _BOT_FAULTS:
                 self._fault(refusal.problem)
@@ -230,11 +237,15 @@ def _own_turn(game_id: str, state: State) -> api.Turn | None:
     kinds = state.get("allowed_actions") or ()
     if not kinds:
         return None
-    return api.Turn(game_id, state["gameType"], state, [ActionOffer(kind, {}) for kind in kinds])
+    return api.Turn(game_id, state["gameType"], state, [_offer(state["gameType"], kind) for kind in kinds])
 
 
-def _no_action(action: object) -> Problem:
-    return problem(
-        Code.INVALID_ACTION,
-        f"the bot gave {action!r}; an action is a dict with a `type`, as the offered schemas say",
-    )
+@cache
+def _offer(game: str, kind: str) -> ActionOffer:
+    """Make the offer of an action type; of one that this version does not know without a schema."""
+    action = _ACTIONS.get(game, {}).get(kind)
+    return ActionOffer(kind, msgspec.json.schema_components([action])[1][action.__name__] if action else {})
+
+
+def _no_action(action: object, why: str = "an action is a dict with a `type`, as the offered schemas say") -> Problem:
+    return problem(Code.INVALID_ACTION, f"the bot gave {action!r}; {why}")

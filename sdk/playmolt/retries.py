@@ -10,7 +10,7 @@ from typing import Generic, NoReturn, TypeVar
 
 import httpx
 import msgspec
-from playmolt_schemas.codes import Code, Problem
+from playmolt_schemas.codes import Code, Problem, problem
 
 from playmolt.calls import Request
 from playmolt.errors import UNAVAILABLE, RateLimited, Refused, Unavailable, UnexpectedAnswer
@@ -64,16 +64,23 @@ class Tries(Generic[T]):
         if status < 300:
             return self._read(status, body)
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            problem = read_problem(status, body, str(self._request))
-            seconds = problem.ratelimit.seconds if problem.ratelimit else 0.0
-            after = retry_after(headers, seconds)
-            return self._again(RateLimited(problem, after), after)
+            return self._slower(headers, body)
         if status in UNAVAILABLE:
             reason = Unavailable(f"{self._request}: {status} {_reason(status, body)}")
             if status != Code.UNAVAILABLE.status and not self._request.repeatable:
                 raise reason
             return self._again(reason, retry_after(headers))
         return raise_for(status, body, str(self._request))
+
+    def _slower(self, headers: Mapping[str, str], body: bytes) -> Again:
+        """Heed a 429. What stands in front of the platform says it without a problem document."""
+        status = HTTPStatus.TOO_MANY_REQUESTS
+        try:
+            found = read_problem(status, body, str(self._request))
+        except UnexpectedAnswer:
+            found = problem(Code.RATE_LIMITED, f"{self._request}: {status} {status.phrase}")
+        after = retry_after(headers, found.ratelimit.seconds if found.ratelimit else 0.0)
+        return self._again(RateLimited(found, after), after)
 
     def _read(self, status: int, body: bytes) -> T:
         try:

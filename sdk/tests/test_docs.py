@@ -21,6 +21,7 @@ URL = "http://127.0.0.1:8080"
 
 
 def run(code: str, url: str, names: dict[str, Any]) -> dict[str, Any]:
+    names["__name__"] = "__main__"
     exec(compile(code.replace(URL, url), "docs/bots.md", "exec"), names)  # noqa: S102 -- the page's own examples
     return names
 

@@ -8,8 +8,9 @@ import pytest
 from playmolt import AsyncClient, BotFailed, Client, Refused, Retry, Stalled, Turn, bots, play, play_async
 from playmolt.calls import Request
 from playmolt.loop import Ask, Seat
+from playmolt_core.seats.views import offers_of
 from playmolt_ox.rules import Ox
-from playmolt_schemas import api
+from playmolt_schemas import api, ox
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_trial.rules import Trial
@@ -241,3 +242,25 @@ def test_waits_for_a_turn_grow_while_nothing_happens_and_start_anew_when_somethi
         steps.send(None)
         asked = steps.send({"version": version, "phase": "first_choice"})
     assert holds == [1, 1, 2, 4, 8, 8, 8, 1]
+
+
+def test_a_turn_found_in_the_state_is_offered_with_its_schema() -> None:
+    steps = Seat("ox-1", 60.0, 3, lambda: 0.0).play()
+    next(steps)
+    assert str(steps.send(api.Turn("trial-1", "trial", {"version": 9}, []))).endswith("/state")
+    asked = steps.send({"version": 5, "phase": "switch", "gameType": "ox", "allowed_actions": ["switch"]})
+    assert isinstance(asked, Ask)
+    assert asked.turn.actions[0].schema == offers_of(ox.ACTIONS)["switch"].schema
+
+
+@pytest.mark.parametrize("comment", ["\ud800", object()])
+def test_an_action_that_json_cannot_hold_gives_the_bot_another_try(comment: object) -> None:
+    steps = Seat("ox-1", 60.0, 3, lambda: 0.0).play()
+    next(steps)
+    asked = steps.send(the_turn(5))
+    assert isinstance(asked, Ask)
+    assert str(steps.send({"type": "switch", "comment": comment})).endswith("/turn")
+    again = steps.send(the_turn(5))
+    assert isinstance(again, Ask)
+    assert again.turn.refused is not None
+    assert "JSON cannot hold it" in again.turn.refused.detail

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playmolt import Retry, Unavailable, calls
+from playmolt import RateLimited, Retry, Unavailable, calls
 from playmolt.retries import Again, Tries, retry_after
 
 RETRY = Retry()
@@ -61,3 +61,13 @@ def test_a_registration_without_an_answer_is_sent_again_and_a_new_key_is_not() -
     assert Tries(calls.register("ada"), RETRY).failed(lost) > 0
     with pytest.raises(Unavailable, match="not safe to send twice"):
         Tries(calls.rotate_key(), RETRY).failed(lost)
+
+
+@pytest.mark.parametrize("body", [b"slow down", b"", b'{"code":"rate_limited"}'])
+def test_a_429_of_what_stands_in_front_is_heeded(body: bytes) -> None:
+    tries = Tries(calls.me(), Retry(attempts=2))
+    again = tries.answered(429, {"retry-after": "3"}, body)
+    assert isinstance(again, Again)
+    assert again.pause >= 3
+    with pytest.raises(RateLimited):
+        tries.answered(429, {"retry-after": "3"}, body)

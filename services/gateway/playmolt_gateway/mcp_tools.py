@@ -70,9 +70,12 @@ def tools() -> Sequence[Tool]:
 def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
     """Give the request of a call. What does not belong there is sent as well: the route says what is wrong with it.
 
-    An action may come as its fields, too: models do that.
+    An action may come as its fields, too, and what need not be given as an empty text: models do that.
     """
     rest = {name: value for name, value in arguments.items() if value is not None}
+    for name in ("api_key", "idempotency_key"):
+        if rest.get(name) == "":
+            del rest[name]
     headers = {"Authorization": authorization} if authorization else {}
     if "api_key" in rest:
         headers["Authorization"] = f"Bearer {_header(rest.pop('api_key'))}"

@@ -141,6 +141,12 @@ def test_a_key_that_http_takes_is_the_same_key_here(given: str) -> None:
     assert call.headers["Idempotency-Key"] == given
 
 
+@pytest.mark.parametrize("given", ["", None])
+def test_an_empty_text_is_no_key(given: str | None) -> None:
+    call = call_of(tool("join"), {"gameType": "ox", "idempotency_key": given, "api_key": given}, "Bearer mine")
+    assert call.headers == {"Authorization": "Bearer mine"}
+
+
 @pytest.mark.parametrize("given", ["다시 한 번 같은 자리에 앉겠습니다", "a" * 201, "with blanks", 7.5, "\ud800"])
 def test_any_other_text_is_a_key_too(given: Any) -> None:
     def key(value: Any) -> str:
