@@ -9,7 +9,7 @@ import pytest
 from playmolt_cli.folder import Folder
 from playmolt_cli.stack import Stack
 
-from tests.soak.__main__ import REPLICAS, faults, soak
+from tests.soak.course import REPLICAS, faults, soak
 from tests.soak.findings import different, lost
 
 SECONDS = 15

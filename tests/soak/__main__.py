@@ -6,73 +6,17 @@ seed says what is done to whom and when; what falls together is up to the machin
 
 import argparse
 import asyncio
-import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
 from playmolt_cli.embedded import free_port
-from playmolt_cli.folder import Folder, Run
-from playmolt_cli.log import verified
-from playmolt_cli.reading import with_log
+from playmolt_cli.folder import Folder
 from playmolt_cli.stack import Stack
 
-from tests.soak.findings import different, lost
-from tests.soak.players import GAME_SECONDS, Players
-from tests.soak.trouble import Trouble
-from tests.soak.witness import Witnesses
-
-REPLICAS = ("--engines", "2", "--gateways", "2", "--spectators", "2")
-QUIET_SECONDS = 10.0
-"""How long the feeds may take to tell the last of what has ended."""
-
-
-async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed: int) -> tuple[Players, Witnesses]:
-    """Play, make trouble, and wait until the games that have begun are over."""
-    began = time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"{time.monotonic() - began:7.1f}  {line}", flush=True)
-
-    run = stack.run
-    players, trouble = Players(run, folder, seed, say), Trouble(stack, hands, seed, say)
-    witnesses = Witnesses(run.gateway, run.spectator)
-    watching, playing = asyncio.create_task(witnesses.watch()), asyncio.create_task(players.play())
-    await trouble.make(seconds)
-    players.stop()
-    say("no more trouble")
-    async with asyncio.timeout(GAME_SECONDS):
-        await playing
-    await asyncio.sleep(QUIET_SECONDS)
-    watching.cancel()
-    with suppress(asyncio.CancelledError):
-        await watching
-    say(f"trouble: {dict(trouble.made)}")
-    say(f"games to their end: {dict(players.ended)}, given up: {dict(players.given_up)}")
-    return players, witnesses
-
-
-def faults(run: Run, players: Players, witnesses: Witnesses, folder: Path) -> Iterator[str]:
-    """Tell what is wrong, of the games as they were played and of what is left of them."""
-    receipts, messages = sum(map(len, players.receipts.values())), sum(map(len, witnesses.feeds.values()))
-    print(f"compared: {receipts} receipts, {messages} messages")
-    yield from players.faults
-    yield from witnesses.faults
-    yield from (f"no game of {name} came to its end" for name, ended in players.ended.items() if not ended)
-    for heard in players.juries:
-        yield from heard.checked(run).faults()
-    yield from lost(run.gateway, run.operator_key, players.receipts)
-    yield from different(run.gateway, witnesses.feeds)
-    yield from log_faults(folder)
-
-
-def log_faults(folder: Path) -> Iterator[str]:
-    """Tell what `log verify` finds."""
-    found = with_log(folder, verified)
-    print(f"the log: {found.events} events, {found.exact} streams exact, {found.diverged} diverged")
-    yield from (f"{fault.stream} event {fault.version}: {fault.problem}" for fault in found.breaks)
+from tests.soak.course import REPLICAS, faults, soak
 
 
 @contextmanager

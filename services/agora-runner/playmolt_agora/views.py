@@ -51,7 +51,7 @@ from playmolt_agora.events import (
 from playmolt_agora.scene import Happening
 from playmolt_agora.state import Act, State
 
-UNHEARD: Final = "…"
+_UNHEARD: Final = "…"
 
 
 class Unopened(msgspec.Struct, frozen=True):
@@ -112,7 +112,7 @@ def _seat(state: State, agent_id: str) -> SeatView:
 def _unheard(happening: Happening) -> Happening:
     """Leave out what a whisper said: that is the operator's, also of one's own."""
     return (
-        replace(happening, values={**happening.values, "content": UNHEARD})
+        replace(happening, values={**happening.values, "content": _UNHEARD})
         if happening.kind == "whispered"
         else happening
     )

@@ -51,14 +51,14 @@ export function fill(node, ...children) {
   if (focused) node.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 }
 
-/** Give a function that fills a node, and leaves it alone as long as `value` is what it was. */
+/** Give a function that fills a node with what `draw()` gives, and leaves it alone as long as `value` is what it was. */
 export function filler(node) {
   let shown;
-  return (value, ...children) => {
+  return (value, draw) => {
     const now = JSON.stringify(value);
     if (now === shown) return;
+    fill(node, draw());
     shown = now;
-    fill(node, ...children.map((child) => (typeof child === "function" ? child() : child)));
   };
 }
 
