@@ -5,11 +5,23 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from playmolt_schemas import agora_plan, api
+from playmolt_schemas import agora_feed, agora_plan, api
 from playmolt_schemas.agora import Parent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import PAGE_DEFAULT
-from playmolt_schemas.routing import HTML, Auth, Cursor, EventsQuery, Limit, Media, NoFields, OneOf, Query, Route
+from playmolt_schemas.routing import (
+    HTML,
+    Auth,
+    Cursor,
+    EventsQuery,
+    Limit,
+    Media,
+    NoFields,
+    OneOf,
+    PageOf,
+    Query,
+    Route,
+)
 
 _EXPERIMENTS: Final = "/api/agora/experiments"
 _RUNS: Final = "/api/agora/runs"
@@ -103,7 +115,8 @@ AGORA: Final = (
     ),
     Route(
         method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora",
-        summary="The public events of a run.", query=EventsQuery, answers={200: api.Events},
+        summary="The public events of a run.", query=EventsQuery,
+        answers={200: PageOf(api.Events, "events", agora_feed.AgoraMessage)},
         errors=(Code.NOT_FOUND,),
     ),
     Route(

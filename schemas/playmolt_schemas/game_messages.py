@@ -1,4 +1,6 @@
-"""What the bot games' messages share: the bases, the seats, and the ends of a game."""
+"""What the messages of feeds share: the bases, and of the bot games the seats and the ends of a game."""
+
+from typing import ClassVar
 
 import msgspec
 
@@ -7,8 +9,23 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What an agent may send to a game; the tag is the action's `type`."""
 
 
-class PublicMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
-    """An event as a viewer may see it: flat, `type` first. The host adds game_id, version and at."""
+class FeedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """An event as a viewer may see it: flat, `type` first. The host adds the id, version and at."""
+
+    id_field: ClassVar[str]
+    """What the id of the event's stream is called."""
+
+
+class PublicMessage(FeedMessage, frozen=True, kw_only=True, omit_defaults=True):
+    """An event of a game or run, as anybody may see it."""
+
+    id_field: ClassVar[str] = "game_id"
+
+
+class SessionMessage(FeedMessage, frozen=True, kw_only=True):
+    """An event of a session, as its owner sees it."""
+
+    id_field: ClassVar[str] = "session_id"
 
 
 class GameCreatedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_created"):

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.api import Request
+from playmolt_schemas.game_messages import SessionMessage
 
 Language = Literal["en", "zh"]
 PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
@@ -265,29 +266,25 @@ class SpeechReply(msgspec.Struct, frozen=True, kw_only=True):
 # The stream
 
 
-class JuryMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """An event as the owner sees it; session_id, version and at are added where it goes out."""
-
-
-class JuryProgressMessage(JuryMessage, frozen=True, kw_only=True, tag="progress"):
+class JuryProgressMessage(SessionMessage, frozen=True, kw_only=True, tag="progress"):
     """Something happened that has nothing to tell."""
 
 
-class JuryOpenedMessage(JuryMessage, frozen=True, kw_only=True, tag="jury_opened"):
+class JuryOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="jury_opened"):
     """The session is open."""
 
     language: Language
     model: str
 
 
-class PhaseChangedMessage(JuryMessage, frozen=True, kw_only=True, tag="phase_changed"):
+class PhaseChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="phase_changed"):
     """The session went on, or back."""
 
     from_: PhaseName = msgspec.field(name="from")
     to: PhaseName
 
 
-class WitnessTalkedMessage(JuryMessage, frozen=True, kw_only=True, tag="witness_talked"):
+class WitnessTalkedMessage(SessionMessage, frozen=True, kw_only=True, tag="witness_talked"):
     """A step of a talk; `shown` is the node whose text was shown."""
 
     witness_id: str
@@ -298,27 +295,27 @@ class WitnessTalkedMessage(JuryMessage, frozen=True, kw_only=True, tag="witness_
     cracked: bool
 
 
-class EvidenceUnlockedMessage(JuryMessage, frozen=True, kw_only=True, tag="evidence_unlocked"):
+class EvidenceUnlockedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_unlocked"):
     """A witness broke and opened an item."""
 
     evidence_id: str
     witness_id: str
 
 
-class EvidenceReadMessage(JuryMessage, frozen=True, kw_only=True, tag="evidence_read"):
+class EvidenceReadMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_read"):
     """The overseer read an item for the first time."""
 
     evidence_id: str
 
 
-class TurnStartedMessage(JuryMessage, frozen=True, kw_only=True, tag="turn_started"):
+class TurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
     """A model is asked; `turn` is chat, present, note, speech or vote."""
 
     turn: str
     juror_id: str
 
 
-class TurnFailedMessage(JuryMessage, frozen=True, kw_only=True, tag="turn_failed"):
+class TurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
     """A model gave no usable answer; nothing is used up."""
 
     turn: str
@@ -326,7 +323,7 @@ class TurnFailedMessage(JuryMessage, frozen=True, kw_only=True, tag="turn_failed
     code: FailureCode
 
 
-class OverseerSaidMessage(JuryMessage, frozen=True, kw_only=True, tag="overseer_said"):
+class OverseerSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="overseer_said"):
     """The overseer spoke to a juror."""
 
     juror_id: str
@@ -334,21 +331,21 @@ class OverseerSaidMessage(JuryMessage, frozen=True, kw_only=True, tag="overseer_
     topics: tuple[TopicImpact, ...]
 
 
-class EvidencePresentedMessage(JuryMessage, frozen=True, kw_only=True, tag="evidence_presented"):
+class EvidencePresentedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_presented"):
     """The overseer put an item before a juror."""
 
     juror_id: str
     evidence_id: str
 
 
-class JurorSaidMessage(JuryMessage, frozen=True, kw_only=True, tag="juror_said"):
+class JurorSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="juror_said"):
     """A juror answered the overseer."""
 
     juror_id: str
     text: str
 
 
-class NoteSentMessage(JuryMessage, frozen=True, kw_only=True, tag="note_sent"):
+class NoteSentMessage(SessionMessage, frozen=True, kw_only=True, tag="note_sent"):
     """The overseer sent a secret note."""
 
     juror_id: str
@@ -356,7 +353,7 @@ class NoteSentMessage(JuryMessage, frozen=True, kw_only=True, tag="note_sent"):
     topics: tuple[TopicImpact, ...]
 
 
-class RoundStartedMessage(JuryMessage, frozen=True, kw_only=True, tag="round_started"):
+class RoundStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="round_started"):
     """A round of deliberation began."""
 
     round: int
@@ -364,7 +361,7 @@ class RoundStartedMessage(JuryMessage, frozen=True, kw_only=True, tag="round_sta
     responders: tuple[str, ...]
 
 
-class SpeechMessage(JuryMessage, frozen=True, kw_only=True, tag="speech"):
+class SpeechMessage(SessionMessage, frozen=True, kw_only=True, tag="speech"):
     """A juror spoke to the others."""
 
     round: int
@@ -373,13 +370,13 @@ class SpeechMessage(JuryMessage, frozen=True, kw_only=True, tag="speech"):
     topics: tuple[TopicImpact, ...]
 
 
-class RoundEndedMessage(JuryMessage, frozen=True, kw_only=True, tag="round_ended"):
+class RoundEndedMessage(SessionMessage, frozen=True, kw_only=True, tag="round_ended"):
     """A round is over, and its influence applied."""
 
     round: int
 
 
-class StanceChangedMessage(JuryMessage, frozen=True, kw_only=True, tag="stance_changed"):
+class StanceChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="stance_changed"):
     """What a message did to a juror; the numbers are there where an operator shows them."""
 
     juror_id: str
@@ -391,7 +388,7 @@ class StanceChangedMessage(JuryMessage, frozen=True, kw_only=True, tag="stance_c
     after: int | UnsetType = UNSET
 
 
-class ToolCalledMessage(JuryMessage, frozen=True, kw_only=True, tag="tool_called"):
+class ToolCalledMessage(SessionMessage, frozen=True, kw_only=True, tag="tool_called"):
     """A juror used a tool; what it looked up is there, how it meant to vote is not."""
 
     juror_id: str
@@ -399,13 +396,13 @@ class ToolCalledMessage(JuryMessage, frozen=True, kw_only=True, tag="tool_called
     input: Any = None
 
 
-class VoteDecidedMessage(JuryMessage, frozen=True, kw_only=True, tag="vote_decided"):
+class VoteDecidedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_decided"):
     """A juror has made up its mind; its vote is on the way to the chain."""
 
     juror_id: str
 
 
-class ContractDeployedMessage(JuryMessage, frozen=True, kw_only=True, tag="contract_deployed"):
+class ContractDeployedMessage(SessionMessage, frozen=True, kw_only=True, tag="contract_deployed"):
     """The case stands on the chain."""
 
     contract: str
@@ -414,7 +411,7 @@ class ContractDeployedMessage(JuryMessage, frozen=True, kw_only=True, tag="contr
     log_hash: str
 
 
-class VoteCastMessage(JuryMessage, frozen=True, kw_only=True, tag="vote_cast"):
+class VoteCastMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_cast"):
     """A vote stands on the chain."""
 
     juror_id: str
@@ -422,13 +419,13 @@ class VoteCastMessage(JuryMessage, frozen=True, kw_only=True, tag="vote_cast"):
     tx_hash: str
 
 
-class VoteMissedMessage(JuryMessage, frozen=True, kw_only=True, tag="vote_missed"):
+class VoteMissedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_missed"):
     """The case closed before this vote."""
 
     juror_id: str
 
 
-class VerdictReadMessage(JuryMessage, frozen=True, kw_only=True, tag="verdict_read"):
+class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict_read"):
     """The verdict, as read back from the chain."""
 
     verdict: VerdictName
@@ -440,19 +437,19 @@ class VerdictReadMessage(JuryMessage, frozen=True, kw_only=True, tag="verdict_re
     log_hash: str
 
 
-class EndedMessage(JuryMessage, frozen=True, kw_only=True, tag="ended"):
+class EndedMessage(SessionMessage, frozen=True, kw_only=True, tag="ended"):
     """The story is over; the stream ends."""
 
     ending: str
 
 
-class JuryAbortedMessage(JuryMessage, frozen=True, kw_only=True, tag="game_aborted"):
+class JuryAbortedMessage(SessionMessage, frozen=True, kw_only=True, tag="game_aborted"):
     """The operator ended the session; the stream ends."""
 
     reason: str
 
 
-AnyJuryMessage = (
+JuryMessage = (
     JuryProgressMessage
     | JuryOpenedMessage
     | PhaseChangedMessage

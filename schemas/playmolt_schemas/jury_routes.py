@@ -5,20 +5,10 @@ from typing import Any, Final
 from playmolt_schemas import jury
 from playmolt_schemas.codes import Code
 from playmolt_schemas.records import Record
-from playmolt_schemas.routing import EVENT_STREAM, NDJSON, Auth, Media, NoFields, OneOf, Route, StreamQuery
+from playmolt_schemas.routing import EVENT_STREAM, NDJSON, Auth, Media, NoFields, Route, StreamQuery
 
 _PATH: Final = "/api/jury/sessions"
 _ONE: Final = _PATH + "/{id}"
-MESSAGES: Final = OneOf(
-    (
-        jury.JuryProgressMessage, jury.JuryOpenedMessage, jury.PhaseChangedMessage, jury.WitnessTalkedMessage,
-        jury.EvidenceUnlockedMessage, jury.EvidenceReadMessage, jury.TurnStartedMessage, jury.TurnFailedMessage,
-        jury.OverseerSaidMessage, jury.EvidencePresentedMessage, jury.JurorSaidMessage, jury.NoteSentMessage,
-        jury.RoundStartedMessage, jury.SpeechMessage, jury.RoundEndedMessage, jury.StanceChangedMessage,
-        jury.ToolCalledMessage, jury.VoteDecidedMessage, jury.ContractDeployedMessage, jury.VoteCastMessage,
-        jury.VoteMissedMessage, jury.VerdictReadMessage, jury.EndedMessage, jury.JuryAbortedMessage,
-    )
-)  # fmt: skip
 _JURORS: Final = (Code.SESSION_PHASE, Code.BUSY)
 
 
@@ -84,7 +74,7 @@ JURY: Final = (
     ),
     _route(
         "GET", _ONE + "/stream", "jury_stream", "What happens in the session, as it happens; ends after ended.",
-        {200: Media(EVENT_STREAM, MESSAGES)}, query=StreamQuery,
+        {200: Media(EVENT_STREAM, jury.JuryMessage)}, query=StreamQuery,
     ),
     _route(
         "GET", _ONE + "/log", "jury_log", "The whole log of a session that is over, one record a line.",

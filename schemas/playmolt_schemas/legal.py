@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import Request
+from playmolt_schemas.game_messages import SessionMessage
 
 CaseType = Literal["criminal", "civil"]
 Language = Literal["ko", "en"]
@@ -68,13 +69,13 @@ class OpenSessionRequest(Request, frozen=True, kw_only=True):
 
 
 class FactsRequest(Request, frozen=True, kw_only=True):
-    """`POST /api/sessions/{id}/facts`. A session that carries facts over takes them where a field is left out."""
+    """`POST /api/sessions/{id}/facts`: every field. A session that carries facts over keeps those left out."""
 
-    overview: str
-    acts: str | list[str]
-    timeline: list[TimelineEntry]
-    evidence: list[EvidenceEntry]
-    opposing_claims: str | list[str]
+    overview: str | UnsetType = UNSET
+    acts: str | list[str] | UnsetType = UNSET
+    timeline: list[TimelineEntry] | UnsetType = UNSET
+    evidence: list[EvidenceEntry] | UnsetType = UNSET
+    opposing_claims: str | list[str] | UnsetType = UNSET
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="gate", omit_defaults=True):
@@ -435,21 +436,17 @@ class Unseen(msgspec.Struct, frozen=True):
 # The stream
 
 
-class StreamMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """An event as the owner sees it; session_id, version and at are added where it goes out."""
-
-
-class ProgressMessage(StreamMessage, frozen=True, kw_only=True, tag="progress"):
+class ProgressMessage(SessionMessage, frozen=True, kw_only=True, tag="progress"):
     """Something happened that has nothing to tell."""
 
 
-class TurnStartedMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_started"):
+class TurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
     """A turn is asked of the model."""
 
     phase: str
 
 
-class TurnDoneMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_done"):
+class TurnDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_done"):
     """A turn is recorded; `unverified` as in the turn."""
 
     phase: str
@@ -457,26 +454,26 @@ class TurnDoneMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_done")
     unverified: tuple[str, ...] | UnsetType = UNSET
 
 
-class TurnFailedMessage(StreamMessage, frozen=True, kw_only=True, tag="turn_failed"):
+class TurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
     """A turn failed; it can be asked again."""
 
     phase: str
 
 
-class GuardrailHitMessage(StreamMessage, frozen=True, kw_only=True, tag="guardrail_hit"):
+class GuardrailHitMessage(SessionMessage, frozen=True, kw_only=True, tag="guardrail_hit"):
     """An answer broke a rule and is rewritten once."""
 
     phase: str
     check: Check
 
 
-class GateOpenedMessage(StreamMessage, frozen=True, kw_only=True, tag="gate_opened"):
+class GateOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="gate_opened"):
     """The person is asked."""
 
     gate: GateName
 
 
-class SessionDoneMessage(StreamMessage, frozen=True, kw_only=True, tag="session_done"):
+class SessionDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="session_done"):
     """The session is over; the stream ends."""
 
 

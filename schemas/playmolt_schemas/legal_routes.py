@@ -21,12 +21,6 @@ from playmolt_schemas.routing import (
 
 _PATH: Final = "/api/sessions"
 FORMS: Final = OneOf((legal.FactsForm, legal.Round1Form, legal.Round2Form, legal.EndForm))
-MESSAGES: Final = OneOf(
-    (
-        legal.ProgressMessage, legal.TurnStartedMessage, legal.TurnDoneMessage, legal.TurnFailedMessage,
-        legal.GuardrailHitMessage, legal.GateOpenedMessage, legal.SessionDoneMessage,
-    )
-)  # fmt: skip
 
 
 ReportFormat = Literal["json", "md", "html", "docx", "pdf"]
@@ -85,6 +79,6 @@ LEGAL: Final = (
     Route(
         method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
         service="legal", summary="What happens in the session, as it happens; ends after session_done.",
-        query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES)},
+        query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage)},
     ),
 )  # fmt: skip

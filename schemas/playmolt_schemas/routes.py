@@ -28,6 +28,7 @@ from playmolt_schemas.routing import (
     Media,
     NoFields,
     OneOf,
+    PageOf,
     PageQuery,
     Query,
     Route,
@@ -218,7 +219,7 @@ GAMES: Final = (
     ),
     Route(
         method="GET", path="/api/games/{id}/events", name="read_events", tag="games",
-        summary="The public events.", query=EventsQuery, answers={200: api.Events},
+        summary="The public events.", query=EventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
     ),
     Route(
         method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games",

@@ -70,6 +70,14 @@ class OneOf(msgspec.Struct, frozen=True):
     kinds: tuple[Any, ...]
 
 
+class PageOf(msgspec.Struct, frozen=True):
+    """JSON of type `kind`, whose list `field` holds items of `item`: bytes that its maker passes on unread."""
+
+    kind: type
+    field: str
+    item: Any
+
+
 NDJSON: Final = "application/x-ndjson"
 EVENT_STREAM: Final = "text/event-stream"
 HTML: Final = "text/html; charset=utf-8"
@@ -111,7 +119,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def game(self) -> bool:
         """Whether it is about one game or run, named in the path."""
-        return "/games/{id}" in self.path or "/runs/{id}" in self.path
+        return "/games/{id}" in self.path or self.run
+
+    @property
+    def run(self) -> bool:
+        """Whether it is about one run of an experiment, named in the path."""
+        return "/runs/{id}" in self.path
 
     def refusals(self) -> tuple[Code, ...]:
         """Every code the route can answer with, in the order of the table of codes."""

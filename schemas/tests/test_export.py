@@ -100,10 +100,13 @@ def test_a_file_is_a_schema_that_stands_alone(file: str) -> None:
 DECLARATIONS = {
     api.Request,
     game_messages.Action,
+    game_messages.FeedMessage,
     game_messages.PublicMessage,
+    game_messages.SessionMessage,
     routes.Route,
     routes.Media,
     routes.OneOf,
+    routes.PageOf,
 }
 MODULES = (api, cards, codes, envelopes, game_messages, ox, records, routes, trial, wire)
 

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 import pytest
@@ -72,12 +73,15 @@ def test_the_example_bot_plays_a_game_to_its_end(guide: str, game: str, decider:
             assert path == f"/games/{game}-1/actions"
             assert play.when(Act(agent_id=me, action=body))
             script["posted"] += 1
-            return {"status": "accepted"}
-        if path.startswith("/agents/me/turn"):
-            while (wanted := play.waiting_for(me)) and wanted[0] != me:
-                play.answer(*wanted)
-            return {"game_id": f"{game}-1", "state": _view(play, me)} if wanted else None
+            return {"status": "accepted", "version": len(play.log)}
+        path, _, query = path.partition("?")
         assert path == f"/games/{game}-1/state"
+        after = int(dict(parse_qsl(query)).get("after", 0))
+        while len(play.log) <= after:
+            wanted = play.waiting_for(me)
+            assert wanted is not None
+            assert wanted[0] != me, "it waits for others, but it is its own turn"
+            play.answer(*wanted)
         return _view(play, me)
 
     before, _, after = source.partition("def decide(")

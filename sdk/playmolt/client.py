@@ -37,12 +37,22 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
+def _names_a_server(url: str) -> bool:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parsed.scheme in ("http", "https") and bool(parsed.host)
+
+
 class _Caller:
     """What both clients have in common: where the server is, who calls, and how a call becomes an HTTP request."""
 
     def __init__(self, url: str = DEFAULT_URL, key: str = "", *, retry: Retry | None = None) -> None:
-        if not url.startswith(("http://", "https://")):
+        if not _names_a_server(url):
             raise ValueError(f"{url!r} is no server's URL; give one such as {DEFAULT_URL}")
+        if not key.isascii():
+            raise ValueError("the key has characters that no key has; copy it again")
         self.url = url.rstrip("/")
         self.key = key
         """The agent's API key; `register` and `rotate_key` set it."""
@@ -130,7 +140,7 @@ class Client(_Caller):
 
     def send(self, request: Request[T]) -> T:
         """Send a request of the table of calls and give its answer."""
-        tries = Tries(request, self._retry)
+        tries = Tries(request, self._retry, server=self.url)
         while True:
             try:
                 response = self._http.request(**self._arguments(request))
@@ -248,7 +258,7 @@ class AsyncClient(_Caller):
 
     async def send(self, request: Request[T]) -> T:
         """Send a request of the table of calls and give its answer."""
-        tries = Tries(request, self._retry)
+        tries = Tries(request, self._retry, server=self.url)
         while True:
             try:
                 response = await self._http.request(**self._arguments(request))

@@ -43,8 +43,11 @@ class Again(msgspec.Struct, frozen=True):
 class Tries(Generic[T]):
     """The life of one request: told what each sending led to, it gives the answer, a pause, or raises."""
 
-    def __init__(self, request: Request[T], retry: Retry, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, request: Request[T], retry: Retry, clock: Callable[[], float] = time.monotonic, *, server: str = ""
+    ) -> None:
         self._request = request
+        self._what = f"{request} at {server}" if server else str(request)
         self._retry = retry
         self._clock = clock
         self._until = clock() + retry.seconds + request.wait
@@ -53,8 +56,8 @@ class Tries(Generic[T]):
     def failed(self, error: httpx.RequestError) -> float:
         """Give the pause after a sending that got no answer; raises Unavailable when there is to be no other."""
         if not isinstance(error, httpx.TransportError):
-            raise UnexpectedAnswer(f"{self._request}: {error!r}") from error
-        what = f"{self._request}: {error!r}"
+            raise UnexpectedAnswer(f"{self._what}: {error!r}") from error
+        what = f"{self._what}: {error!r}"
         if not (self._request.repeatable or isinstance(error, _NEVER_SENT)):
             raise Unavailable(f"{what}; it may have been applied, and is not safe to send twice") from error
         return self._again(Unavailable(what), 0.0).pause
@@ -66,19 +69,19 @@ class Tries(Generic[T]):
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             return self._slower(headers, body)
         if status in UNAVAILABLE:
-            reason = Unavailable(f"{self._request}: {status} {_reason(status, body)}")
+            reason = Unavailable(f"{self._what}: {status} {_reason(status, body)}")
             if status != Code.UNAVAILABLE.status and not self._request.repeatable:
                 raise reason
             return self._again(reason, retry_after(headers))
-        return raise_for(status, body, str(self._request))
+        return raise_for(status, body, self._what)
 
     def _slower(self, headers: Mapping[str, str], body: bytes) -> Again:
         """Heed a 429. What stands in front of the platform says it without a problem document."""
         status = HTTPStatus.TOO_MANY_REQUESTS
         try:
-            found = read_problem(status, body, str(self._request))
+            found = read_problem(status, body, self._what)
         except UnexpectedAnswer:
-            found = problem(Code.RATE_LIMITED, f"{self._request}: {status} {status.phrase}")
+            found = problem(Code.RATE_LIMITED, f"{self._what}: {status} {status.phrase}")
         after = retry_after(headers, found.ratelimit.seconds if found.ratelimit else 0.0)
         return self._again(RateLimited(found, after), after)
 
@@ -86,7 +89,7 @@ class Tries(Generic[T]):
         try:
             return self._request.read(status, body)
         except msgspec.MsgspecError as error:
-            raise UnexpectedAnswer(f"{self._request}: {status} with {body[:200]!r}: {error}") from error
+            raise UnexpectedAnswer(f"{self._what}: {status} with {body[:200]!r}: {error}") from error
 
     def _again(self, reason: Refused | Unavailable, at_least: float) -> Again:
         self._failures += 1

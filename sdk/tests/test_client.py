@@ -53,9 +53,23 @@ def test_a_key_never_shows_in_a_clients_repr() -> None:
     assert "secret" not in repr(Client("http://127.0.0.1:1", "secret"))
 
 
-def test_a_url_without_a_scheme_is_refused_at_once() -> None:
+@pytest.mark.parametrize("url", ["localhost:8080", "http://", "http://host:port", "ftp://host"])
+def test_what_names_no_server_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="http://127"):
-        Client("localhost:8080")
+        Client(url)
+
+
+def test_a_key_that_no_header_holds_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="copy it again"):
+        Client("http://127.0.0.1:1", "pm_ключ")
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with (
+        pytest.raises(Unavailable, match=r"http://127\.0\.0\.1:1"),
+        Client("http://127.0.0.1:1", retry=QUICK) as client,
+    ):
+        client.games()
 
 
 def test_a_503_is_repeated_with_the_same_idempotency_key(ox: Arena) -> None:

@@ -45,6 +45,29 @@ async def test_a_bot_that_raises_fails(arena: Start) -> None:
     assert verdicts(checks)["survives a 503"] == "warn"
 
 
+@pytest.mark.parametrize("answer", [None, {"type": "dance"}])
+async def test_a_bot_that_gives_up_leaves_no_game_standing(arena: Start, answer: Any) -> None:
+    server = arena(Ox())
+    checks = await check(server.url, "ox", lambda _turn: answer)
+    assert verdicts(checks)["sends legal actions"] == "warn"
+    (game_id,) = server.games
+    assert server.over(game_id)
+
+
+async def test_a_repeat_that_is_refused_was_sent_again(arena: Start) -> None:
+    good = OxBot("random", 1)
+    turns = 0
+
+    def spoiled(turn: Turn) -> Any:
+        nonlocal turns
+        turns += 1
+        return {"type": "dance"} if turns == 2 else good(turn)
+
+    checks = {one.name: one for one in await check(arena(Ox()).url, "ox", spoiled)}
+    assert checks["survives a 503"].verdict == "warn"
+    assert "sent again" in checks["survives a 503"].detail
+
+
 async def test_a_clumsy_and_slow_bot_is_warned(arena: Start) -> None:
     good = OxBot("random", 1)
 
@@ -70,7 +93,9 @@ def test_the_command_reports_and_exits_by_the_result(arena: Start, tmp_path: Pat
     assert {one["verdict"] for one in json.loads(done.stdout)} == {"pass"}
 
 
-@pytest.mark.parametrize("target", ["mybot", "no_such_module:bot", "json:nothing", "json:__name__"])
+@pytest.mark.parametrize(
+    "target", ["mybot", "no_such_module:bot", "json:nothing", "json:__name__", "pathlib:PosixPath", "enum:Enum"]
+)
 def test_what_is_no_bot_is_said_plainly(target: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([target]) == 2
+    assert main([target, "--url", "http://127.0.0.1:1"]) == 2
     assert target.split(":", maxsplit=1)[0] in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -53,7 +53,7 @@ class Contract:
         if kind != "text/html":
             assert (answer.status_code >= 400) == (kind == PROBLEM)
         validator = self._validator(operation["operationId"], status, kind, content[kind])
-        for value in _values(kind, answer):
+        for value in _values(kind, answer.text):
             validator.validate(value)
 
     def _validator(self, name: str, status: str, kind: str, media: Json) -> Draft202012Validator:
@@ -65,15 +65,14 @@ class Contract:
         return self._validators[known]
 
 
-def _values(kind: str, answer: httpx.Response) -> list[Any]:
+def _values(kind: str, text: str) -> list[Any]:
     match kind:
         case "application/x-ndjson":
-            return [json.loads(line) for line in answer.text.splitlines()]
+            return [json.loads(line) for line in text.splitlines()]
         case "text/event-stream":
-            lines = answer.text.splitlines()
-            return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+            return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
         case "application/json" | "application/problem+json":
-            return [answer.json()]
+            return [json.loads(text)]
     return []
 
 
@@ -95,3 +94,13 @@ def judged() -> dict[str, list[Callable[[httpx.Response], Awaitable[None]]]]:
         contract.judge(contract.operation(request.method, request.url.path), answer)
 
     return {"response": [judge]}
+
+
+async def heard(client: httpx.AsyncClient, path: str, headers: Mapping[str, str]) -> list[Json]:
+    """Follow a stream of the gateway to its end; each of its messages is one that the document tells of."""
+    async with client.stream("GET", path, headers=headers) as answer:
+        assert answer.status_code == 200
+        await answer.aread()
+    contract = own()
+    contract.judge(contract.operation("GET", answer.request.url.path), answer)
+    return _values("text/event-stream", answer.text)

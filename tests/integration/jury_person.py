@@ -8,7 +8,7 @@ from typing import Any, Self
 import httpx
 
 from core.tests.llm.fake_server import Asked, Canned, reply
-from tests.integration.contract import judged
+from tests.integration.contract import heard, judged
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 SECRETS = (
@@ -145,10 +145,7 @@ class Overseer:
 
     async def stream(self, after: int = 0) -> list[dict[str, Any]]:
         """Follow to the end."""
-        path = self.path(f"stream?after={after}")
-        async with self.client.stream("GET", path, headers=self.headers) as answer:
-            assert answer.status_code == 200
-            return [json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: ")]
+        return await heard(self.client, self.path(f"stream?after={after}"), self.headers)
 
     async def until(self, ready: Callable[[dict[str, Any]], Any], seconds: float = 60) -> dict[str, Any]:
         async with asyncio.timeout(seconds):

@@ -514,3 +514,5 @@ async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running:
         assert (refused["status"], refused["outcome"]) == ("finished", "refused")
         beyond = await operator.call("POST", f"{RUNS}/{parent}/fork", {"at": 10_000, "set": "model=scripted"})
         assert (beyond.status_code, beyond.json()["code"]) == (400, "invalid_request")
+        no_run = await operator.call("POST", f"{RUNS}/{experiment}/fork", {"at": 3, "set": "model=scripted"})
+        assert (no_run.status_code, no_run.json()["code"]) == (404, "not_found")

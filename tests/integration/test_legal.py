@@ -21,7 +21,7 @@ from playmolt_core.log.verify import verify
 from playmolt_legal.report import report
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
-from tests.integration.contract import judged
+from tests.integration.contract import heard, judged
 from tests.integration.fake_model import fake_model
 from tests.integration.legal_person import LEASE, Person, Roles, in_role, round1, said
 
@@ -276,9 +276,7 @@ async def test_the_stream_tells_every_version_once_and_ends(running: Stack) -> N
 
 
 async def _stream(person: Person) -> list[dict[str, Any]]:
-    path = f"/api/sessions/{person.session}/stream"
-    async with person.client.stream("GET", path, headers=person.headers) as answer:
-        return [json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: ")]
+    return await heard(person.client, f"/api/sessions/{person.session}/stream", person.headers)
 
 
 async def test_a_new_session_carries_the_facts_over(running: Stack) -> None:

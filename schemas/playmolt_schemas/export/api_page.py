@@ -13,7 +13,7 @@ from playmolt_schemas.legal_routes import LEGAL
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.page_routes import PAGES_WEB
 from playmolt_schemas.routes import ADMIN, AGENTS, GAMES, PAGES
-from playmolt_schemas.routing import Auth, Media, Route
+from playmolt_schemas.routing import Auth, Media, PageOf, Route
 
 FILE: Final = "docs/api.md"
 
@@ -87,6 +87,8 @@ def _kind(kind: Any) -> str:
     """Name what a body or an answer holds, with a link to its schema."""
     if kind is None:
         return "without body"
+    if isinstance(kind, PageOf):
+        return f"{_link(kind.kind)}: {_kind(kind.item)}"
     types = leaves(kind)
     if len(types) > _LISTED:
         modules = sorted({name_of(leaf).partition(".")[0] for leaf in types} - {"game_messages"})

@@ -12,26 +12,25 @@ import msgspec
 import playmolt_schemas
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
-from playmolt_schemas.game_messages import PublicMessage
+from playmolt_schemas.game_messages import FeedMessage
 from playmolt_schemas.routes import ROUTES
-from playmolt_schemas.routing import Media, OneOf, Query, Route
+from playmolt_schemas.routing import Media, OneOf, PageOf, Query, Route
 
 FOLDER: Final = "schemas/json/messages"
 STORED_FOLDER: Final = "schemas/json/stored"
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _STAMPED: Final = {
-    "game_id": {"type": "string"},
     "version": {"type": "integer", "minimum": 1},
     "at": {"type": "string", "format": "date-time", "description": "RFC 3339, UTC, six decimals."},
 }
-"""What the host adds to every public message."""
+"""What the host adds to every message of a feed, beside the stream's id."""
 _PACKED: Final = (
     "An array in the order of the fields. It travels as MessagePack: what is base64 text in JSON is binary there."
 )
 
 
-_DECLARATIONS: Final = (Query, Route, Media, OneOf)
+_DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf)
 """Types that describe the API and never travel."""
 
 
@@ -39,6 +38,8 @@ def leaves(kind: Any) -> tuple[type, ...]:
     """Give the message types that a request, an answer, a list or a union stands for."""
     if isinstance(kind, OneOf):
         return tuple(leaf for part in kind.kinds for leaf in leaves(part))
+    if isinstance(kind, PageOf):
+        return (kind.kind, *leaves(kind.item))
     if isinstance(kind, Media):
         return leaves(kind.item)
     if get_origin(kind) in {list, Union, UnionType}:
@@ -134,9 +135,10 @@ def _complete(schema: dict[str, Any], kind: type | None) -> None:
         schema["description"] = inspect.cleandoc(schema["description"])
     if kind is None:
         return
-    if issubclass(kind, PublicMessage):
-        schema["properties"] |= _STAMPED
-        schema["required"] = [*schema["required"], *_STAMPED]
+    if issubclass(kind, FeedMessage):
+        stamped = {kind.id_field: {"type": "string"}, **_STAMPED}
+        schema["properties"] |= stamped
+        schema["required"] = [*schema["required"], *stamped]
     if "prefixItems" in schema:
         fields = msgspec.structs.fields(kind)
         schema["description"] = f"{schema['description']}\n\n{_PACKED}"

@@ -25,9 +25,9 @@ def load(target: str) -> Bot:
     sys.path.insert(0, str(Path.cwd()))
     try:
         bot = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"cannot load {target!r}: {error}") from error
-    bot = bot() if isinstance(bot, type) else bot
+        bot = bot() if isinstance(bot, type) else bot
+    except Exception as error:
+        raise ValueError(f"cannot load {target!r}: {type(error).__name__}: {error}") from error
     if not callable(bot) and not hasattr(bot, "act"):
         raise ValueError(f"{target!r} is {bot!r}; a bot is a callable that takes a turn, or has act(state, actions)")
     return cast("Bot", bot)
@@ -53,6 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     game = cast("GameType", given.game)
     try:
         bot = load(given.bot)
+        sys.stderr.write(f"{given.bot} plays {game} at {given.url} against house bots …\n")
         running = check(given.url, game, bot, seconds=given.seconds, patience=given.patience, seed=given.seed)
         checks = asyncio.run(running)
     except (ValueError, PlayMoltError) as error:

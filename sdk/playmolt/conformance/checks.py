@@ -3,15 +3,17 @@
 import asyncio
 import inspect
 import time
+from contextlib import suppress
 from typing import Any, Literal
 
 import httpx
 import msgspec
 from playmolt_schemas.api import GameType
 
-from playmolt.bots import run_house_bots
+from playmolt.bots import run_house_bots, seats
 from playmolt.client import AsyncClient
 from playmolt.conformance.faults import RETRY_AFTER_SECONDS, Fault, FaultyTransport
+from playmolt.errors import BotFailed
 from playmolt.feed import CLOSING, Message
 from playmolt.loop import Bot, GameResult, Turn, decide
 from playmolt.retries import Retry
@@ -19,6 +21,8 @@ from playmolt.retries import Retry
 SECONDS = 30.0
 """How long a bot may think about a turn, unless the caller says otherwise."""
 PATIENCE_SECONDS = 120.0
+ENDING_SECONDS = 30.0
+"""How long the game of a bot that gave up is played on."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -68,6 +72,7 @@ async def check(
             events = await asyncio.wait_for(stream, patience)
         except Exception as error:
             result, events = error, []
+            await _end(url, client.key, game, seat.game_id)
         finally:
             house.cancel()
             stream.cancel()
@@ -75,13 +80,20 @@ async def check(
     return [
         _finishes(result),
         _in_time(timed.slowest, seconds),
-        _legal(transport),
+        _legal(transport, result),
         _repeats(transport, Fault.UNAVAILABLE, "503"),
         _waits(transport),
         _repeats(transport, Fault.LOST_ANSWER, "lost answer"),
         _goes_on(transport, result),
         _reconnects(transport, events),
     ]
+
+
+async def _end(url: str, key: str, game: GameType, game_id: str) -> None:
+    """Play the seat of a bot that gave up to the end, so that no game is left standing on the server."""
+    with suppress(Exception):
+        async with asyncio.timeout(ENDING_SECONDS), AsyncClient(url, key) as client:
+            await client.play(seats(game, 1)[0], game, game_id=game_id)
 
 
 async def _followed(client: AsyncClient, game_id: str) -> list[Message]:
@@ -102,15 +114,15 @@ def _in_time(slowest: float, seconds: float) -> Check:
     return Check("answers in time", verdict, f"slowest turn {slowest:.2f} s of {seconds:g} s")
 
 
-def _legal(transport: FaultyTransport) -> Check:
-    if not transport.refusals:
-        return Check("sends legal actions", "pass", "no action was refused")
-    status, body = transport.refusals[0]
-    return Check(
-        "sends legal actions",
-        "warn",
-        f"{len(transport.refusals)} refused, the first with {status}: {body.decode(errors='replace')[:300]}",
-    )
+def _legal(transport: FaultyTransport, result: GameResult | Exception) -> Check:
+    title = "sends legal actions"
+    if transport.refusals:
+        status, body = transport.refusals[0]
+        first = body.decode(errors="replace")[:300]
+        return Check(title, "warn", f"{len(transport.refusals)} refused, the first with {status}: {first}")
+    if isinstance(result, BotFailed):
+        return Check(title, "warn", f"gave what is no action: {result.refusal.detail}")
+    return Check(title, "pass", "no action was refused")
 
 
 def _repeats(transport: FaultyTransport, fault: Fault, name: str) -> Check:
@@ -120,7 +132,9 @@ def _repeats(transport: FaultyTransport, fault: Fault, name: str) -> Check:
         return Check(title, "warn", "not tried: the bot sent too few actions")
     if 200 in incident.statuses:
         return Check(title, "pass", "sent again with the same Idempotency-Key and accepted")
-    return Check(title, "fail", f"not sent again with the same Idempotency-Key (answers: {incident.statuses})")
+    if incident.statuses:
+        return Check(title, "warn", f"sent again with the same Idempotency-Key, and refused: {incident.statuses}")
+    return Check(title, "fail", "not sent again with the same Idempotency-Key")
 
 
 def _waits(transport: FaultyTransport) -> Check:

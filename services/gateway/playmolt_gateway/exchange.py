@@ -15,7 +15,7 @@ from playmolt_core.settings import Settings
 from playmolt_core.telemetry import about, log, trace_id, where
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.identifiers import SESSION_TYPES, WATCHED_TYPES, type_of
+from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.routing import Auth, NoFields, Route
 from starlette.requests import Request
 from starlette.responses import Response
@@ -161,7 +161,10 @@ def _game(route: Route, identifier: str) -> str | None:
     """Give the type that a request is about, "" for none; None when its id cannot be one of that type."""
     if route.service:
         return route.service if "{id}" not in route.path or type_of(identifier) == route.service else None
-    return game_of(identifier, sessions=route.auth is Auth.OPERATOR) if route.game else ""
+    if not route.game:
+        return ""
+    game = game_of(identifier, sessions=route.auth is Auth.OPERATOR)
+    return game if not route.run or game in RUN_TYPES else None
 
 
 def answer_response(answer: Answer) -> Response:

@@ -16,7 +16,7 @@ from playmolt_schemas.limits import WAIT_SECONDS
 from starlette.types import ASGIApp
 
 from playmolt_gateway.mcp_endpoint import MOST_BYTES
-from playmolt_gateway.mcp_tools import Json, call_of, missing, tools
+from playmolt_gateway.mcp_tools import Json, call_of, fault_of, tools
 from playmolt_gateway.problems import bad_request
 
 _INSTRUCTIONS: Final = (
@@ -58,8 +58,9 @@ def _server(app: ASGIApp) -> "Server[Any]":
         tool = by_name.get(params.name)
         if tool is None:
             return _failed(f"There is no tool {params.name!r}. There are: {', '.join(by_name)}.")
-        if lacking := missing(tool, params.arguments or {}):
-            return _failed(f"invalid_request: {lacking} is missing.", _lacks(lacking))
+        if fault := fault_of(tool, params.arguments or {}):
+            document = _invalid(fault)
+            return _failed(f"{document['code']}: {document['detail']}", document)
         sent: Mapping[str, str] = context.request.headers if context.request is not None else {}
         call = call_of(tool, params.arguments or {}, sent.get("authorization", ""))
         answer = await client.request(call.method, call.path, headers=call.headers, content=call.body)
@@ -84,10 +85,8 @@ def _told(answer: httpx2.Response) -> types.CallToolResult:
     return _failed(f"{body.get('code')}: {body.get('detail')}", body)
 
 
-def _lacks(argument: str) -> Json:
-    document: Json = msgspec.json.decode(
-        bad_request(f"{argument} is missing.", FieldFault(argument, "is missing")).body()
-    )
+def _invalid(fault: FieldFault) -> Json:
+    document: Json = msgspec.json.decode(bad_request(f"{fault.field} {fault.message}.", fault).body())
     return document
 
 

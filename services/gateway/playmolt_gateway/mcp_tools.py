@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import msgspec
+from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes import ROUTES
 from playmolt_schemas.routing import OneOf, Route
@@ -89,10 +90,21 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
     return Call(tool.route.method, f"{path}?{query}" if query else path, headers, b"")
 
 
-def missing(tool: Tool, arguments: Json) -> str | None:
-    """Name the part of the path that a call does not give, if there is one; the route tells all other faults."""
+def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
+    """Give what keeps a call from being sent: a part of the path that is missing, or what stands beside a whole body.
+
+    The route tells all other faults.
+    """
     parts = (_argument(name) for name in re.findall(r"{(\w+)}", tool.route.path))
-    return next((name for name in parts if arguments.get(name) in (None, "")), None)
+    for name in parts:
+        if arguments.get(name) in (None, ""):
+            return FieldFault(name, "is missing")
+    whole = _WHOLE_BODY.get(tool.name)
+    if whole in arguments:
+        known = tool.arguments["properties"]
+        beside = next((name for name, value in arguments.items() if name not in known and value is not None), None)
+        return FieldFault(beside, f"stands beside {whole}; put it inside, or leave it out") if beside else None
+    return None
 
 
 def _segment(value: Any) -> str:

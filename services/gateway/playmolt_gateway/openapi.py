@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.codes import Code, Problem
+from playmolt_schemas.export.json_schemas import components
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routing import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, Route
+from playmolt_schemas.routing import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, PageOf, Route
 
 _REFERENCE: Final = "#/components/schemas/{name}"
 _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
@@ -38,6 +39,8 @@ def _types(routes: Iterable[Route]) -> list[Any]:
 def _parts(answer: Any) -> list[Any]:
     if isinstance(answer, OneOf):
         return list(answer.kinds)
+    if isinstance(answer, PageOf):
+        return [answer.kind, *_parts(answer.item)]
     if isinstance(answer, Media):
         return _parts(answer.item)
     return [] if answer is None else [answer]
@@ -48,12 +51,14 @@ class _Schemas:
 
     def __init__(self, routes: Sequence[Route]) -> None:
         types = _types(routes)
-        schemas, self.components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+        schemas, self.components = components(types, _REFERENCE)
         self._of = list(zip(types, schemas, strict=True))
 
     def of(self, kind: Any) -> Any:
         if isinstance(kind, OneOf):
             return {"anyOf": [self.of(part) for part in kind.kinds]}
+        if isinstance(kind, PageOf):
+            return {"allOf": [self.of(kind.kind), {"properties": {kind.field: {"items": self.of(kind.item)}}}]}
         return next(schema for known, schema in self._of if known is kind or known == kind)
 
 
@@ -62,8 +67,8 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
-    (reference,), components = msgspec.json.schema_components([route.query], ref_template="{name}")
-    properties = components[reference["$ref"]].get("properties", {})
+    (reference,), named = msgspec.json.schema_components([route.query], ref_template="{name}")
+    properties = named[reference["$ref"]].get("properties", {})
     query = [
         {"name": name, "in": "query", "required": False, "schema": present(schema)}
         for name, schema in properties.items()

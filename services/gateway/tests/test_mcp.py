@@ -135,6 +135,17 @@ async def test_a_part_of_the_path_that_is_missing_is_named(house: Any, port: int
             assert refused.structured_content["errors"] == [{"field": "game_id", "message": "is missing"}]
 
 
+async def test_what_stands_beside_an_action_is_named(house: Any, port: int) -> None:
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        action = {"type": "first_choice", "choice": "O", "comment": "me"}
+        refused = await client.call_tool("act", {"game_id": "ox-1", "action": action, "colour": "red", "wait": None})
+        assert refused.is_error
+        assert refused.structured_content is not None
+        (fault,) = refused.structured_content["errors"]
+        assert fault["field"] == "colour"
+        assert not house.bus.calls
+
+
 @pytest.mark.parametrize("given", ["100%", "a" * 200, "x/y?z"])
 def test_a_key_that_http_takes_is_the_same_key_here(given: str) -> None:
     call = call_of(tool("join"), {"gameType": "ox", "idempotency_key": given}, "")

@@ -53,6 +53,7 @@ ACTION = "/api/games/{game}/actions"
         ("GET", "/api/admin/games", None, (401, "unauthorized")),
         ("GET", "/api/games/chess-0190c3f8-1111-7222-8333-444455556666/state", None, (404, "not_found")),
         ("GET", "/api/games/ox-1/events", None, (404, "not_found")),
+        ("GET", "/api/agora/runs/ox-0190c3f8-1111-7222-8333-444455556666/events", None, (404, "not_found")),
         ("GET", "/api/games/ox-0190c3f8-1111-7222-8333-44445555666%2e/log", None, (404, "not_found")),
         ("GET", "/nowhere", None, (404, "not_found")),
         ("GET", "/api/games/", None, (404, "not_found")),

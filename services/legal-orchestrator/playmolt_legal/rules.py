@@ -32,10 +32,10 @@ from playmolt_schemas.legal import (
     GateStatus,
     Hit,
     Language,
+    LegalMessage,
     OpenSessionRequest,
     Round1Form,
     Session,
-    StreamMessage,
     Unseen,
 )
 
@@ -111,7 +111,7 @@ class Legal:
         """Fold one event into the state."""
         return evolve(state, event, at)
 
-    def public(self, state: State, event: Event, viewer: Viewer) -> StreamMessage | None:
+    def public(self, state: State, event: Event, viewer: Viewer) -> LegalMessage | None:
         """Give an event's message for the session's owner; there is none for anybody else."""
         return views.public(state, event) if _owns(state, viewer.agent_id) else None
 

@@ -9,10 +9,10 @@ from playmolt_schemas.legal import (
     Gate,
     GateOpenedMessage,
     GuardrailHitMessage,
+    LegalMessage,
     ProgressMessage,
     Session,
     SessionDoneMessage,
-    StreamMessage,
     Turn,
     TurnDoneMessage,
     TurnFailedMessage,
@@ -70,7 +70,7 @@ def offers(state: State) -> tuple[Offer, ...]:
     return ()
 
 
-def public(state: State, event: Event) -> StreamMessage:
+def public(state: State, event: Event) -> LegalMessage:
     """Give an event's message for the owner as the session stood then; what has nothing to tell is progress."""
     if isinstance(event, FactsStipulated):
         return _stipulated(state, event)
@@ -108,11 +108,11 @@ def _gate(state: State, gate: GateOpened) -> Gate:
     )
 
 
-def _started(event: TurnStarted) -> StreamMessage:
+def _started(event: TurnStarted) -> LegalMessage:
     return TurnStartedMessage(phase=event.phase)
 
 
-def _stipulated(state: State, event: FactsStipulated) -> StreamMessage:
+def _stipulated(state: State, event: FactsStipulated) -> LegalMessage:
     output = {
         "ConfirmedFacts": event.confirmed,
         "DisputedFacts": event.disputed,
@@ -124,28 +124,28 @@ def _stipulated(state: State, event: FactsStipulated) -> StreamMessage:
     return TurnDoneMessage(phase=STIPULATE, output=output, unverified=unverified or UNSET)
 
 
-def _recorded(event: TurnRecorded) -> StreamMessage:
+def _recorded(event: TurnRecorded) -> LegalMessage:
     output = outputs.in_order(event.output)
     return TurnDoneMessage(phase=event.phase, output=output, unverified=event.unverified or UNSET)
 
 
-def _failed(event: TurnFailed) -> StreamMessage:
+def _failed(event: TurnFailed) -> LegalMessage:
     return TurnFailedMessage(phase=event.phase)
 
 
-def _hit(event: GuardrailHit) -> StreamMessage:
+def _hit(event: GuardrailHit) -> LegalMessage:
     return GuardrailHitMessage(phase=event.phase, check=event.check)
 
 
-def _gate_opened(event: GateOpened) -> StreamMessage:
+def _gate_opened(event: GateOpened) -> LegalMessage:
     return GateOpenedMessage(gate=event.gate)
 
 
-def _done(_: SessionDone | SessionAborted) -> StreamMessage:
+def _done(_: SessionDone | SessionAborted) -> LegalMessage:
     return SessionDoneMessage()
 
 
-_PUBLIC: Final[Mapping[type[Event], Callable[[Any], StreamMessage]]] = {
+_PUBLIC: Final[Mapping[type[Event], Callable[[Any], LegalMessage]]] = {
     TurnStarted: _started,
     TurnRecorded: _recorded,
     TurnFailed: _failed,
