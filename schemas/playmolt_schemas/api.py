@@ -5,8 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from playmolt_schemas.codes import Problem
-
-GameType = Literal["trial", "ox"]
+from playmolt_schemas.identifiers import GameType
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

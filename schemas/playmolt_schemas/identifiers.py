@@ -5,16 +5,20 @@ import re
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Literal, get_args
 
 import msgspec
 
-GAME_TYPES: tuple[str, ...] = ("trial", "ox")
+GameType = Literal["trial", "ox"]
+GAME_TYPES: tuple[str, ...] = get_args(GameType)
 """The bot games: those that are joined through a lobby (api.md)."""
-RUN_TYPES: tuple[str, ...] = ("agora",)
+RunType = Literal["agora"]
+RUN_TYPES: tuple[str, ...] = get_args(RunType)
 """The runs of experiments: public to watch, their logs the operator's."""
 WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
 """Whatever anybody may watch: games, and the runs of experiments."""
-SESSION_TYPES: tuple[str, ...] = ("legal", "jury", "experiment")
+SessionType = Literal["legal", "jury", "experiment"]
+SESSION_TYPES: tuple[str, ...] = get_args(SessionType)
 """What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown. Only the
 operator's calls know them all."""
 ENGINES: Mapping[str, tuple[str, ...]] = {

@@ -5,9 +5,11 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from playmolt_schemas import agora_feed, api, limits, ox, trial
+from playmolt_schemas import agora_feed, api, limits
 from playmolt_schemas.agora_routes import AGORA
+from playmolt_schemas.bot_games import BOT_GAMES, Phase
 from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import GameType, RunType, SessionType
 from playmolt_schemas.jury_routes import JURY
 from playmolt_schemas.legal_routes import LEGAL
 from playmolt_schemas.page_routes import PAGES_WEB
@@ -36,8 +38,6 @@ from playmolt_schemas.routing import (
 )
 
 Wait = Annotated[float, Meta(ge=0, description=f"Seconds to wait; above {limits.WAIT_SECONDS} counts as that.")]
-Phase = trial.Phase | ox.Phase
-AnyType = Literal["trial", "ox", "agora", "legal", "jury", "experiment"]
 Seat = Annotated[str, Meta(min_length=1, max_length=64, description="An agent's id: the state as that seat saw it.")]
 
 
@@ -56,7 +56,7 @@ class AdminGamesQuery(Query, frozen=True):
     Without `gameType` the games of bots; runs, experiments and sessions are named.
     """
 
-    gameType: AnyType | None = None  # noqa: N815 -- the wire's spelling
+    gameType: GameType | RunType | SessionType | None = None  # noqa: N815 -- the wire's spelling
     phase: Annotated[str, Meta(pattern="^[A-Za-z0-9_]{1,40}$", description="As the type names its phases.")] | None = (
         None
     )
@@ -91,7 +91,7 @@ class WaitQuery(Query, frozen=True):
 class ReadyQuery(Query, frozen=True):
     """`?self` looks at the gateway's own connections only."""
 
-    own: Annotated[str, Meta(max_length=0)] | None = msgspec.field(name="self", default=None)
+    own: Literal["", "1"] | None = msgspec.field(name="self", default=None)
 
 
 class AdminGameLine(api.GameLine, frozen=True):
@@ -158,9 +158,9 @@ class Ready(msgspec.Struct, frozen=True):
     parts: dict[str, bool]
 
 
-ACTIONS: Final = OneOf((trial.Speak, trial.Vote, ox.FirstChoice, ox.Switch))
-STATES: Final = OneOf((trial.TrialState, ox.OxState, agora_feed.RunView))
-MESSAGES: Final = OneOf((trial.TrialMessage, ox.OxMessage, agora_feed.AgoraMessage))
+ACTIONS: Final = OneOf(tuple(action for game in BOT_GAMES.values() for action in game.actions.values()))
+STATES: Final = OneOf((*(game.state for game in BOT_GAMES.values()), agora_feed.RunView))
+MESSAGES: Final = OneOf((*(game.message for game in BOT_GAMES.values()), agora_feed.AgoraMessage))
 
 AGENTS: Final = (
     Route(

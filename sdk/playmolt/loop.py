@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from playmolt_schemas import api, ox, trial
+from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer, GameType
+from playmolt_schemas.bot_games import BOT_GAMES
 from playmolt_schemas.codes import Code, Problem, problem
 
 from playmolt import calls
@@ -29,7 +30,7 @@ PATIENCE_SECONDS = 3600.0
 TURN_WAIT_SECONDS = 8
 """The longest wait for a turn; between two such waits the loop looks whether the game is over."""
 _SETTLED = frozenset({Code.ALREADY_SUBMITTED.wire, Code.GAME_OVER.wire, Code.NOT_STARTED.wire})
-_ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {"ox": ox.ACTIONS, "trial": trial.ACTIONS}
+_ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {name: game.actions for name, game in BOT_GAMES.items()}
 _BOT_FAULTS = frozenset(
     code.wire
     for code in (
