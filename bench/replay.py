@@ -115,7 +115,7 @@ def _records(stream: str, count: int) -> Sequence[Any]:
 async def _replayed(log: PostgresLog, decider: Decider[Any], stream: str) -> int:
     stored = await log.facts(stream)
     assert stored is not None
-    return int(fold(decider, stream, stored.facts).version)
+    return int(fold(decider, stream, stored).version)
 
 
 async def _product(url: str) -> tuple[list[float], list[float]]:

@@ -1,6 +1,6 @@
 """What a game is: a pure decider (DESIGN.md, One idea). Nothing in here or behind it reads a clock or does I/O."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -184,16 +184,11 @@ _decoder = lru_cache(maxsize=None)(msgspec.json.Decoder)
 """Making a decoder costs more than most events."""
 
 
-def reader_of(decider: Decider[Any], kind: str, schema_version: int) -> Callable[[bytes | msgspec.Raw], Event]:
-    """Give what decodes a stored event type. An unknown one raises LookupError: an engine must not guess."""
+def read_event(decider: Decider[Any], kind: str, schema_version: int, data: bytes | msgspec.Raw) -> Event:
+    """Decode a stored event. A type that is unknown raises LookupError: an engine must not guess."""
     try:
         reader = decider.events[kind, schema_version]
     except KeyError:
         raise LookupError(f"{decider.game}: no reader for stored event {kind!r} version {schema_version}") from None
-    decode: Callable[[bytes | msgspec.Raw], Event] = _decoder(reader).decode
-    return decode
-
-
-def read_event(decider: Decider[Any], kind: str, schema_version: int, data: bytes | msgspec.Raw) -> Event:
-    """Decode a stored event; LookupError as `reader_of`."""
-    return reader_of(decider, kind, schema_version)(data)
+    event: Event = _decoder(reader).decode(data)
+    return event

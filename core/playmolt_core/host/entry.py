@@ -53,7 +53,7 @@ def fresh_entry(decider: Decider[Any], stream: str) -> Entry:
 
 def read_entry(decider: Decider[Any], stream: str, stored: StoredFacts) -> Entry:
     """Fold a stored stream, read from its first record on."""
-    state = fold(decider, stream, stored.facts)
+    state = fold(decider, stream, stored)
     head = stored.head
     seen = {number_of(command_id) for command_id in stored.command_ids}
     return Entry(decider, stream, Snapshot(state, head.version, head.hash, head.at, decider.card(state)), seen)

@@ -1,14 +1,14 @@
 """The states a game went through: for time travel and for a seat's own feed."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from playmolt_core.decider import Decider, Event, read_event
-from playmolt_core.log.port import EventLog, Fact
+from playmolt_core.decider import Decider, Event
+from playmolt_core.fold import facts_of
+from playmolt_core.log.port import EventLog, StoredFacts
 
 _KEPT = 128
 
@@ -34,7 +34,7 @@ class Histories:
         moments = self._kept.get(stream, ())
         if len(moments) < version:
             stored = await self._log.facts(stream, after=len(moments))
-            moments = self._extended(stream, moments, stored.facts if stored else ())
+            moments = self._extended(stream, moments, stored) if stored else moments
             self._kept[stream] = moments
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
@@ -42,11 +42,10 @@ class Histories:
             self._kept.move_to_end(stream)
         return moments
 
-    def _extended(self, stream: str, moments: tuple[Moment, ...], facts: Iterable[Fact]) -> tuple[Moment, ...]:
+    def _extended(self, stream: str, moments: tuple[Moment, ...], stored: StoredFacts) -> tuple[Moment, ...]:
         state = moments[-1].state if moments else self._decider.initial(stream)
         more = []
-        for kind, schema_version, data, at in facts:
-            event = read_event(self._decider, kind, schema_version, data)
+        for event, at in facts_of(self._decider, stored):
             state = self._decider.evolve(state, event, at)
             more.append(Moment(event, at, state))
         return (*moments, *more)

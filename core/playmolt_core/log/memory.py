@@ -134,12 +134,11 @@ class MemoryLog:
         known = self._whole(stream)
         if known is None:
             return None
-        facts = [
-            (record.type, record.schema_version, record.data, datetime.fromisoformat(record.at))
-            for record in (stored.record for stored in known.records[after:])
-        ]
+        records = [stored.record for stored in known.records[after:]]
+        events = ",".join(f'["{one.type}:{one.schema_version}",{bytes(one.data).decode()}]' for one in records)
+        times = ",".join(str(datetime.fromisoformat(one.at).timestamp()) for one in records)
         ids = sorted(command for name, command in self._outcomes if name == stream) if commands else []
-        return StoredFacts(head=known.head(), facts=facts, command_ids=ids)
+        return StoredFacts(head=known.head(), events=f"[{events}]", times=f"[{times}]", command_ids=ids)
 
     def _whole(self, stream: str) -> _Stream | None:
         known = self._streams.get(stream)

@@ -90,16 +90,16 @@ class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
     records: Sequence[Record]
 
 
-Fact = tuple[str, int, msgspec.Raw, datetime]
-"""What a fold needs of a record: type, schema version, data (JSON), at."""
-
-
 class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream for folding: where it stands, its facts, and the ids of the commands whose outcome is remembered."""
+    """A stream for folding, unread: `fold.facts_of` reads it."""
 
     head: Head
-    facts: Sequence[Fact]
+    events: str
+    """JSON: `["TYPE:SCHEMA_VERSION",DATA]` for each event, in order."""
+    times: str
+    """JSON: for each event, when it was decided, in seconds since 1970."""
     command_ids: Sequence[str]
+    """Of the commands whose outcome is remembered."""
 
 
 class Outgoing(msgspec.Struct, frozen=True, gc=False):

@@ -15,7 +15,6 @@ from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
     AppendStatus,
     Archived,
-    Fact,
     GameCard,
     Head,
     Outcome,
@@ -32,8 +31,6 @@ _SQL = queries("log")
 _OUTCOME_KEY = "outcome_pkey"
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
-_read_facts = msgspec.json.Decoder(list[Fact], strict=False).decode
-"""Not strict: times come as seconds."""
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 
@@ -105,11 +102,11 @@ class PostgresLog:
         found = await self._pool.row(_SQL["facts"], stream, after, commands)
         if found is None:
             return None
-        version, last, at, archived, command_ids, text = found
+        version, last, at, archived, command_ids, events, times = found
         if archived:
             raise Archived(stream)
         head = Head(version=version, hash=last.hex(), at=at)
-        return StoredFacts(head=head, facts=_read_facts(text), command_ids=command_ids)
+        return StoredFacts(head=head, events=events, times=times, command_ids=command_ids)
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:
         """See the port."""

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.decider import Event, read_event
+from playmolt_core.decider import Event
+from playmolt_core.fold import facts_of
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora_plan import Spent
 
@@ -42,8 +43,7 @@ def acts_of(events: Iterable[Event]) -> Counter[str]:
 async def events_of(log: EventLog, run: str) -> list[Event]:
     """Read a run's events. Raises LogUnavailable."""
     stored = await log.facts(run)
-    rules = Agora()
-    return [read_event(rules, kind, version, data) for kind, version, data, _ in stored.facts] if stored else []
+    return [event for event, _ in facts_of(Agora(), stored)] if stored else []
 
 
 def spent_of(events: Iterable[Event], replayed: int) -> Spent:

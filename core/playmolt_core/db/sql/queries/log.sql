@@ -9,21 +9,23 @@ SELECT stream, version, position, type, schema_version, data, metadata, at, salt
 FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY version
 
 -- name: facts
--- One JSON text for all: a row for each event would cost the client twice as much as all the rest of a replay. Times are
--- seconds: a double holds them to the microsecond until the year 2255, and the server writes them in half the time.
+-- Two JSON texts for all: a row for each event would cost the client twice as much as all the rest of a replay. Times
+-- are seconds: a double holds them to the microsecond until the year 2242, and the server writes them in half the time.
 -- concat() puts a text together once; a chain of || does it anew at each step, in twice the time.
 SELECT
   s.version, s.hash, s.updated_at, s.archived,
   CASE WHEN $3 THEN ARRAY(SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1) ELSE '{}' END,
-  (
-    SELECT concat('[', string_agg(
-      concat('["', e.type, '",', e.schema_version, ',', e.data, ',', date_part('epoch', e.at), ']'), ','
-    ), ']')
-    FROM (
-      SELECT type, schema_version, data, at FROM log.event WHERE stream = $1 AND version > $2 ORDER BY version
-    ) AS e
-  )
-FROM log.stream AS s WHERE s.stream = $1
+  f.events, f.times
+FROM log.stream AS s
+CROSS JOIN (
+  SELECT
+    concat('[', string_agg(concat('["', e.type, ':', e.schema_version, '",', e.data, ']'), ','), ']') AS events,
+    concat('[', string_agg(date_part('epoch', e.at)::text, ','), ']') AS times
+  FROM (
+    SELECT type, schema_version, data, at FROM log.event WHERE stream = $1 AND version > $2 ORDER BY version
+  ) AS e
+) AS f
+WHERE s.stream = $1
 
 -- name: outcome
 SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
