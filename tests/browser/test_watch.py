@@ -116,6 +116,16 @@ def test_what_is_no_game_says_so(reader: Reader, game: str) -> None:
     expect(page.get_by_role("alert")).to_have_text("There is nothing by this id, or it is somebody else's.")
 
 
+@pytest.mark.parametrize(
+    ("language", "title"), [("ko", "페이지가 없습니다"), ("en", "No page here"), ("zh", "没有这个页面")]
+)
+def test_who_strays_is_led_to_the_lobby(reader: Reader, language: str, title: str) -> None:
+    page = reader("/watch", language=language)
+    expect(page.locator("h1")).to_have_text(title)
+    page.locator("main a").click()
+    expect(page.locator("section[aria-labelledby=board]")).to_be_visible()
+
+
 def test_going_back_from_a_linked_moment_leads_to_the_end(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
     stands_at_the_end(page)

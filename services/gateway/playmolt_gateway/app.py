@@ -126,9 +126,10 @@ async def _framework_refusal(request: Request, error: Exception) -> Response:
         refusal = Refusal(Code.INVALID_REQUEST, "The request has no form that this server understands. See /docs.")
     else:
         return json_response(500, bug_body())
-    gateway_house: House = request.app.state.house
-    gateway_house.metrics.observe("none", refusal.status, 0.0)
-    return refusal_response(refusal)
+    house: House = request.app.state.house
+    house.metrics.observe("none", refusal.status, 0.0)
+    page = pages.nowhere(house, request) if refusal.code is Code.NOT_FOUND else None
+    return page or refusal_response(refusal)
 
 
 @cache

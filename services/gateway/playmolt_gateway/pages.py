@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 from playmolt_core.settings import Settings
 from playmolt_schemas.codes import Code
+from starlette.requests import Request
 from starlette.responses import Response
 
 from playmolt_gateway.documents import html_response
@@ -44,6 +45,7 @@ _WATCH: Final = _Page("watch.js", "Watch · PlayMolt")
 _GAME: Final = _Page("game.js", "AI jury · PlayMolt")
 _LEGAL: Final = _Page("legal.js", "Legal simulation · PlayMolt")
 _AGORA: Final = _Page("agora.js", "Agora · PlayMolt")
+_NOWHERE: Final = _Page("nowhere.js", "PlayMolt")
 
 
 async def page_lobby(house: House, ask: Ask) -> Reply:
@@ -76,6 +78,17 @@ async def page_agora(house: House, ask: Ask) -> Reply:
     """Send the page of Agora experiments."""
     del ask
     return _send(_AGORA, house.settings)
+
+
+def nowhere(house: House, request: Request) -> Response | None:
+    """Give a person the page that says that there is none; programs and calls of the API get a problem document."""
+    wanted = request.headers.get("accept", "")
+    if request.method != "GET" or "text/html" not in wanted or request.url.path.startswith("/api/"):
+        return None
+    response = _send(_NOWHERE, house.settings)
+    response.status_code = Code.NOT_FOUND.status
+    response.headers["vary"] = "Accept"
+    return response
 
 
 async def page_asset(house: House, ask: Ask) -> Reply:

@@ -179,3 +179,32 @@ def test_every_code_has_its_word(group: str) -> None:
 def test_every_page_is_declared_once() -> None:
     paths = [route.path for route in PAGES_WEB]
     assert paths == ["/", "/watch/{id}", "/game", "/legal", "/agora", "/assets/{file}"]
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize("path", ["/watch", "/watch/", "/lobby", "/game/", "/watch/a/b"])
+async def test_a_person_who_strays_gets_a_page(house: Any, path: str) -> None:
+    answer = await house.send("GET", path, headers=BROWSER)
+    assert (answer.status_code, answer.headers["vary"]) == (404, "Accept")
+    assert "/assets/nowhere.js" in answer.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [
+        ("GET", "/lobby", {"accept": "*/*"}),
+        ("GET", "/lobby", {}),
+        ("POST", "/lobby", BROWSER),
+        ("GET", "/api/nothing", BROWSER),
+        ("GET", "/api/games/ox-1/state", BROWSER),
+    ],
+)
+async def test_a_program_that_strays_gets_a_problem_document(
+    house: Any, method: str, path: str, headers: dict[str, str]
+) -> None:
+    answer = await house.send(method, path, headers=headers)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "not_found"

@@ -1,0 +1,11 @@
+/** An address at which there is no page. */
+
+import { el } from "./dom.js";
+import { page } from "./frame.js";
+import { t } from "./language.js";
+
+page(() => t("nowhere"), (main) => {
+  main.append(el("section", { class: "stack" },
+    el("h1", {}, t("nowhere")), el("p", { class: "lead" }, t("nowhere.lead")),
+    el("p", {}, el("a", { href: "/" }, t("nowhere.lobby")))));
+});
