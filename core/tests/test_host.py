@@ -162,6 +162,17 @@ async def test_a_refusal_that_rests_on_an_uncommitted_event_waits_for_it(player:
     assert (await late)[0] == 409
 
 
+async def test_why_an_append_failed_is_logged(
+    player: Player, log: ScriptedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = await player.game()
+    log.faults = ["before"]
+    assert (await player.call("act", game, {"add": 1}, agent="a"))[0] == 200
+    written = capsys.readouterr()
+    line = next(line for line in (written.out + written.err).splitlines() if "append_failed" in line)
+    assert "lost before the commit" in line
+
+
 async def test_what_waits_commits_together(player: Player, log: ScriptedLog) -> None:
     games = []
     for pair in range(20):

@@ -68,8 +68,8 @@ class Wishes:
             await asyncio.sleep(LOOK_SECONDS)
             try:
                 await self.look(datetime.now(UTC))
-            except LogUnavailable:
-                _log.warning("log_away")
+            except LogUnavailable as error:
+                _log.warning("log_away", detail=str(error)[:300])
 
     async def look(self, now: datetime) -> None:
         """Take up every wish that is due."""

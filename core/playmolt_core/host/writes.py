@@ -266,7 +266,8 @@ class Writes:
         started = time.time_ns()
         try:
             statuses = await self._log.append([group.unit() for group in batch])
-        except LogUnavailable:
+        except LogUnavailable as error:
+            _log.warning("append_failed", games=len(batch), detail=str(error)[:300])
             await self._lose(batch)
             return
         except RecordTooLarge:

@@ -145,6 +145,11 @@ def traced(head: Head, route: str) -> Span | None:
     return span
 
 
+def reason(error: BaseException) -> str:
+    """Say for the log what is away and why. Postgres's own word is in it, which names no value."""
+    return f"{type(error).__name__}: {error}"[:300]
+
+
 def log_bug(route: str, error: BaseException, trace: str = "") -> None:
     """Log where a bug is, without its message and the variables around it: these may hold a key or a hidden move."""
     name, frames = trace_id(trace), where(error)
@@ -247,7 +252,7 @@ async def _response(house: House, route: Route, handler: Any, head: Head, reques
     except BadCursor as error:
         response = refusal_response(bad_request(f"cursor: {error}.", FieldFault("cursor", str(error))))
     except AWAY as error:
-        _log.warning("unavailable", route=route.name, error=type(error).__name__)
+        _log.warning("unavailable", route=route.name, detail=reason(error))
         response = refusal_response(away(error))
     except Exception as error:
         log_bug(route.name, error)

@@ -16,7 +16,7 @@ from playmolt_schemas.routing import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from playmolt_gateway.exchange import AWAY, Ask, House, Reply, answer_response
+from playmolt_gateway.exchange import AWAY, Ask, House, Reply, answer_response, reason
 from playmolt_gateway.games import ask_engine, too_many_waits
 from playmolt_gateway.problems import bad_request, json_response
 from playmolt_gateway.waiting import Closing, Patience, news, version_of
@@ -82,7 +82,7 @@ class Lasting(Response):
                     async with asyncio.timeout(READER_STALL_SECONDS):
                         await send({"type": "http.response.body", "body": chunk, "more_body": True})
         except AWAY as error:
-            _log.warning("stream_broken", error=type(error).__name__)
+            _log.warning("stream_broken", detail=reason(error))
             return
         await send({"type": "http.response.body", "body": b""})
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.auth import Caller
 from playmolt_gateway.bodies import parse
-from playmolt_gateway.exchange import AWAY, Head, House, game_of, log_bug, read_head, traced
+from playmolt_gateway.exchange import AWAY, Head, House, game_of, log_bug, read_head, reason, traced
 from playmolt_gateway.idempotency import command_id
 from playmolt_gateway.problems import (
     RETRY_SECONDS,
@@ -49,7 +49,7 @@ def rendered(reply: Answer | Refusal) -> Rendered:
 def failed(error: BaseException, trace: str = "") -> Rendered:
     """Give what is sent when a dependency is away, or when there is a bug; the log names the request's trace."""
     if isinstance(error, AWAY):
-        _log.warning("unavailable", route=NAME, error=type(error).__name__, trace_id=trace_id(trace))
+        _log.warning("unavailable", route=NAME, detail=reason(error), trace_id=trace_id(trace))
         return rendered(away(error))
     log_bug(NAME, error, trace)
     return 500, bug_body(), []
