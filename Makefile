@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 UV_VERSION := 0.13.9
-MEMBERS := schemas core services/gateway services/spectator services/trial-engine services/ox-engine services/legal-orchestrator services/agora-runner sdk cli
+MEMBERS := schemas core $(sort $(wildcard services/*)) sdk cli
 STAMP := $(VENV)/.installed
 export UV_PYTHON := $(BIN)/python
 

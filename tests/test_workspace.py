@@ -1,0 +1,49 @@
+"""The lists in pyproject.toml that no tool makes by itself: a package that is left out would be checked by nobody."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LINTER = SETTINGS["tool"]["importlinter"]
+CONTRACTS = {contract["name"].partition(":")[0]: contract for contract in LINTER["contracts"]}
+PACKAGES = {
+    marker.parent.name
+    for pattern in ("schemas/*", "core/*", "services/*/*", "sdk/*", "cli/*")
+    for marker in ROOT.glob(f"{pattern}/py.typed")
+}
+GAMES = {rules.parent.name for rules in ROOT.glob("services/*/*/rules.py")}
+
+
+def test_there_are_packages_and_games() -> None:
+    assert {"playmolt_core", "playmolt_gateway", "playmolt_ox", "playmolt"} <= PACKAGES
+    assert {"playmolt_trial", "playmolt_jury", "playmolt_ox", "playmolt_legal", "playmolt_agora"} <= GAMES
+    folders = {path.parent.name for path in ROOT.glob("services/*/*/__init__.py") if path.parent.name != "tests"}
+    assert folders <= PACKAGES, "each package says that it is typed"
+
+
+def test_import_contracts_know_every_package() -> None:
+    assert set(LINTER["root_packages"]) == PACKAGES
+    drivers = CONTRACTS["asyncpg in the log and its database room only, nats in the bus only"]
+    assert set(drivers["source_modules"]) == PACKAGES
+    layers = CONTRACTS["dependencies run one way, and services never import each other"]["layers"]
+    assert {name for layer in layers for name in layer.split(" | ")} == PACKAGES - {"playmolt"}
+    sdk = CONTRACTS["the sdk needs the schemas alone"]
+    assert set(sdk["forbidden_modules"]) == PACKAGES - {"playmolt", "playmolt_schemas"}
+
+
+@pytest.mark.parametrize("game", sorted(GAMES))
+def test_the_purity_of_every_game_is_proven(game: str) -> None:
+    assert {f"{game}.rules", f"{game}.events", f"{game}.views"} <= set(CONTRACTS["rules are pure"]["source_modules"])
+    assert {f"{game}.rules", f"{game}.views"} <= set(CONTRACTS["rules know nothing of the plumbing"]["source_modules"])
+
+
+def test_every_service_belongs_to_the_workspace() -> None:
+    members = {path.parent.name for path in ROOT.glob("services/*/pyproject.toml")}
+    assert members == {path.name for path in (ROOT / "services").iterdir() if path.is_dir()}
+    for file in ("pyproject.toml", "cli/pyproject.toml"):
+        project = tomllib.loads((ROOT / file).read_text())
+        assert {f"playmolt-{name}" for name in members} <= set(project["project"]["dependencies"]), file
