@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Message = Mapping[str, Any]
+_ENVELOPE = ("type", "name", "game_id", "version", "at")
 
 
 def printable(text: str) -> str:
@@ -47,8 +48,15 @@ class Story:
                     self._names[identifier] = entry["name"]
 
 
-def _unknown(story: Story, message: Message) -> str:  # noqa: ARG001 -- one shape for all tellers
-    return str(message.get("type", "?")).replace("_", " ")
+def _unknown(story: Story, message: Message) -> str:
+    """Tell a message by its name and its plain fields."""
+    plain = [
+        f"{name.replace('_', ' ')} {value}" if story.name(value) == str(value) else story.name(value)
+        for name, value in message.items()
+        if name not in _ENVELOPE and isinstance(value, str | int | float)
+    ]
+    told = str(message.get("type", "?")).replace("_", " ")
+    return f"{told}: {', '.join(plain)}" if plain else told
 
 
 def _started(story: Story, message: Message) -> str:  # noqa: ARG001
@@ -133,4 +141,7 @@ def standings(message: Message) -> list[str]:
 def _extra(result: Message) -> str:
     if "role" in result:
         return f"  ({_role(result)}{', won' if result.get('won') else ''})"
-    return f"  (rank {result['rank']}, {result['game_points']} in the game)" if "rank" in result else ""
+    if "rank" not in result:
+        return ""
+    gathered = f", {result['game_points']} in the game" if "game_points" in result else ""
+    return f"  (rank {result['rank']}{gathered})"

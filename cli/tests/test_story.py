@@ -42,9 +42,12 @@ def test_each_message_has_its_line(message: dict[str, object], line: str) -> Non
 
 
 def test_a_message_of_a_game_still_to_come_is_told_by_its_name() -> None:
-    assert _told({"type": "treaty_signed"}, {"type": "reveal", "choices": "later version"}) == [
-        "treaty signed",
-        "reveal",
+    joined = {"type": "agent_joined", "agent_id": AGENT, "name": "Ada"}
+    signed = {"type": "treaty_signed", "agent_id": AGENT, "pages": 3, "seals": [], "game_id": "pact-1", "version": 4}
+    assert _told(joined, signed, {"type": "reveal", "choices": "later version"}, {"type": "dawn"})[1:] == [
+        "treaty signed: Ada, pages 3",
+        "reveal: choices later version",
+        "dawn",
     ]
 
 
@@ -60,3 +63,8 @@ def test_results_are_told_best_first() -> None:
     ]
     assert standings({"results": results}) == ["  50  A  (rank 1, 9 in the game)", "   0  B  (rank 2, 1 in the game)"]
     assert standings({"type": "game_aborted"}) == []
+
+
+def test_results_of_a_game_still_to_come_are_told_as_far_as_they_are_alike() -> None:
+    results = [{"agent_id": "a", "name": "A", "points": 60, "rank": 1}, {"agent_id": "b", "name": "B", "points": 20}]
+    assert standings({"type": "game_end", "results": results}) == ["  60  A  (rank 1)", "  20  B"]

@@ -1,4 +1,4 @@
-"""Both bot games, played by anybody: what the tests of all games share."""
+"""Every bot game, played by anybody: what the tests of all games share."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from playmolt_cli.games import deciders
 from playmolt_core.decider import Accepted, Act, Command, Create, DeadlinePassed, Decider, EndGame, Event, Join, Leave
-from playmolt_ox.rules import Ox
-from playmolt_trial.rules import Trial
+from playmolt_schemas.identifiers import GAME_TYPES
 
-DECIDERS: Mapping[str, Decider[Any]] = {"trial": Trial(), "ox": Ox()}
+DECIDERS: Mapping[str, Decider[Any]] = {game: rules for game, rules in deciders().items() if game in GAME_TYPES}
 VALID_ACTIONS: Mapping[str, list[dict[str, Any]]] = {
     "speak": [{"type": "speak", "text": "검사의 말이 맞습니다. 😀"}],
     "vote": [{"type": "vote", "verdict": verdict} for verdict in ("GUILTY", "NOT_GUILTY")],

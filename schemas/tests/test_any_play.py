@@ -1,4 +1,4 @@
-"""What holds of both games, however they are played: random play, with nonsense in between."""
+"""What holds of every bot game, however they are played: random play, with nonsense in between."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,6 +26,7 @@ from playmolt_core.decider import (
 from playmolt_ox.rules import Ox
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_trial.rules import Trial
 
 SEATS = st.integers(0, 6).map("agent-{}".format)
@@ -206,3 +207,7 @@ TestAnyTrial = AnyTrial.TestCase
 TestAnyOx = AnyOx.TestCase
 TestAnyTrial.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 TestAnyOx.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+def test_no_bot_game_is_left_out() -> None:
+    assert {played.decider.game for played in AnyPlay.__subclasses__()} == set(GAME_TYPES)

@@ -14,6 +14,7 @@ from playmolt_core.decider import PUBLIC, Decider, Event, Viewer
 from playmolt_core.host.messages import message
 from playmolt_schemas import (
     api,
+    bot_games,
     cards,
     codes,
     envelopes,
@@ -148,12 +149,11 @@ def test_what_is_stored_fits_its_schema(events: list[Event]) -> None:
         schema(type(event)).validate(json.loads(canonical_json(event)))
 
 
-UNIONS = {"trial": trial.TrialMessage, "ox": ox.OxMessage}
-VIEWS = {"trial": trial.TrialState, "ox": ox.OxState}
+BOT_GAMES = {str(game): messages for game, messages in bot_games.BOT_GAMES.items()}
 
 
 def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: Decider[Any], plays: Any) -> None:
-    told = (*leaves(UNIONS[game]), wire.Progress)
+    told = (*leaves(BOT_GAMES[game].message), wire.Progress)
     kinds = {document(kind, "")["properties"]["type"]["enum"][0]: schema(kind) for kind in told}
     play = plays(game).to_the_end()
     for viewer in (PUBLIC, *map(Viewer, decider.participants(play.state))):
@@ -176,7 +176,7 @@ def test_an_event_with_nothing_to_tell_fits_too(game: str, decider: Decider[Any]
 
 
 def test_every_view_fits_its_schema(game: str, decider: Decider[Any], plays: Any) -> None:
-    play, view = plays(game).to_the_end(), schema(VIEWS[game])
+    play, view = plays(game).to_the_end(), schema(BOT_GAMES[game].state)
     for viewer in (PUBLIC, *map(Viewer, decider.participants(play.state))):
         for _, _, state in play.log:
             view.validate(json.loads(msgspec.json.encode(decider.view(state, viewer))))

@@ -126,6 +126,26 @@ def test_who_strays_is_led_to_the_lobby(reader: Reader, language: str, title: st
     expect(page.locator("section[aria-labelledby=board]")).to_be_visible()
 
 
+def test_a_game_without_a_drawing_of_its_own_is_shown_field_by_field(reader: Reader, ended: Ended) -> None:
+    page = reader("/")
+
+    def renamed(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('"gameType":"ox"', '"gameType":"chess"'))
+
+    page.route("**/state?**", renamed)
+    page.route("**/state", renamed)
+    page.goto(f"/watch/{ended.ox}")
+    stands_at_the_end(page)
+    expect(page.locator("h1")).to_have_text("chess")
+    expect(page.locator("#scene caption", has_text="results")).to_be_visible()
+    expect(page.locator(".log [data-v='9']")).to_contain_text("first choice submitted · house")
+    assert page.locator(".log").inner_text().count("agent-") == 0, "agents are called by their names"
+    page.select_option("#seat", index=1)
+    expect(page.locator("#scene h3", has_text="self")).to_be_visible()
+    expect(page.locator("section[aria-labelledby=known]")).to_be_hidden()
+
+
 def test_going_back_from_a_linked_moment_leads_to_the_end(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
     stands_at_the_end(page)

@@ -1,4 +1,4 @@
-/** `/watch/{id}`: a trial, an O/X game or an Agora run, live and back through its whole time. */
+/** `/watch/{id}`: a trial, an O/X game, an Agora run or a game that is drawn field by field, live and back through its whole time. */
 
 import { get, lines, operatorKey } from "./api.js";
 import { announce, el, fill, select } from "./dom.js";
@@ -8,6 +8,7 @@ import { t, word } from "./language.js";
 import { Moments } from "./moments.js";
 import { Timeline, linkedMoment } from "./timeline.js";
 import { agora } from "./watch_agora.js";
+import { any } from "./watch_any.js";
 import { logCard } from "./watch_log.js";
 import { ox } from "./watch_ox.js";
 import { trial } from "./watch_trial.js";
@@ -25,7 +26,7 @@ page(() => t("watch.title"), draw);
 
 async function draw(main) {
   const watch = await opened(main);
-  return watch ? new Watch(main, GAMES[watch.gameType], watch).begin() : undefined;
+  return watch ? new Watch(main, GAMES[watch.gameType] ?? any, watch).begin() : undefined;
 }
 
 async function opened(main) {
@@ -159,7 +160,7 @@ class Watch {
   async sit(seat) {
     this.seat = seat;
     this.show(this.timeline.at);
-    if (seat && !this.records) await this.read();
+    if (seat && this.game.secrets && !this.records) await this.read();
   }
 
   /** Read the log, which alone holds what only one seat knew. That of some games is the operator's. */
@@ -230,7 +231,7 @@ class Watch {
   }
 
   paintKnown(version) {
-    this.known.hidden = !this.seat;
+    this.known.hidden = !this.seat || !this.game.secrets;
     if (this.known.hidden) return;
     fill(this.knownHead, t("watch.only", { name: this.choose.selectedOptions[0].textContent }));
     if (!this.records) {

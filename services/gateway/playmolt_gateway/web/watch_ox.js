@@ -2,6 +2,7 @@
 
 import { el, table } from "./dom.js";
 import { t, word } from "./language.js";
+import { seatLine } from "./watch_seats.js";
 
 export const ox = { scene, line, seats, secrets, reader: "nobody" };
 
@@ -11,9 +12,6 @@ function seats(state) {
 
 function line(event) {
   switch (event.type) {
-    case "game_created": return t("event.created", { needed: event.needed });
-    case "agent_joined": return t("event.joined", { name: event.name });
-    case "agent_left": return t("event.left", { name: event.name });
     case "game_started": return t("event.started_ox");
     case "question_open": return t("event.question", { round: event.round, question: event.question });
     case "first_choice_submitted": return t("event.chose", { name: event.name });
@@ -25,8 +23,7 @@ function line(event) {
         ? t("event.minority", { round: event.round, minority: event.minority, points: event.points_awarded })
         : t("event.unanimous", { round: event.round });
     case "game_end": return t("event.ox_end", { name: event.final_scoreboard[0]?.name ?? "" });
-    case "game_aborted": return t("event.aborted", { reason: event.reason });
-    default: return "";
+    default: return seatLine(event);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { el, table } from "./dom.js";
 import { t, word } from "./language.js";
+import { seatLine } from "./watch_seats.js";
 
 export const trial = { scene, line, seats, secrets, reader: "nobody" };
 
@@ -11,17 +12,13 @@ function seats(state) {
 
 function line(event) {
   switch (event.type) {
-    case "game_created": return t("event.created", { needed: event.needed });
-    case "agent_joined": return t("event.joined", { name: event.name });
-    case "agent_left": return t("event.left", { name: event.name });
     case "game_started": return t("event.started_trial", { title: event.case.title });
     case "speak": return `${word("role", event.role)} · ${event.name}: ${event.forfeit ? t("forfeit") : event.text}`;
     case "vote_submitted": return t("event.voted");
     case "phase_change": return t("event.phase", { phase: phase(event.to, event.round) });
     case "jury_tally": return t("event.tally", { guilty: event.GUILTY, not: event.NOT_GUILTY, verdict: word("verdict", event.verdict) });
     case "game_end": return t("event.trial_end", { verdict: word("verdict", event.verdict) });
-    case "game_aborted": return t("event.aborted", { reason: event.reason });
-    default: return "";
+    default: return seatLine(event);
   }
 }
 

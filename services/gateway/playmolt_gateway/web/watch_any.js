@@ -1,0 +1,63 @@
+/** A game that has no drawing of its own yet: its state and its events, field by field. */
+
+import { el, table } from "./dom.js";
+import { t, word } from "./language.js";
+import { seatLine } from "./watch_seats.js";
+
+export const any = { scene, line, seats, secrets: null, reader: "nobody" };
+
+const UNTOLD = ["type", "name", "game_id", "gameType", "version", "at", "phase", "round", "maxRounds", "allowed_actions",
+  "phase_submissions"];
+const names = new Map();
+
+function seats(state) {
+  return (state.participants ?? []).map((seat) => [seat.id, seat.name]);
+}
+
+function line(event) {
+  if (event.type === "agent_joined") names.set(event.agent_id, event.name);
+  const told = Object.entries(event).filter(([name, value]) => !UNTOLD.includes(name) && value !== null && typeof value !== "object");
+  const round = "round" in event ? [`${t("round")} ${event.round}`] : [];
+  return seatLine(event) || [spaced(event.type), ...round, ...told.map(([name, value]) => names.get(value) ?? `${spaced(name)} ${value}`)].join(" · ");
+}
+
+function scene(state) {
+  const fields = Object.entries(state).filter(([name, value]) => !UNTOLD.includes(name) && !isEmpty(value));
+  const plain = fields.filter(([, value]) => typeof value !== "object");
+  return [heading(state), plain.length ? el("section", { class: "card" }, facts(plain)) : null,
+    ...fields.filter(([, value]) => typeof value === "object").map(([name, value]) => part(name, value))];
+}
+
+function heading(state) {
+  return el("section", { class: "card" },
+    el("div", { class: "row" }, el("span", { class: "tag" }, word("phase", state.phase)),
+      state.round ? el("span", { class: "quiet small" }, `${t("round")} ${state.round}`) : null));
+}
+
+function facts(fields) {
+  return el("dl", { class: "facts" }, fields.map(([name, value]) => [el("dt", {}, spaced(name)), el("dd", {}, named(value))]));
+}
+
+/** A list of things is a table of their fields, a thing a list of its fields; what is deeper is shown as JSON. */
+function part(name, value) {
+  if (!Array.isArray(value)) return el("section", { class: "card" }, el("h3", {}, spaced(name)), facts(Object.entries(value)));
+  const rows = value.map((row) => (row !== null && typeof row === "object" ? row : { [name]: row }));
+  const heads = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+    .filter((head, _, all) => head !== "type" && !(head === "id" && all.includes("name")));
+  return el("section", { class: "card" },
+    table(spaced(name), heads.map(spaced), rows.map((row) => heads.map((head) => named(row[head])))));
+}
+
+function isEmpty(value) {
+  return value === null || (Array.isArray(value) && !value.length);
+}
+
+function named(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "object") return JSON.stringify(value);
+  return names.get(value) ?? String(value);
+}
+
+function spaced(code) {
+  return code.replaceAll("_", " ");
+}
