@@ -109,6 +109,8 @@ def test_a_turn_asked_twice_is_answered_alike(game: Any, policy: str) -> None:
 
 @pytest.mark.parametrize("game", ["ox", "trial"])
 def test_an_unknown_policy_names_the_known_ones(game: Any) -> None:
+    with pytest.raises(LookupError, match="no house bots for 'chess'"):
+        bots.seats("chess", 1)  # type: ignore[arg-type]
     with pytest.raises(LookupError, match=bots.POLICIES[game][0]):
         bots.seats(game, 1, "lucky")
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from playmolt_cli.games import deciders
 from playmolt_cli.stack import Stack
 from playmolt_core.db.pool import open_pool
-from playmolt_core.fold import fold
+from playmolt_core.fold import step
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 from playmolt_legal.report import report
@@ -87,16 +87,12 @@ async def test_a_civil_session_is_argued_in_order_and_its_report_replays_without
         asked = len(server.asked)
         stored = await records(running, person.session)
         rules = deciders()["legal"]
-        again = report(fold(rules, person.session, [(r.type, r.schema_version, r.data, _at(r)) for r in stored]))
+        again = report(reduce(partial(step, rules), stored, rules.initial(person.session)))
         assert msgspec.json.decode(msgspec.json.encode(again)) == told
         assert len(server.asked) == asked
         attempts = [msgspec.json.decode(r.data) for r in stored if r.type == "attempt_made"]
         assert [attempt["attempt"]["outcome"] for attempt in attempts] == ["ok"] * len(ORDER)
         assert all(attempt["attempt"]["reply"] and attempt["attempt"]["usage"] for attempt in attempts)
-
-
-def _at(record: Any) -> Any:
-    return msgspec.convert(record.at, datetime)
 
 
 async def test_transport_faults_are_tried_again_and_then_fail_visibly(running: Stack, server: FakeServer) -> None:

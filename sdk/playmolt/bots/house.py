@@ -28,7 +28,11 @@ JOINING = 16
 
 
 def seats(game: GameType, n: int, policy: str = MIXED, seed: object = "house") -> list[HouseBot]:
-    """Give n house bots, each deterministic by the seed and its number; LookupError names the policies there are."""
+    """Give n house bots, each deterministic by the seed and its number; LookupError says of what there are none."""
+    if game not in _GAMES:
+        raise LookupError(
+            f"there are no house bots for {game!r}, only for {', '.join(_GAMES)}: see playmolt/bots/house.py"
+        )
     make, mixed = _GAMES[game]
     policies = mixed if policy == MIXED else (policy,)
     return [make(policies[number % len(policies)], f"{seed}/{number}") for number in range(n)]
