@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
@@ -14,6 +15,8 @@ from playmolt_jury.chain.port import ChainAway, ChainFault, Reverted
 from playmolt_jury.chain.rpc import Refusal, Rpc
 
 ALREADY_VOTED = "0x" + (keccak(text="AlreadyVoted(address)")[:4] + encode(["address"], ["0x" + "11" * 20])).hex()
+
+_LENGTH = re.compile(rb"(?i)content-length: (\d+)")
 
 
 class Impostor:
@@ -37,8 +40,10 @@ class Impostor:
         return self.says({"jsonrpc": "2.0", "id": 1, "error": error})
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
-            await reader.readuntil(b"\r\n\r\n")
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            # To close with part of a request unread would reset the connection under the answer.
+            await reader.readexactly(int(_LENGTH.findall(head)[0]))
             self.asked += 1
             await self.silence.wait()
             writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
@@ -63,8 +68,19 @@ async def impostor() -> AsyncIterator[Impostor]:
 
 
 @pytest.fixture
-async def rpc(impostor: Impostor, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rpc]:
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("playmolt_jury.chain.rpc._PAUSES", (0, 0))
+
+
+@pytest.fixture
+async def rpc(impostor: Impostor, no_pauses: None) -> AsyncIterator[Rpc]:
+    made = Rpc(impostor.url)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def hasty(impostor: Impostor, no_pauses: None) -> AsyncIterator[Rpc]:
     made = Rpc(impostor.url, seconds=0.5)
     yield made
     await made.close()
@@ -146,12 +162,12 @@ async def test_what_has_passed_is_forgotten(impostor: Impostor, rpc: Rpc) -> Non
     assert await rpc.number("eth_blockNumber") == 1
 
 
-async def test_a_node_that_says_nothing_is_not_waited_for_long(impostor: Impostor, rpc: Rpc) -> None:
+async def test_a_node_that_says_nothing_is_not_waited_for_long(impostor: Impostor, hasty: Rpc) -> None:
     impostor.says({"result": "0x1"}).silence.clear()
 
     async with asyncio.timeout(10):
         with pytest.raises(ChainAway, match="Timeout"):
-            await rpc.call("eth_blockNumber")
+            await hasty.call("eth_blockNumber")
 
 
 async def test_an_endless_answer_is_cut_off(impostor: Impostor, rpc: Rpc) -> None:
