@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 ROTATE_BYTES = 8 * 1024 * 1024
@@ -40,7 +41,8 @@ class LogFile:
             yield from (told for line in lines if (told := _told(line)))
         if size > TRUNCATE_BYTES:
             # The child appends (O_APPEND), so it goes on at the new end without being asked.
-            shutil.copyfile(self.path, self._older)
+            with suppress(OSError):  # on a full disk the old lines have to go all the more
+                shutil.copyfile(self.path, self._older)
             self.path.open("wb").close()
 
     def last_line(self) -> str:

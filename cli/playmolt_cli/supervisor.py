@@ -92,6 +92,7 @@ class Supervisor:
         self._told: dict[tuple[str, str], float] = {}
         self._passwords: dict[str, str] = {}
         self._ready = False
+        self._run_is_old = False
         self._stop = threading.Event()
         self._hurry = False
 
@@ -165,18 +166,33 @@ class Supervisor:
 
     def tend(self) -> None:
         """Start again what has died and tell errors. Call it ten times a second or so; it does not wait."""
-        changed = False
         for kept in self._kept:
             if kept.died():
                 self._tell_death(kept)
                 kept.process = None
             if kept.process is None and time.monotonic() >= kept.start_at:
-                kept.start()
-                changed = True
+                self._start_again(kept)
             for line in kept.log.errors():
                 self._tell_error(kept.program.name, line)
-        if changed:
+        if self._run_is_old:
+            self._renew_run()
+
+    def _start_again(self, kept: Kept) -> None:
+        try:
+            kept.start()
+        except OSError as error:  # no room for its log, no process to be had: that passes, the platform goes on
+            kept.start_at = time.monotonic() + BACKOFF_MOST
+            self._tell_error(kept.program.name, f"cannot be started: {error}")
+        else:
+            self._run_is_old = True
+
+    def _renew_run(self) -> None:
+        try:
             self._write_run()
+        except OSError as error:
+            self._tell_error("up", f"run.json cannot be written: {error}")
+        else:
+            self._run_is_old = False
 
     def _tell_death(self, kept: Kept) -> None:
         code = kept.process.returncode if kept.process is not None else 0

@@ -20,8 +20,13 @@ _REPLICAS = click.IntRange(1, 64)
 
 
 def tell(name: str, text: str) -> None:
-    """Print a line about a service."""
-    click.echo(f"{name:<16} {text}")
+    """Print a line about a service; one that has no room where the output goes is dropped, and nothing with it."""
+    try:
+        click.echo(f"{name:<16} {text}")
+    except BrokenPipeError:  # nobody listens any more
+        raise
+    except OSError:
+        return
 
 
 def _migrate(url: str) -> None:

@@ -69,6 +69,19 @@ def test_a_running_child_cannot_fill_the_disk(tmp_path: Path, monkeypatch: pytes
     assert path.with_suffix(".log.1").stat().st_size <= 300
 
 
+def test_on_a_full_disk_the_old_lines_go_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(logfile, "TRUNCATE_BYTES", 10)
+    monkeypatch.setattr("shutil.copyfile", full)
+    path = tmp_path / "x.log"
+    log = LogFile(path)
+    _append(path, _line("error", "disk_full"))
+    assert list(log.errors()) == ["disk_full"]
+    assert path.stat().st_size == 0
+
+
 def test_the_last_line_says_why_a_child_died(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     assert LogFile(path).last_line() == ""

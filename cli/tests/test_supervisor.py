@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from playmolt_cli import supervisor
 from playmolt_cli.embedded import child
+from playmolt_cli.folder import Folder
 from playmolt_cli.probe import Readiness
-from playmolt_cli.services import Program
-from playmolt_cli.supervisor import BACKOFF_MOST, Kept
+from playmolt_cli.services import Counts, Program
+from playmolt_cli.supervisor import BACKOFF_MOST, Kept, Supervisor
+from playmolt_core.settings import Settings
 
 
 @pytest.fixture
@@ -66,3 +68,30 @@ def test_the_reason_of_a_death_stands_in_its_log(short_lived: Kept) -> None:
     short_lived.start()
     _wait_for_death(short_lived)
     assert short_lived.log.last_line() == "no reason"
+
+
+def test_a_full_disk_ends_no_platform(short_lived: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    folder = Folder(tmp_path / "data")
+    folder.make()
+    platform = Supervisor(folder, Settings(), Counts(), lambda name, text: told.append(f"{name} {text}"))
+    platform._kept.append(short_lived)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(child, "spawn", full)
+        platform.tend()
+        assert told == ["short-lived cannot be started: [Errno 28] No space left on device"]
+        assert short_lived.start_at == pytest.approx(time.monotonic() + BACKOFF_MOST, abs=1)
+
+    short_lived.start_at = 0.0
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "write_text", full)
+        platform.tend()
+        assert told[1:] == ["up run.json cannot be written: [Errno 28] No space left on device"]
+
+    platform.tend()
+    assert (folder.path / "run.json").exists()
+    _wait_for_death(short_lived)

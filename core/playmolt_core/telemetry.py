@@ -1,11 +1,13 @@
 """Log lines as JSON, one a line. Ids, types and sizes only: never a payload, a key or a secret of a game."""
 
+import io
 import logging
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from typing import TextIO, cast
 
 
 @contextmanager
@@ -56,8 +58,25 @@ def _name_trace(
     return line
 
 
+class _StandardError(io.TextIOBase):
+    """Standard error, where a line that cannot be written is dropped.
+
+    A full disk under a log file must cost lines, never the answer or the commit that a line was about.
+    """
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            sys.stderr.flush()
+
+
 def configure(service: str, level: str = "info") -> None:
     """Send every log line of this process, libraries' included, to standard error as JSON with the service's name."""
+    out = cast("TextIO", _StandardError())
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         _name_trace,
@@ -68,7 +87,7 @@ def configure(service: str, level: str = "info") -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(out),
         cache_logger_on_first_use=False,  # else what one command set up would hold for the rest of a process
     )
     structlog.contextvars.bind_contextvars(service=service)
@@ -76,7 +95,7 @@ def configure(service: str, level: str = "info") -> None:
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.JSONRenderer()],
         foreign_pre_chain=shared,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(out)
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]

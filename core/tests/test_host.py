@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.host.engine import Engine
+from playmolt_core.host.process import until_stopped
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import AppendStatus, LogUnavailable, Unit
 from playmolt_core.settings import Settings
@@ -18,7 +19,7 @@ from core.tests.counting import Counting
 
 
 class ScriptedLog(MemoryLog):
-    """The twin, with commits that can be held, lost before storing, or lost after storing."""
+    """The twin, with commits that can be held, lost before or after storing, or met by a bug."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,6 +33,8 @@ class ScriptedLog(MemoryLog):
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "before":
             raise LogUnavailable("lost before the commit")
+        if fault == "bug":
+            raise RuntimeError("no log raises this")
         self.batches.append(len(units))
         statuses = await super().append(units)
         if fault == "after":
@@ -434,6 +437,21 @@ async def test_draining_answers_what_was_taken(log: ScriptedLog) -> None:
     log.gate.set()
     assert (await waiting)[0] == 200
     await stopping
+
+
+async def test_a_part_that_ends_ends_the_process(log: ScriptedLog) -> None:
+    log.faults = ["bug"]
+    engine = engine_on(log)
+    waiting = Player(engine).send("join", agent="a", name="A")
+
+    with pytest.raises(SystemExit) as ended:
+        async with asyncio.timeout(5):
+            await until_stopped(asyncio.Event(), engine.tasks)
+
+    assert ended.value.code == 1
+    assert not waiting.done(), "a call is not answered before its commit"
+    for task in engine.tasks:
+        task.cancel()
 
 
 async def _over(player: Player) -> str:

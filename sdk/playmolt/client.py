@@ -18,7 +18,7 @@ from playmolt.calls import Request
 from playmolt.errors import Refused
 from playmolt.feed import SILENCE_SECONDS, Feed, Message
 from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, decide, playing
-from playmolt.retries import Again, Retry, Tries
+from playmolt.retries import FIRST_CONTACT, Again, Retry, Tries
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,6 +57,7 @@ class _Caller:
         self.key = key
         """The agent's API key; `register` and `rotate_key` set it."""
         self._retry = retry or Retry()
+        self._trying = retry or FIRST_CONTACT
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -84,6 +85,7 @@ class _Caller:
         return arguments | {"headers": arguments["headers"] | headers, "timeout": _STREAM_TIMEOUT}
 
     def _adopt(self, answer: T) -> T:
+        self._trying = self._retry
         if isinstance(answer, Registered | NewKey):
             self.key = answer.api_key
         return answer
@@ -140,7 +142,7 @@ class Client(_Caller):
 
     def send(self, request: Request[T]) -> T:
         """Send a request of the table of calls and give its answer."""
-        tries = Tries(request, self._retry, server=self.url)
+        tries = Tries(request, self._trying, server=self.url)
         while True:
             try:
                 response = self._http.request(**self._arguments(request))
@@ -258,7 +260,7 @@ class AsyncClient(_Caller):
 
     async def send(self, request: Request[T]) -> T:
         """Send a request of the table of calls and give its answer."""
-        tries = Tries(request, self._retry, server=self.url)
+        tries = Tries(request, self._trying, server=self.url)
         while True:
             try:
                 response = await self._http.request(**self._arguments(request))

@@ -21,9 +21,12 @@ _jitter = random.SystemRandom()
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """How long to try: `attempts` sendings within `seconds`, pauses doubling from `base` up to `cap` seconds."""
+    """How long to try: `attempts` sendings within `seconds`, pauses doubling from `base` up to `cap` seconds.
 
-    attempts: int = 10
+    By default as long as a database needs to come back after a crash; the number only ends what fails at once.
+    """
+
+    attempts: int = 30
     seconds: float = 60.0
     base: float = 0.2
     cap: float = 5.0
@@ -32,6 +35,10 @@ class Retry(msgspec.Struct, frozen=True):
         """Give the seconds to wait after that many failures; jitter keeps many bots from coming back at once."""
         backoff = min(self.cap, self.base * 2.0 ** (failures - 1)) * _jitter.uniform(0.5, 1.0)
         return max(backoff, at_least + _jitter.uniform(0.0, self.base)) if at_least else backoff
+
+
+FIRST_CONTACT = Retry(attempts=10)
+"""Some twenty seconds: a server that has never answered may be starting, or its URL may be wrong."""
 
 
 class Again(msgspec.Struct, frozen=True):

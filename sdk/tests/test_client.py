@@ -72,6 +72,21 @@ def test_a_server_that_is_not_there_is_named() -> None:
         client.games()
 
 
+def test_a_server_that_was_met_is_waited_for_longer_than_one_that_never_answered(
+    ox: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("playmolt.client.time.sleep", pauses.append)
+    with Client("http://127.0.0.1:1") as stranger, pytest.raises(Unavailable):
+        stranger.register("ada")
+    assert len(pauses) == 9
+
+    with Client(ox.url) as client:
+        client.register("ada")
+        ox.faults = [Fault("/agents/me", "status")] * 15
+        assert client.me().name == "ada"
+
+
 def test_a_503_is_repeated_with_the_same_idempotency_key(ox: Arena) -> None:
     client, game_id = seated(ox)
     ox.faults = [Fault("/actions", "status"), Fault("/actions", "status", status=502, body=b"<html>")]

@@ -49,18 +49,19 @@ class Engine:
         self.wishes = Wishes(
             decider, event_log, self.fresh, self.writes, workers=workers, leases=leases, at_once=settings.errands
         )
-        self._tasks: list[asyncio.Task[None]] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        """What runs until `stop`. One that ends before has met a bug, and the engine is of no use any more."""
 
     def start(self) -> None:
         """Start committing, reading and looking for what is due."""
         runs = (self.writes.run(), self.fresh.run(), self.wishes.run())
-        self._tasks = [asyncio.create_task(run) for run in runs]
+        self.tasks = [asyncio.create_task(run) for run in runs]
 
     async def stop(self) -> None:
         """Finish what has been taken, then stop."""
         await self.wishes.stop()
         await self.writes.drain(_DRAIN_SECONDS)
-        for task in self._tasks:
+        for task in self.tasks:
             task.cancel()
 
     def receive(self, call: Call, respond: Respond) -> None:

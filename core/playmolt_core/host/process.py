@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -102,13 +102,24 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
         await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
     garbage.settle()
     _log.info("serving", service=service, games=list(kit.engines), health_port=server.port)
-    await stopping.wait()
+    await until_stopped(stopping, [task for engine in engines for task in engine.tasks])
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
     await bus.withdraw()
     await asyncio.gather(*(engine.stop() for engine in engines))
     await bus.close()
     await server.close()
     await pool.close()
+
+
+async def until_stopped(stopping: asyncio.Event, running: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for the word to stop. A part that ends by itself ends the process, to be started anew: without its commits
+    an engine would look well and answer nobody. Its callers ask again and find what was stored."""
+    stopped = asyncio.create_task(stopping.wait())
+    done, _ = await asyncio.wait([stopped, *running], return_when=asyncio.FIRST_COMPLETED)
+    for task in done - {stopped}:
+        error = task.exception()
+        _log.error("part_ended", error=type(error).__name__, traceback=telemetry.where(error) if error else "")
+        raise SystemExit(1)
 
 
 def run(service: str, *builds: Build) -> None:
