@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+
+# A test is judged by what it finds: a machine that stands still for a second must not fail it.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 _USED = (
     "tests/browser/", "tests/deploy/", "cli/tests/",

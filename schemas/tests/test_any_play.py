@@ -205,8 +205,8 @@ class AnyOx(AnyPlay):
 
 TestAnyTrial = AnyTrial.TestCase
 TestAnyOx = AnyOx.TestCase
-TestAnyTrial.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-TestAnyOx.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestAnyTrial.settings = settings(max_examples=40, stateful_step_count=25)
+TestAnyOx.settings = settings(max_examples=40, stateful_step_count=25)
 
 
 def test_no_bot_game_is_left_out() -> None:

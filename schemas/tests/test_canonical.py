@@ -67,7 +67,7 @@ def test_no_event_type_holds_a_float_or_anything_open(event: type[Event]) -> Non
 
 
 @given(st.sampled_from(ALL_EVENTS).flatmap(lambda event: _values(inspect.type_info(event))))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_canonical_json_is_rfc_8785(event: Event) -> None:
     stored = canonical_json(event)
     assert stored == rfc8785.dumps(msgspec.json.decode(msgspec.json.encode(event)))

@@ -78,7 +78,7 @@ GAMES = [(game, policy) for game, policies in bots.POLICIES.items() for policy i
 
 
 @pytest.mark.parametrize(("game", "policy"), GAMES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=seeds, late=st.sampled_from([0.0, 0.3]))
 def test_every_action_is_offered_fits_its_schema_and_is_accepted(
     game: Any, policy: str, seed: int, late: float

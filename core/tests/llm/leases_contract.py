@@ -6,10 +6,14 @@ from collections.abc import Callable
 import pytest
 from playmolt_core.llm.leases import Lease, LeaseLost, Leases, holding
 
-SECONDS = 1.0
+SHORT = 1.0
+"""For what has to end."""
+LASTING = 4.0
+"""For what has to be kept: longer than a busy machine stands still."""
+LONG = 60.0
 
 
-async def taken(leases: Leases, holder: str = "a", seconds: float = SECONDS) -> Lease:
+async def taken(leases: Leases, holder: str = "a", seconds: float = LONG) -> Lease:
     lease = await leases.take("wish", holder, seconds)
     assert lease is not None
     return lease
@@ -17,20 +21,20 @@ async def taken(leases: Leases, holder: str = "a", seconds: float = SECONDS) -> 
 
 class LeasesContract:
     async def test_of_many_workers_one_takes_the_wish(self, another: Callable[[], Leases]) -> None:
-        answers = await asyncio.gather(*(another().take("wish", f"w{n}", SECONDS) for n in range(20)))
+        answers = await asyncio.gather(*(another().take("wish", f"w{n}", LONG) for n in range(20)))
         assert [lease.attempt for lease in answers if lease] == [1]
 
     async def test_wishes_are_taken_apart(self, leases: Leases) -> None:
         await taken(leases)
-        assert await leases.take("other", "a", SECONDS) == Lease("other", "a", 1)
+        assert await leases.take("other", "a", LONG) == Lease("other", "a", 1)
 
     async def test_nobody_takes_what_is_held_not_even_its_holder(self, leases: Leases) -> None:
         await taken(leases)
-        assert await leases.take("wish", "a", SECONDS) is None
+        assert await leases.take("wish", "a", LONG) is None
 
     async def test_a_killed_workers_wish_is_free_after_the_lease_as_the_next_attempt(self, leases: Leases) -> None:
-        await taken(leases)
-        await asyncio.sleep(SECONDS + 0.05)
+        await taken(leases, seconds=SHORT)
+        await asyncio.sleep(SHORT + 0.05)
         assert await taken(leases, "b") == Lease("wish", "b", 2)
 
     async def test_a_worker_that_gives_up_leaves_the_next_attempt_at_once(self, leases: Leases) -> None:
@@ -42,31 +46,31 @@ class LeasesContract:
         assert await taken(leases, "b") == Lease("wish", "b", 1)
 
     async def test_an_extended_lease_lasts_from_then_on(self, leases: Leases) -> None:
-        lease = await taken(leases)
-        await asyncio.sleep(SECONDS * 2 / 3)
-        assert await leases.extend(lease, SECONDS)
-        await asyncio.sleep(SECONDS * 2 / 3)
-        assert await leases.take("wish", "b", SECONDS) is None
+        lease = await taken(leases, seconds=LASTING)
+        await asyncio.sleep(LASTING * 0.55)
+        assert await leases.extend(lease, LASTING)
+        await asyncio.sleep(LASTING * 0.55)
+        assert await leases.take("wish", "b", LASTING) is None
 
     @pytest.mark.parametrize("lost", [True, False])
     async def test_a_worker_that_was_away_too_long_touches_nothing(self, leases: Leases, lost: bool) -> None:
-        late = await taken(leases)
-        await asyncio.sleep(SECONDS + 0.05)
-        assert not await leases.extend(late, SECONDS)
-        await taken(leases, late.holder, 60)
-        assert not await leases.extend(late, SECONDS)
+        late = await taken(leases, seconds=SHORT)
+        await asyncio.sleep(SHORT + 0.05)
+        assert not await leases.extend(late, SHORT)
+        await taken(leases, late.holder, LONG)
+        assert not await leases.extend(late, SHORT)
         assert not await leases.release(late, lost=lost)
-        assert await leases.take("wish", "c", SECONDS) is None
+        assert await leases.take("wish", "c", SHORT) is None
 
     async def test_work_keeps_its_lease_as_long_as_it_takes(self, leases: Leases) -> None:
-        async with holding(leases, await taken(leases), SECONDS):
-            await asyncio.sleep(SECONDS * 2)
-            assert await leases.take("wish", "b", SECONDS) is None
+        async with holding(leases, await taken(leases, seconds=LASTING), LASTING):
+            await asyncio.sleep(LASTING * 1.1)
+            assert await leases.take("wish", "b", LASTING) is None
         assert (await taken(leases, "b")).attempt == 1
 
     async def test_work_that_fails_counts_as_a_lost_attempt(self, leases: Leases) -> None:
         with pytest.raises(ValueError, match="oops"):
-            async with holding(leases, await taken(leases), SECONDS):
+            async with holding(leases, await taken(leases), LONG):
                 raise ValueError("oops")
         assert (await taken(leases, "b")).attempt == 2
 
@@ -76,18 +80,18 @@ class LeasesContract:
 
         async def work() -> None:
             nonlocal finished
-            async with holding(leases, lease, SECONDS):
+            async with holding(leases, lease, SHORT):
                 await leases.release(lease, lost=True)
-                await taken(leases, "b", 60)
+                await taken(leases, "b", LONG)
                 await asyncio.sleep(10)
                 finished = True
 
         with pytest.raises(LeaseLost):
             await work()
         assert not finished
-        assert await leases.take("wish", "c", SECONDS) is None
+        assert await leases.take("wish", "c", SHORT) is None
 
     async def test_a_timeout_of_the_work_itself_is_not_a_lost_lease(self, leases: Leases) -> None:
         with pytest.raises(TimeoutError):
-            async with holding(leases, await taken(leases), SECONDS), asyncio.timeout(0.01):
+            async with holding(leases, await taken(leases), LONG), asyncio.timeout(0.01):
                 await asyncio.sleep(10)

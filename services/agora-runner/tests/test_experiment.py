@@ -743,7 +743,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
 
 Experiments_.TestCase.settings = settings(
-    max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=30, stateful_step_count=20, suppress_health_check=list(HealthCheck)
 )
 TestExperiments = Experiments_.TestCase
 

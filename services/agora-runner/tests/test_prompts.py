@@ -292,7 +292,7 @@ NASTY = st.text(max_size=60) | st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(said=NASTY, posted=NASTY, language=st.sampled_from(LANGUAGES))
 def test_what_agents_say_stays_on_its_line(said: str, posted: str, language: Language, scene_of: Scenes) -> None:
     def shown(words: str, notice: str) -> str:

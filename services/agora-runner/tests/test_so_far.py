@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_agora import plan as plans
 from playmolt_agora import so_far
@@ -51,7 +51,6 @@ def test_the_example_comes_out_with_its_floors() -> None:
 
 
 @given(ROWS, ROWS, st.sampled_from([0.0, 0.5]))
-@settings(deadline=None)
 def test_the_divergence_is_that_of_the_analysis(left: list[int], right: list[int], alpha: float) -> None:
     assert so_far.jsd(left, right, alpha) == pytest.approx(float(count_jsd(np.array(left), np.array(right), alpha)))
 

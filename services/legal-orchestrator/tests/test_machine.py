@@ -212,9 +212,7 @@ class Sessions(RuleBasedStateMachine):
         self.the_fold_is_the_live_state()
 
 
-Sessions.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Sessions.TestCase.settings = settings(max_examples=25, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 TestSessions = Sessions.TestCase
 
 

@@ -84,7 +84,7 @@ def test_it_needs_the_standard_library_alone() -> None:
         st.text("abcxyz_", min_size=1), st.text() | st.integers(-(2**53), 2**53) | st.booleans() | st.none()
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_it_writes_canonical_json_as_the_log_does(value: dict[str, Any]) -> None:
     assert verify.canonical(value).encode() == canonical_json(value)
 

@@ -18,7 +18,7 @@ def luminance(hue: str) -> float:
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ticks_are_few_ascending_and_inside(low: float, span: float, most: int) -> None:
     found = ticks(low, low + span, most)
     assert 1 <= len(found) <= most + 1 or not found
@@ -28,7 +28,7 @@ def test_ticks_are_few_ascending_and_inside(low: float, span: float, most: int) 
 
 
 @given(st.floats(1e-9, 1e9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_axis_ends_at_a_round_number_not_far_above_its_data(value: float) -> None:
     assert value * (1 - 1e-6) <= rounded_up(value) <= 2 * value
 

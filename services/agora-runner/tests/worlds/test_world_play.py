@@ -104,7 +104,7 @@ def check_turns(run: Any) -> None:
         assert acted <= set(started.order)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=SEEDS, rounding=st.sampled_from(["at_least_one", "exact"]))
 def test_stage_1_keeps_its_invariants(runs: Any, seed: int, rounding: str) -> None:
     run = played(runs, "stage1", seed, turns=12, tax_rounding=rounding, energy={"start": 60})
@@ -119,7 +119,7 @@ def test_stage_1_keeps_its_invariants(runs: Any, seed: int, rounding: str) -> No
     assert all(not effects(e, "shadow").energy for e in run.events if effects(e, "shadow") is not None)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS)
 def test_phase_1_keeps_energy_at_100_and_its_shadow_keeps_the_invariants(runs: Any, seed: int) -> None:
     run = played(runs, "phase1", seed, turns=10)
@@ -133,7 +133,7 @@ def test_phase_1_keeps_energy_at_100_and_its_shadow_keeps_the_invariants(runs: A
         assert not (applied := effects(event, "applied")) or (applied.energy, applied.treasury) == ({}, 0)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_phase_2_changes_nothing_but_places(runs: Any, seed: int) -> None:
     run = played(runs, "phase2", seed, turns=15)
@@ -147,7 +147,7 @@ def test_phase_2_changes_nothing_but_places(runs: Any, seed: int) -> None:
     assert run.state.taken == 90
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]))
 def test_folding_what_is_stored_gives_the_live_state_byte_for_byte(runs: Any, seed: int, phase: str) -> None:
     run = played(runs, phase, seed, turns=6)
@@ -161,14 +161,14 @@ def test_folding_what_is_stored_gives_the_live_state_byte_for_byte(runs: Any, se
     assert state.version == len(run.log)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]))
 def test_the_same_seed_and_replies_give_the_same_events(runs: Any, seed: int, phase: str) -> None:
     first, second = (played(runs, phase, seed, turns=4) for _ in range(2))
     assert first.events == second.events
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]))
 def test_records_agree_with_what_happened(runs: Any, seed: int, phase: str) -> None:
     run = played(runs, phase, seed, turns=6)
@@ -192,7 +192,7 @@ def floats(value: Any) -> bool:
     return any(map(floats, value)) if isinstance(value, list | tuple) else isinstance(value, float)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]))
 def test_nothing_stored_holds_a_float_and_every_view_can_be_sent(runs: Any, seed: int, phase: str) -> None:
     run = played(runs, phase, seed, turns=4, leak=0.5 if phase != "phase2" else 0.0)
@@ -204,7 +204,7 @@ def test_nothing_stored_holds_a_float_and_every_view_can_be_sent(runs: Any, seed
         assert run.decider.card(state).over == state.over
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS, steps=st.integers(0, 40), paused=st.booleans())
 def test_every_run_can_be_ended_from_wherever_it_is(runs: Any, seed: int, steps: int, paused: bool) -> None:
     run, draw = runs(turns=4, seed=str(seed)), random.Random(seed)
@@ -218,7 +218,7 @@ def test_every_run_can_be_ended_from_wherever_it_is(runs: Any, seed: int, steps:
     assert run.state.over
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]), language=st.sampled_from(["ko", "en"]))
 def test_every_scene_can_be_put_into_words_and_shows_no_thought(
     runs: Any, seed: int, phase: str, language: str

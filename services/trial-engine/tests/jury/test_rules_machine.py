@@ -156,7 +156,5 @@ class Sessions(RuleBasedStateMachine):
         self.the_fold_is_the_live_state()
 
 
-Sessions.TestCase.settings = settings(
-    max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Sessions.TestCase.settings = settings(max_examples=20, stateful_step_count=20, suppress_health_check=list(HealthCheck))
 TestSessions = Sessions.TestCase

@@ -143,7 +143,7 @@ def whole(change: stance.Change) -> int:
 
 
 @given(STANCES, WEIGHTS, TOPICS, st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_parts_of_an_argument_make_its_change(
     before: int, weights: dict[str, int], topics: list[TopicImpact], half: bool
 ) -> None:
@@ -153,7 +153,7 @@ def test_the_parts_of_an_argument_make_its_change(
 
 
 @given(STANCES, STANCES, STANCES, POWERS, WEIGHTS, TOPICS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_parts_of_a_speech_make_its_change(
     now: int, listener: int, speaker: int, power: str, weights: dict[str, int], topics: list[TopicImpact]
 ) -> None:
