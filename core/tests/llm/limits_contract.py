@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playmolt_core.llm.limits import Admission, Allowance, Crowded, ModelLimits, permitted
 
-WINDOW = 1.6
-LEASE = 1.0
+WINDOW = 3.0
+LEASE = 2.5
 ONE_AT_ONCE = Allowance(concurrent=1)
 
 
@@ -61,16 +61,16 @@ class LimitsContract:
 
     async def test_a_slot_that_is_extended_stays_taken_and_a_lost_one_cannot_be(self, limits: ModelLimits) -> None:
         held = await admitted(limits, ONE_AT_ONCE)
-        await asyncio.sleep(LEASE * 2 / 3)
+        await asyncio.sleep(LEASE * 0.55)
         assert await limits.extend(held)
-        await asyncio.sleep(LEASE * 2 / 3)
+        await asyncio.sleep(LEASE * 0.55)
         await wait_for(limits, ONE_AT_ONCE)
         await asyncio.sleep(LEASE)
         assert not await limits.extend(held)
 
     async def test_a_permit_outlives_its_lease_while_its_holder_lives(self, limits: ModelLimits) -> None:
         async with permitted(limits, "m", ONE_AT_ONCE, 1):
-            await asyncio.sleep(LEASE * 2)
+            await asyncio.sleep(LEASE * 1.2)
             await wait_for(limits, ONE_AT_ONCE)
         await admitted(limits, ONE_AT_ONCE)
 
