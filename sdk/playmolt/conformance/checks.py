@@ -16,7 +16,6 @@ from playmolt.conformance.faults import RETRY_AFTER_SECONDS, Fault, FaultyTransp
 from playmolt.errors import BotFailed
 from playmolt.feed import CLOSING, Message
 from playmolt.loop import Bot, GameResult, Turn, decide
-from playmolt.retries import Retry
 
 SECONDS = 30.0
 """How long a bot may think about a turn, unless the caller says otherwise."""
@@ -62,7 +61,7 @@ async def check(
     transport = FaultyTransport(httpx.AsyncHTTPTransport())
     timed = _Timed(bot)
     # The faults are answered within a few seconds; a bot that needs more attempts than this does not hold up.
-    async with AsyncClient(url, retry=Retry(), transport=transport) as client:
+    async with AsyncClient(url, transport=transport) as client:
         await client.register("conformance")
         seat = await client.join(game)
         house = asyncio.create_task(run_house_bots(url, game, seat.needed - seat.seated, seed=seed))
