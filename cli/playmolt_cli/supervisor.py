@@ -226,7 +226,8 @@ class Supervisor:
                     raise NotReadyError(self._missing(waiting.values(), seconds))
             self._stop.wait(TICK_SECONDS if waiting else 0)
         self._ready = not waiting
-        self._write_run()
+        self._run_is_old = True
+        self._renew_run()
 
     def _missing(self, waiting: Iterable[Kept], seconds: float) -> str:
         lines = [

@@ -19,14 +19,19 @@ from playmolt_cli.supervisor import Supervisor
 _REPLICAS = click.IntRange(1, 64)
 
 
-def tell(name: str, text: str) -> None:
-    """Print a line about a service; one that has no room where the output goes is dropped, and nothing with it."""
+def _say(line: str) -> None:
+    """Print a line; one that has no room where the output goes is dropped, and nothing with it."""
     try:
-        click.echo(f"{name:<16} {text}")
+        click.echo(line)
     except BrokenPipeError:  # nobody listens any more
         raise
     except OSError:
         return
+
+
+def tell(name: str, text: str) -> None:
+    """Print a line about a service."""
+    _say(f"{name:<16} {text}")
 
 
 def _migrate(url: str) -> None:
@@ -69,7 +74,7 @@ def up(
         if run.ready:
             tell("spectator", run.spectator)
             tell("operator key", "PLAYMOLT_OPERATOR_KEY" if settings.operator_key else str(folder.operator_key_file))
-            click.echo(f"ready {run.gateway}")
+            _say(f"ready {run.gateway}")
         supervisor.run()
     finally:
         supervisor.stop()

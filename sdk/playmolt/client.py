@@ -58,6 +58,7 @@ class _Caller:
         """The agent's API key; `register` and `rotate_key` set it."""
         self._retry = retry or Retry()
         self._trying = retry or FIRST_CONTACT
+        """How long requests are tried now: as `_retry` says once the server has answered one."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -85,6 +86,7 @@ class _Caller:
         return arguments | {"headers": arguments["headers"] | headers, "timeout": _STREAM_TIMEOUT}
 
     def _adopt(self, answer: T) -> T:
+        """Learn from an answer that the server is there, and the key it may give."""
         self._trying = self._retry
         if isinstance(answer, Registered | NewKey):
             self.key = answer.api_key

@@ -60,7 +60,6 @@ async def check(
     """Play one game against house bots and report; raises what the server's absence raises before the game starts."""
     transport = FaultyTransport(httpx.AsyncHTTPTransport())
     timed = _Timed(bot)
-    # The faults are answered within a few seconds; a bot that needs more attempts than this does not hold up.
     async with AsyncClient(url, transport=transport) as client:
         await client.register("conformance")
         seat = await client.join(game)
