@@ -22,7 +22,7 @@ from typing import Any
 
 import uvicorn
 import uvloop
-from playmolt_core.sockets import listening
+from playmolt_core.ops.sockets import listening
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.frames import text_frame

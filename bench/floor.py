@@ -24,7 +24,7 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.chain import seal
 from playmolt_core.log.port import EventLog, Outcome, StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_schemas.cards import Card
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 ACTIONS = "floor.actions"
@@ -131,7 +131,7 @@ class Log:
         )
         self._heads[stream] = (record.version, record.hash)
         part = StreamAppend(
-            stream=stream, expected=version, prev_hash=hash_, records=[record], card=Card("posted", 1, 5, 5)
+            stream=stream, expected=version, prev_hash=hash_, records=[record], summary=GameSummary("posted", 1, 5, 5)
         )
         return Unit(
             streams=[part], outcomes=[Outcome(stream=stream, command_id=command, fingerprint="f" * 64, body=_OUTCOME)]

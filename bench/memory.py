@@ -12,7 +12,7 @@ import uvloop
 from playmolt_cli.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
-from playmolt_core.host.engine import Engine
+from playmolt_core.engine.engine import Engine
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import Settings
 from playmolt_ox.rules import Ox

@@ -20,8 +20,8 @@ from eventsourcing.domain import Aggregate, event
 from playmolt_cli.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
-from playmolt_core.decider import Decider, Event
-from playmolt_core.fold import fold
+from playmolt_core.game.decider import Decider, Event
+from playmolt_core.game.fold import fold
 from playmolt_core.log.chain import seal
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 SDK = "opentelemetry.sdk"
-MODELS = ("jsonschema", "playmolt_core.llm.scripted")
+MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
-from playmolt_core.decider import PUBLIC, Decider, read_event
-from playmolt_core.fold import state_hash, time_of
-from playmolt_core.host.messages import message
+from playmolt_core.engine.messages import message
+from playmolt_core.game.decider import PUBLIC, Decider, read_event
+from playmolt_core.game.fold import state_hash, time_of
 from playmolt_core.log.port import EventLog, PublicRecord
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.verify import closes

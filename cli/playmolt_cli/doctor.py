@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 from msgspec.structs import replace
-from playmolt_core import telemetry
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.migrate import MigrationRefused, pending
 from playmolt_core.db.pool import NotPermitted, Pool, open_pool
 from playmolt_core.log.port import LogUnavailable
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.ops import telemetry
 from playmolt_core.settings import Settings
 from playmolt_schemas.subjects import EVENTS_STREAM, SPECTATE_STREAM
 

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from playmolt_core.decider import Decider
-from playmolt_core.lobby import LobbyRules
+from playmolt_core.game.decider import Decider
+from playmolt_core.game.lobby import LobbyRules
 
 _RULES = {
     "trial": "playmolt_trial.rules:Trial",

@@ -21,7 +21,7 @@ from playmolt_cli.legal_form import Form, ask_facts, ask_form, with_fields
 from playmolt_cli.legal_page import Page, speaking
 from playmolt_cli.legal_words import Words
 from playmolt_cli.options import data_option, json_option
-from playmolt_cli.own_key import RETRY, Desk, client, desk
+from playmolt_cli.own_key import RETRY, GameApi, client, desk
 from playmolt_cli.paper import console
 from playmolt_cli.story import printable
 
@@ -251,7 +251,7 @@ def _answered(calls: Client, session: Session, opened: Gate) -> Session:
     raise Failure(f"the form was not taken {_FORM_TRIES} times; nothing is lost: playmolt legal gate {session.id}")
 
 
-def _awaited(place: Desk, calls: Client, session: Session, wait: float, *, quiet: bool) -> Session:
+def _awaited(place: GameApi, calls: Client, session: Session, wait: float, *, quiet: bool) -> Session:
     """Follow the turns until the session wants the person, at most for so many seconds."""
     if _wants_the_person(session) or not wait:
         return session
@@ -308,7 +308,7 @@ def show(
             asyncio.run(_follow(place, calls.key, session, as_json))
 
 
-async def _follow(place: Desk, key: str, session: Session, as_json: bool) -> None:
+async def _follow(place: GameApi, key: str, session: Session, as_json: bool) -> None:
     page = Page(console(), Words(session.language))
     async with AsyncSessions(place.url, key, retry=RETRY) as feed:
         async for message in feed.follow(session.id, after=0 if as_json else session.version):

@@ -48,7 +48,7 @@ class KeyFile:
         unfinished.replace(self.path)
 
 
-class Desk(msgspec.Struct, frozen=True):
+class GameApi(msgspec.Struct, frozen=True):
     """Where sessions are held, the file of the key that they belong to, and the command that makes that key."""
 
     url: str
@@ -56,7 +56,7 @@ class Desk(msgspec.Struct, frozen=True):
     maker: str
 
 
-def desk(url: str | None, data: Path | None, game: Game) -> Desk:
+def desk(url: str | None, data: Path | None, game: Game) -> GameApi:
     """Find the gateway, that of the `up` on the data folder unless a URL is given, and the key file for it.
 
     Each server has a key file of its own: another server does not know the key, and shall not be shown it.
@@ -65,7 +65,7 @@ def desk(url: str | None, data: Path | None, game: Game) -> Desk:
     folder = Path(data or settings.data)
     own = _own_url(folder, settings)
     name = f"{game}-key" if url is None or url.rstrip("/") == own else f"{game}-key-{_place(url)}"
-    return Desk(url or own, KeyFile(folder / name), _MAKERS[game])
+    return GameApi(url or own, KeyFile(folder / name), _MAKERS[game])
 
 
 def _own_url(folder: Path, settings: Settings) -> str:
@@ -78,7 +78,7 @@ def _place(url: str) -> str:
 
 
 @contextmanager
-def client(place: Desk, key: str | None, *, name: str = "") -> Iterator[Client]:
+def client(place: GameApi, key: str | None, *, name: str = "") -> Iterator[Client]:
     """Give a client with the person's key, one made now when there is none and a name to make it for."""
     kept = "" if key else place.key_file.read()
     if not (key or kept or name):
@@ -96,7 +96,7 @@ def client(place: Desk, key: str | None, *, name: str = "") -> Iterator[Client]:
         raise Failure(str(error)) from error
 
 
-def _refused(refusal: Refused, place: Desk, kept: str) -> str:
+def _refused(refusal: Refused, place: GameApi, kept: str) -> str:
     # A detail lists the faults behind its first words; here each has a line of its own.
     said = refusal.detail.partition(":")[0] if refusal.errors else refusal.detail
     told = [f"{said} ({refusal.code})", *(f"  {fault.field}: {fault.message}" for fault in refusal.errors)]

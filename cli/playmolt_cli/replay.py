@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 import msgspec
-from playmolt_core.decider import PUBLIC, Decider, read_event
-from playmolt_core.fold import state_hash, step, time_of
-from playmolt_core.host.messages import message
+from playmolt_core.engine.messages import message
+from playmolt_core.game.decider import PUBLIC, Decider, read_event
+from playmolt_core.game.fold import state_hash, step, time_of
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Verdict

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
+from playmolt_core.ops.sockets import listening
 from playmolt_core.settings import Settings
-from playmolt_core.sockets import listening
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from playmolt_cli.embedded import Nats, Postgres, Server, free_port

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from playmolt_core.decider import Decider
+from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import ARCHIVED, EventLog
 from playmolt_core.log.verify import rests
 from playmolt_schemas.records import Record

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playmolt_core.decider import PUBLIC, Accepted, Act, Command, Create, EndGame, Join
-from playmolt_core.fold import carries_state_hash, state_hash
-from playmolt_core.host.messages import message
+from playmolt_core.engine.messages import message
+from playmolt_core.game.decider import PUBLIC, Accepted, Act, Command, Create, EndGame, Join
+from playmolt_core.game.fold import carries_state_hash, state_hash
 from playmolt_core.log.chain import seal
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import EventLog, NewRecord, StreamAppend, Unit
@@ -37,8 +37,8 @@ class Writer:
         assert isinstance(decision, Accepted), decision
         expected, before = self._version, self._hash
         records = [self._sealed(event) for event in decision.events]
-        card = self._rules.card(self._state)
-        append = StreamAppend(stream=self._stream, expected=expected, prev_hash=before, records=records, card=card)
+        card = self._rules.summary(self._state)
+        append = StreamAppend(stream=self._stream, expected=expected, prev_hash=before, records=records, summary=card)
         assert await self._log.append([Unit(streams=[append])]) == ["appended"]
 
     def _sealed(self, event: Any) -> NewRecord:

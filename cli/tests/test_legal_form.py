@@ -12,9 +12,9 @@ from playmolt_cli.legal_asking import Asker
 from playmolt_cli.legal_form import ask_facts, ask_form, with_fields
 from playmolt_cli.legal_page import Page
 from playmolt_cli.legal_words import Words
-from playmolt_core.decider import Accepted, Command
+from playmolt_core.game.decider import Accepted, Command
 from playmolt_legal import commands, scripted, views
-from playmolt_legal.rules import Legal, wish_id
+from playmolt_legal.rules import Legal, effect_id
 from playmolt_schemas.legal import Gate, Session
 from rich.console import Console
 
@@ -56,7 +56,7 @@ class Held:
                 continue
             profile = scripted.ALIASES[self.model]
             output = scripted.answer(self.state, self.state.phase, profile=profile)
-            self.send(commands.TurnSpoken(wish_id=wish_id(self.state), output=output))
+            self.send(commands.TurnSpoken(effect_id=effect_id(self.state), output=output))
         return self
 
     def steer(self, form: dict[str, Any]) -> None:

@@ -92,8 +92,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queue_commands: Annotated[
         Positive, _env("PLAYMOLT_QUEUE_COMMANDS", "Commands an engine lets wait before it answers 503.")
     ] = 20_000
-    errands: Annotated[
-        Positive, _env("PLAYMOLT_ERRANDS", "Wishes (model turns, transactions) a process fulfils at once.")
+    effects_at_once: Annotated[
+        Positive,
+        _env("PLAYMOLT_EFFECTS_AT_ONCE", "Effects (model turns, transactions) a process carries out at once."),
     ] = 64
     stream_events: Annotated[
         Positive, _env("PLAYMOLT_STREAM_EVENTS", "Newest events that NATS keeps; older ones are read from the log.")

@@ -5,20 +5,20 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import msgspec
-from playmolt_core.decider import (
+from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.decider import (
     Accepted,
+    AllowedAction,
     Command,
     Decision,
+    Effect,
     EndGame,
     Event,
-    Offer,
     Refused,
     Viewer,
-    Wish,
 )
-from playmolt_core.desk import Ask, Linked, Reply
-from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code
+from playmolt_schemas.game_summary import GameSummary
 
 
 class Opened(Event, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Put(Command, frozen=True, kw_only=True):
 
 
 class Answer(Command, frozen=True, kw_only=True):
-    wish_id: str
+    effect_id: str
     text: str
 
 
@@ -103,8 +103,10 @@ class Asking:
                 return Refused(Code.SESSION_PHASE, "one question at a time")
             case Put(command_id=command_id, text=text):
                 return Accepted((Asked(command_id=command_id, text=text),))
-            case Answer(wish_id=wish_id, text=text):
-                return Accepted((Answered(text=text),) if wish_id in [wish.id for wish in self.wants(state)] else ())
+            case Answer(effect_id=effect_id, text=text):
+                return Accepted(
+                    (Answered(text=text),) if effect_id in [effect.id for effect in self.effects(state)] else ()
+                )
             case Close(successor=successor):
                 return Accepted((Closed(successor=successor),))
             case EndGame():
@@ -133,22 +135,22 @@ class Asking:
     def operator_view(self, state: Talk) -> Mapping[str, Any]:
         return {}
 
-    def card(self, state: Talk) -> Card:
-        return Card("closed" if state.successor else "open", 0, 1, 1, over=bool(state.successor))
+    def summary(self, state: Talk) -> GameSummary:
+        return GameSummary("closed" if state.successor else "open", 0, 1, 1, over=bool(state.successor))
 
     def participants(self, state: Talk) -> Mapping[str, str]:
         return {state.owner: "owner"} if state.version else {}
 
-    def offers(self, state: Talk, agent_id: str) -> Sequence[Offer]:
+    def allowed_actions(self, state: Talk, agent_id: str) -> Sequence[AllowedAction]:
         return ()
 
-    def wants(self, state: Talk) -> Sequence[Wish]:
+    def effects(self, state: Talk) -> Sequence[Effect]:
         if not state.waiting:
             return ()
-        return (Wish(id=f"{state.id}/{state.waiting}", kind="answer", due=state.since),)
+        return (Effect(id=f"{state.id}/{state.waiting}", kind="answer", due=state.since),)
 
 
-class AskingDesk:
+class AskingApi:
     """open · put · close (opens a linked session) · read · list."""
 
     opens = frozenset(("open",))
@@ -156,7 +158,7 @@ class AskingDesk:
     slow = frozenset(("long",))
     lists = frozenset(("list",))
 
-    def command(self, state: Talk, ask: Ask) -> Command | Refused | None:
+    def command(self, state: Talk, ask: ApiRequest) -> Command | Refused | None:
         if ask.route == "open":
             return None if ask.query.get("dry") else Open(owner=ask.agent_id, topic=ask.body)
         if state.owner != ask.agent_id:
@@ -170,19 +172,19 @@ class AskingDesk:
             return None
         return Linked(after.successor, Open(owner=after.owner, topic=f"after {after.topic}"))
 
-    def answer(self, state: Talk, ask: Ask) -> Reply | Refused:
+    def answer(self, state: Talk, ask: ApiRequest) -> ApiReply | Refused:
         if ask.route == "open" and ask.query.get("dry"):
-            return Reply({"dry": True})
+            return ApiReply({"dry": True})
         if state.owner != ask.agent_id:
             return Refused(Code.NOT_FOUND, "no such session")
         if ask.route == "put":
             answers = dict(state.answers)
             if ask.command_id in answers:
-                return Reply({"answer": answers[ask.command_id]})
-            return Reply({"version": state.version}, 202)
+                return ApiReply({"answer": answers[ask.command_id]})
+            return ApiReply({"version": state.version}, 202)
         if ask.route == "long":
-            return Reply(b"x" * 2_000_000, content_type="text/plain")
-        return Reply({"id": state.id, "topic": state.topic}, 201 if ask.route == "open" else 200)
+            return ApiReply(b"x" * 2_000_000, content_type="text/plain")
+        return ApiReply({"id": state.id, "topic": state.topic}, 201 if ask.route == "open" else 200)
 
-    def many(self, states: Sequence[Talk], ask: Ask) -> Reply | Refused:
-        return Reply([state.topic for state in states])
+    def many(self, states: Sequence[Talk], ask: ApiRequest) -> ApiReply | Refused:
+        return ApiReply([state.topic for state in states])

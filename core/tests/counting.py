@@ -5,24 +5,24 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 import msgspec
-from playmolt_core.decider import (
+from playmolt_core.game.decider import (
     Accepted,
     Act,
+    AllowedAction,
     Command,
     Create,
     DeadlinePassed,
     Decision,
+    Effect,
     EndGame,
     Event,
     Join,
     Leave,
-    Offer,
     Refused,
     Viewer,
-    Wish,
 )
-from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code
+from playmolt_schemas.game_summary import GameSummary
 
 
 class Created(Event, frozen=True, kw_only=True):
@@ -104,9 +104,9 @@ class Counting:
                 return Accepted((Left(agent_id=agent_id),))
             case EndGame(reason=reason):
                 return Accepted((Aborted(reason=reason),))
-            case DeadlinePassed(wish_id=wish_id):
-                due = [wish.id for wish in self.wants(state)]
-                return Accepted((Aborted(reason="late"),) if wish_id in due else ())
+            case DeadlinePassed(effect_id=effect_id):
+                due = [effect.id for effect in self.effects(state)]
+                return Accepted((Aborted(reason="late"),) if effect_id in due else ())
             case Act(agent_id=agent_id, action=action):
                 return self._add(state, agent_id, action)
         raise AssertionError(command)
@@ -162,17 +162,19 @@ class Counting:
     def operator_view(self, state: Count) -> Mapping[str, Any]:
         return {"total": state.total}
 
-    def card(self, state: Count) -> Card:
-        return Card(state.phase, 0, len(state.seats), 2, state.phase in ("end", "aborted"))
+    def summary(self, state: Count) -> GameSummary:
+        return GameSummary(state.phase, 0, len(state.seats), 2, state.phase in ("end", "aborted"))
 
     def participants(self, state: Count) -> Mapping[str, str]:
         return state.seats
 
-    def offers(self, state: Count, agent_id: str) -> Sequence[Offer]:
-        return (Offer("add", {"type": "object"}),) if state.phase == "playing" and agent_id in state.seats else ()
+    def allowed_actions(self, state: Count, agent_id: str) -> Sequence[AllowedAction]:
+        return (
+            (AllowedAction("add", {"type": "object"}),) if state.phase == "playing" and agent_id in state.seats else ()
+        )
 
-    def wants(self, state: Count) -> Sequence[Wish]:
+    def effects(self, state: Count) -> Sequence[Effect]:
         if not state.seconds or state.phase != "playing":
             return ()
         due = state.since + timedelta(seconds=state.seconds)
-        return (Wish(id=f"{state.game_id}/{state.version}", kind="deadline", due=due),)
+        return (Effect(id=f"{state.game_id}/{state.version}", kind="deadline", due=due),)

@@ -20,14 +20,14 @@ from playmolt_core.log.port import (
     Unit,
 )
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.cards import Card
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 120, tzinfo=UTC)
-WAITING = Card(phase="waiting", round=0, seated=1, needed=5)
-OVER = Card(phase="ended", round=9, seated=5, needed=5, over=True)
+WAITING = GameSummary(phase="waiting", round=0, seated=1, needed=5)
+OVER = GameSummary(phase="ended", round=9, seated=5, needed=5, over=True)
 
 
 class Game:
@@ -59,7 +59,7 @@ class Game:
         return made
 
     def adds(
-        self, count: int = 1, *, card: Card | None = WAITING, due: datetime | None = None, **parts: Any
+        self, count: int = 1, *, summary: GameSummary | None = WAITING, due: datetime | None = None, **parts: Any
     ) -> StreamAppend:
         """Move on by `count` records (0: only check)."""
         expected, prev_hash = self.version, self.hash
@@ -68,13 +68,13 @@ class Game:
             expected=expected,
             prev_hash=prev_hash,
             records=self.records(count, **parts),
-            card=card,
+            summary=summary,
             due=due,
         )
 
     def ends(self, **parts: Any) -> StreamAppend:
         """Move on by the record that ends the game, with results."""
-        return self.adds(1, kind="game_end", closes=True, card=OVER, **parts)
+        return self.adds(1, kind="game_end", closes=True, summary=OVER, **parts)
 
     def twin(self) -> "Game":
         """Another writer that knows as much."""
@@ -211,10 +211,10 @@ class LogContract:
     async def test_without_records_only_the_version_is_checked(self, log: EventLog) -> None:
         game = Game("ox-1")
         await log.append([unit(game.adds(2, due=NOON))])
-        check = game.adds(0, card=None)
+        check = game.adds(0, summary=None)
         assert await log.append([unit(check, outcomes=[outcome("ox-1", 1)])]) == ["appended"]
         assert await log.outcome("ox-1", f"{1:032x}") == outcome("ox-1", 1)
-        assert [line.card for line in await log.games("ox", phase=None, before=None, limit=9)] == [WAITING]
+        assert [line.summary for line in await log.games("ox", phase=None, before=None, limit=9)] == [WAITING]
         assert await log.due("ox", NOON, 9) == ["ox-1"]
         await log.append([unit(game.adds(1))])
         assert await log.append([unit(check, outcomes=[outcome("ox-1", 2)])]) == ["conflict"]
@@ -230,9 +230,9 @@ class LogContract:
     async def test_a_unit_on_two_streams_is_stored_whole_or_not_at_all(self, log: EventLog) -> None:
         lobby, game = Game("lobby-ox"), Game("ox-1")
         stale = lobby.twin()
-        assert await log.append([unit(lobby.adds(1, card=None), game.adds(2))]) == ["appended"]
+        assert await log.append([unit(lobby.adds(1, summary=None), game.adds(2))]) == ["appended"]
         other = Game("ox-2")
-        assert await log.append([unit(other.adds(1), stale.adds(1, card=None))]) == ["conflict"]
+        assert await log.append([unit(other.adds(1), stale.adds(1, summary=None))]) == ["conflict"]
         assert await log.load("ox-2") is None
         assert await stored(log, "lobby-ox") == [(1, lobby.hash)]
         assert await log.position() == 3
@@ -245,13 +245,13 @@ class LogContract:
 
     async def test_a_conflict_takes_with_it_what_was_decided_on_top_and_nothing_else(self, log: EventLog) -> None:
         lobby, stale = Game("lobby-ox"), Game("lobby-ox")
-        await log.append([unit(lobby.adds(1, card=None))])
+        await log.append([unit(lobby.adds(1, summary=None))])
         one, two, apart = Game("ox-1"), Game("ox-2"), Game("ox-3")
         batch = [
             unit(stale.adds(1), one.adds(1)),
             unit(one.adds(1), two.adds(1)),
             unit(two.adds(1)),
-            unit(lobby.adds(1, card=None)),
+            unit(lobby.adds(1, summary=None)),
             unit(apart.adds(1)),
         ]
         assert await log.append(batch) == ["conflict", "conflict", "conflict", "conflict", "appended"]
@@ -327,7 +327,7 @@ class LogContract:
 
     async def test_positions_follow_units_then_streams_then_records(self, log: EventLog) -> None:
         lobby, one, two = Game("lobby-ox"), Game("ox-1"), Game("ox-2")
-        await log.append([unit(two.adds(2)), unit(lobby.adds(1, card=None), one.adds(2)), unit(two.adds(1))])
+        await log.append([unit(two.adds(2)), unit(lobby.adds(1, summary=None), one.adds(2)), unit(two.adds(1))])
         assert await read_all(log) == [
             (1, "ox-2", 1), (2, "ox-2", 2), (3, "lobby-ox", 1), (4, "ox-1", 1), (5, "ox-1", 2), (6, "ox-2", 3),
         ]  # fmt: skip
@@ -410,7 +410,7 @@ class LogContract:
         times = {name: NOON + timedelta(seconds=second) for name, second in {"a": 0, "b": 1, "c": 1, "d": 2}.items()}
         for name, at in times.items():
             await log.append([unit(Game(f"ox-{name}").adds(1, at=at))])
-        await log.append([unit(Game("trial-1").adds(1), Game("lobby-ox").adds(1, card=None))])
+        await log.append([unit(Game("trial-1").adds(1), Game("lobby-ox").adds(1, summary=None))])
         listed, before = [], None
         while page := await log.games("ox", phase=None, before=before, limit=3):
             listed += [line.stream for line in page]
@@ -421,20 +421,20 @@ class LogContract:
     async def test_a_listed_game_shows_its_newest_card(self, log: EventLog) -> None:
         game = Game("ox-1")
         later = NOON + timedelta(seconds=5)
-        running = Card(phase="first_choice", round=2, seated=5, needed=5)
+        running = GameSummary(phase="first_choice", round=2, seated=5, needed=5)
         await log.append([unit(game.adds(2))])
-        await log.append([unit(game.adds(1, card=running, at=later)), unit(Game("ox-2").adds(1))])
+        await log.append([unit(game.adds(1, summary=running, at=later)), unit(Game("ox-2").adds(1))])
         [line] = await log.games("ox", phase="first_choice", before=None, limit=9)
-        assert (line.stream, line.card, line.version) == ("ox-1", running, 3)
+        assert (line.stream, line.summary, line.version) == ("ox-1", running, 3)
         assert (line.created_at, line.updated_at) == (NOON, later)
         assert await log.games("ox", phase="ended", before=None, limit=9) == []
 
     async def test_idle_games_are_running_ones_that_nothing_happened_in(self, log: EventLog) -> None:
-        over = Card(phase="ended", round=9, seated=5, needed=5, over=True)
+        over = GameSummary(phase="ended", round=9, seated=5, needed=5, over=True)
         recent = NOON + timedelta(minutes=5)
         await log.append([
             unit(Game("ox-1").adds(1)),
-            unit(Game("ox-2").adds(1, card=over)),
+            unit(Game("ox-2").adds(1, summary=over)),
             unit(Game("ox-3").adds(1, at=recent)),
         ])  # fmt: skip
         idle = await log.games("ox", phase=None, before=None, limit=9, idle_since=NOON)
@@ -452,9 +452,9 @@ class LogContract:
         assert await log.games("ox", phase=None, before=None, limit=9, opened_by="eve") == []
 
     async def test_running_games_are_those_that_are_not_over(self, log: EventLog) -> None:
-        over = Card(phase="aborted", round=0, seated=1, needed=5, over=True)
+        over = GameSummary(phase="aborted", round=0, seated=1, needed=5, over=True)
         await log.append(
-            [unit(Game("ox-1").adds(1)), unit(Game("ox-2").adds(1, card=over)), unit(Game("ox-3").adds(1))]
+            [unit(Game("ox-1").adds(1)), unit(Game("ox-2").adds(1, summary=over)), unit(Game("ox-3").adds(1))]
         )
         running = await log.games("ox", phase=None, before=None, limit=9, running=True)
         assert [line.stream for line in running] == ["ox-3", "ox-1"]

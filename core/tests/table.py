@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 import msgspec
-from playmolt_core.decider import (
+from playmolt_core.game.decider import (
     PUBLIC,
     Accepted,
     Act,
@@ -71,8 +71,8 @@ class SeatedTable:
         return self.when(EndGame(reason=reason))
 
     def deadline(self) -> Self:
-        (wish,) = self.decider.wants(self.state)
-        return self.when(DeadlinePassed(wish_id=wish.id))
+        (effect,) = self.decider.effects(self.state)
+        return self.when(DeadlinePassed(effect_id=effect.id))
 
     def seated(self, count: int | None = None) -> Self:
         for agent in self.agents[:count]:

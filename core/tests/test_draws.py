@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from playmolt_core import draws
+from playmolt_core.game import draws
 
 SEEDS = [str(seed) for seed in range(6000)]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, cast
 
 import pytest
-from playmolt_core.host.freshness import Freshness
+from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.log.port import EventLog, LogUnavailable
 
 
@@ -27,7 +27,7 @@ async def test_a_log_that_is_away_is_no_news_for_a_caller_that_has_gone() -> Non
     heard: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
     away = Away()
-    fresh = Freshness(cast(EventLog, away), cast(Any, None), cast(Any, None))
+    fresh = CommittedReads(cast(EventLog, away), cast(Any, None), cast(Any, None))
     reading = asyncio.create_task(fresh.run())
     gone, stays = (asyncio.create_task(fresh.snapshot(stream)) for stream in ("ox-1", "ox-2"))
     await away.asked.wait()

@@ -4,8 +4,8 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-from playmolt_core import garbage
-from playmolt_core.decider import Accepted, Act
+from playmolt_core.game.decider import Accepted, Act
+from playmolt_core.ops import garbage
 
 
 @pytest.fixture

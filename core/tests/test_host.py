@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.host.engine import Engine
-from playmolt_core.host.process import until_stopped
+from playmolt_core.engine.engine import Engine
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import AppendStatus, LogUnavailable, Unit
+from playmolt_core.service.process import until_stopped
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer, Call, Op
 
@@ -333,7 +333,7 @@ async def test_memory_is_bounded_and_evicted_games_come_back(log: ScriptedLog) -
         for seat in "ab":
             _, joined = await player.call("join", agent=f"{pair}{seat}", name="N")
         games.append(joined["game_id"])
-    assert len(engine.hot) <= 6
+    assert len(engine.streams) <= 6
     for pair, game in enumerate(games):
         assert (await player.call("act", game, {"add": 1}, agent=f"{pair}a"))[0] == 200
     await engine.stop()
@@ -481,7 +481,7 @@ async def test_an_archived_game_is_refused_and_never_folded(
     game = await _over(player)
     log.archive(game)
     if not remembered:
-        player.engine.hot.drop(game)
+        player.engine.streams.drop(game)
     status, problem = await player.call(op, game, body, **options)
     assert status == 404
     assert "archived" in problem["detail"]
@@ -494,7 +494,7 @@ async def test_an_agent_whose_last_game_was_archived_is_free(
     game = await _over(player)
     log.archive(game)
     if not remembered:
-        player.engine.hot.drop(game)
+        player.engine.streams.drop(game)
     assert await player.call("turn", agent="a") == (200, {"turn": None, "games": []})
     status, joined = await player.call("join", agent="a", name="A")
     assert (status, joined["seated"]) == (200, 1)
@@ -505,7 +505,7 @@ async def test_an_open_game_that_was_archived_is_passed_over(player: Player, log
     _, joined = await player.call("join", agent="a", name="A")
     await player.call("end", joined["game_id"], {"reason": "closed"}, operator=True)
     log.archive(joined["game_id"])
-    player.engine.hot.drop(joined["game_id"])
+    player.engine.streams.drop(joined["game_id"])
     for agent in ("b", "a"):
         status, again = await player.call("join", agent=agent, name="X")
         assert status == 200

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 import pytest
-from playmolt_core.decider import Decider, Event
-from playmolt_core.fold import state_hash
+from playmolt_core.game.decider import Decider, Event
+from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import recomputed, seal
 from playmolt_core.log.export import json_lines, parquet
 from playmolt_core.log.memory import MemoryLog

@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 from playmolt_core.llm.figures import ModelFigures
 from playmolt_core.llm.port import Attempt, Usage
-from playmolt_core.metrics import METRICS, Histogram, Sample, label, render, table
+from playmolt_core.ops.metrics import METRICS, Histogram, Sample, label, render, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "telemetry.md"
 
 
 def test_the_page_lists_every_figure() -> None:
     text = PAGE.read_text("utf-8")
-    assert text.split("<!-- figures -->\n")[1].split("<!-- /figures -->")[0] == table(), "see `playmolt_core.metrics`"
+    assert text.split("<!-- figures -->\n")[1].split("<!-- /figures -->")[0] == table(), (
+        "see `playmolt_core.ops.metrics`"
+    )
     assert all(f"| `{name}` |" in text for name in METRICS)
 
 

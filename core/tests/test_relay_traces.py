@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from playmolt_core import tracing
 from playmolt_core.log.port import Outgoing
+from playmolt_core.ops import tracing
 from playmolt_core.relay.feeds import event_message, public_message, same
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER

@@ -1,4 +1,4 @@
-"""Calls of a game's own, and wishes: what the host promises of them, on the in-memory log."""
+"""Calls of a game's own, and effects: what the host promises of them, on the in-memory log."""
 
 import asyncio
 import uuid
@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.host.engine import Engine
-from playmolt_core.host.errand import Errand
-from playmolt_core.llm.leases import MemoryLeases
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.effects.leases import MemoryLeases
+from playmolt_core.engine.engine import Engine
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer as Reply
 from playmolt_schemas.envelopes import Call, Op
 from playmolt_schemas.identifiers import id_of_command
 
-from core.tests.asking import Answer, Asking, AskingDesk, successor_of
+from core.tests.asking import Answer, Asking, AskingApi, successor_of
 
 
 class Worker:
@@ -28,13 +28,13 @@ class Worker:
         self.go.set()
         self.faults = 0
 
-    async def __call__(self, errand: Errand) -> None:
-        self.attempts.append(errand.attempt)
+    async def __call__(self, leased: LeasedEffect) -> None:
+        self.attempts.append(leased.attempt)
         await self.go.wait()
         if self.faults:
             self.faults -= 1
             raise RuntimeError("the worker broke")
-        await errand.tell(Answer(wish_id=errand.wish.id, text="so it is"))
+        await leased.submit(Answer(effect_id=leased.effect.id, text="so it is"))
 
 
 class House:
@@ -49,7 +49,7 @@ class House:
     def engine(self) -> Engine:
         engine = Engine(
             Asking(), self.log, Settings(), lambda: None,
-            desk=AskingDesk(), workers={"answer": self.worker}, leases=self.leases,
+            api=AskingApi(), workers={"answer": self.worker}, leases=self.leases,
         )  # fmt: skip
         engine.start()
         self.engines.append(engine)
@@ -163,7 +163,7 @@ async def test_the_question_is_stored_before_it_is_answered(house: House) -> Non
     assert await house.types(session) == ["opened", "asked", "answered"]
 
 
-async def test_of_two_engines_one_fulfils_a_wish(house: House) -> None:
+async def test_of_two_engines_one_fulfils_an_effect(house: House) -> None:
     session = await house.opened()
     house.engine()
     house.worker.go.clear()
@@ -180,7 +180,7 @@ async def test_of_two_engines_one_fulfils_a_wish(house: House) -> None:
     assert house.worker.attempts == [1]
 
 
-async def test_a_wish_whose_worker_breaks_is_taken_up_again_as_the_next_attempt(house: House) -> None:
+async def test_an_effect_whose_worker_breaks_is_taken_up_again_as_the_next_attempt(house: House) -> None:
     session = await house.opened()
     house.worker.faults = 1
     await house.tell("put", session, "why")
@@ -192,7 +192,7 @@ async def test_a_wish_whose_worker_breaks_is_taken_up_again_as_the_next_attempt(
     assert house.worker.attempts == [1, 2]
 
 
-async def test_a_wish_of_a_stopped_engine_is_taken_up_by_another(house: House) -> None:
+async def test_an_effect_of_a_stopped_engine_is_taken_up_by_another(house: House) -> None:
     session = await house.opened()
     house.worker.go.clear()
     await house.tell("put", session, "why")
@@ -213,12 +213,12 @@ async def test_rules_that_break_harm_no_other_session(house: House) -> None:
     broken, session = await house.opened(), await house.opened()
     rules = house.engines[0].decider
 
-    def wants(state: Any) -> Any:
+    def effects(state: Any) -> Any:
         if state.id == broken and state.waiting:
             raise RuntimeError("the rules broke")
-        return Asking.wants(rules, state)  # type: ignore[arg-type]
+        return Asking.effects(rules, state)  # type: ignore[arg-type]
 
-    house.engines[0].decider.wants = wants
+    house.engines[0].decider.effects = effects
     await house.tell("put", broken, "why")
     await house.tell("put", session, "why")
 
@@ -241,7 +241,7 @@ async def test_an_archived_session_is_one_that_is_not_there(house: House, rememb
     session = await house.opened()
     house.log.archive(session)
     if not remembered:
-        house.engines[0].hot.drop(session)
+        house.engines[0].streams.drop(session)
     unknown = await house.ask("read", id_of_command("jury", "0"))
     assert unknown.status == 404
     assert (await house.ask("read", session)).body == unknown.body

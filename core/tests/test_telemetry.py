@@ -7,7 +7,7 @@ from pathlib import Path
 
 SPEAKS = """
 import logging, resource, sys
-from playmolt_core import telemetry
+from playmolt_core.ops import telemetry
 
 room = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))

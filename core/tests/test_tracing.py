@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from playmolt_core import telemetry, tracing
+from playmolt_core.ops import telemetry, tracing
 from playmolt_core.settings import InvalidSettings
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -89,7 +89,7 @@ def test_nobody_makes_the_house_trace_more_than_its_bound(install: Install, monk
     assert tracing.serve(SAMPLED, "act")[0] is not None
 
 
-def test_a_wish_names_its_trace_in_log_lines_and_keeps_an_errors_words_to_itself(
+def test_an_effect_names_its_trace_in_log_lines_and_keeps_an_errors_words_to_itself(
     install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exporter = install()

@@ -9,12 +9,12 @@ from typing import Literal
 import msgspec
 
 Op = Literal[
-    "act", "join", "leave", "end", "tell", "wish",
+    "act", "join", "leave", "end", "tell",
     "ask", "state", "events", "feed", "turn", "games", "log", "forward", "operator",
 ]  # fmt: skip
-"""docs/engine-operations.md says what each carries. `wish` is an engine's own."""
+"""docs/engine-operations.md says what each carries."""
 
-WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "tell", "wish"})
+WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "tell"})
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -7,7 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_cli.games import deciders
-from playmolt_core.decider import Accepted, Act, Command, Create, DeadlinePassed, Decider, EndGame, Event, Join, Leave
+from playmolt_core.game.decider import (
+    Accepted,
+    Act,
+    Command,
+    Create,
+    DeadlinePassed,
+    Decider,
+    EndGame,
+    Event,
+    Join,
+    Leave,
+)
 from playmolt_schemas.identifiers import GAME_TYPES
 
 DECIDERS: Mapping[str, Decider[Any]] = {game: rules for game, rules in deciders().items() if game in GAME_TYPES}
@@ -54,7 +65,7 @@ class Play:
         wanted = [
             (agent, offer.type)
             for agent in self.decider.participants(self.state)
-            for offer in self.decider.offers(self.state, agent)
+            for offer in self.decider.allowed_actions(self.state, agent)
         ]
         return next((want for want in wanted if want[0] != last), wanted[0] if wanted else None)
 
@@ -82,8 +93,8 @@ def every_event(game: str) -> list[Event]:
     """Give events of all stored types of a game: one played to its end, one forfeited, one aborted."""
     ended = played(game).to_the_end()
     forfeited = played(game, deadline=5)
-    while wishes := forfeited.decider.wants(forfeited.state):
-        forfeited.when(DeadlinePassed(wish_id=wishes[0].id))
+    while effects := forfeited.decider.effects(forfeited.state):
+        forfeited.when(DeadlinePassed(effect_id=effects[0].id))
     aborted = played(game)
     aborted.when(EndGame(reason="점검 때문에 끝냅니다."))
     return [event for play in (ended, forfeited, aborted) for event, _, _ in play.log]

@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from playmolt_core.decider import (
+from playmolt_core.game.decider import (
     PUBLIC,
     Accepted,
     Act,
@@ -99,14 +99,14 @@ class AnyPlay(RuleBasedStateMachine):
     @rule(data=st.data())
     def send_something_that_is_wanted(self, data: st.DataObject) -> None:
         for agent in self.decider.participants(self.state):
-            for offer in self.decider.offers(self.state, agent):
+            for offer in self.decider.allowed_actions(self.state, agent):
                 self.decide(Act(agent_id=agent, action=data.draw(WELL_FORMED[offer.type])))
 
     @rule(phases=st.integers(1, 4))
     def play_on(self, phases: int) -> None:
         for _ in range(phases):
             for agent in self.decider.participants(self.state):
-                for offer in self.decider.offers(self.state, agent):
+                for offer in self.decider.allowed_actions(self.state, agent):
                     assert isinstance(self.decide(Act(agent_id=agent, action=PLAIN[offer.type])), Accepted)
 
     @rule(agent=SEATS, action=st.sampled_from(sorted(PLAIN)))
@@ -115,9 +115,9 @@ class AnyPlay(RuleBasedStateMachine):
 
     @rule(stale=st.booleans())
     def let_the_deadline_pass(self, stale: bool) -> None:
-        for wish in self.decider.wants(self.state):
+        for effect in self.decider.effects(self.state):
             before = self.version
-            self.decide(DeadlinePassed(wish_id="0" * 32 if stale else wish.id))
+            self.decide(DeadlinePassed(effect_id="0" * 32 if stale else effect.id))
             assert (self.version == before) == stale
 
     @rule(reason=TEXTS)
@@ -126,7 +126,7 @@ class AnyPlay(RuleBasedStateMachine):
         self.decide(EndGame(reason=reason))
 
     @rule(agent=SEATS)
-    @precondition(lambda self: self.decider.card(self.state).over)
+    @precondition(lambda self: self.decider.summary(self.state).over)
     def nothing_happens_after_the_end(self, agent: str) -> None:
         before = self.version
         for command in (
@@ -134,7 +134,7 @@ class AnyPlay(RuleBasedStateMachine):
             Leave(agent_id=agent),
             Act(agent_id=agent, action=PLAIN["speak"]),
             EndGame(reason="again"),
-            DeadlinePassed(wish_id="0" * 32),
+            DeadlinePassed(effect_id="0" * 32),
             Create(seed="1", config={}),
         ):
             self.decide(command)
@@ -143,7 +143,7 @@ class AnyPlay(RuleBasedStateMachine):
     @rule()
     def the_operator_could_end_it(self) -> None:
         decision = self.decider.decide(self.state, EndGame(reason="genug"), self.now)
-        if self.decider.card(self.state).over:
+        if self.decider.summary(self.state).over:
             assert isinstance(decision, Refused)
             assert decision.code is Code.GAME_OVER
             return
@@ -151,7 +151,7 @@ class AnyPlay(RuleBasedStateMachine):
         state = self.state
         for event in decision.events:
             state = self.decider.evolve(state, event, self.now)
-        assert self.decider.card(state).over
+        assert self.decider.summary(state).over
         assert decision.events[-1].closes
 
     @invariant()
@@ -165,16 +165,16 @@ class AnyPlay(RuleBasedStateMachine):
             view = msgspec.json.decode(msgspec.json.encode(self.decider.view(self.state, viewer)))
             assert view["version"] == self.version
             assert ("self" in view) == (viewer.agent_id in self.decider.participants(self.state))
-            offered = [offer.type for offer in self.decider.offers(self.state, viewer.agent_id or "")]
+            offered = [offer.type for offer in self.decider.allowed_actions(self.state, viewer.agent_id or "")]
             assert view["allowed_actions"] == offered
         msgspec.json.encode(self.decider.operator_view(self.state))
 
     @invariant()
     def a_running_game_waits_for_somebody(self) -> None:
-        card = self.decider.card(self.state)
-        offered = [self.decider.offers(self.state, agent) for agent in self.decider.participants(self.state)]
-        assert any(offered) == (card.phase != "waiting" and not card.over)
-        assert card.seated == len(offered) <= card.needed
+        summary = self.decider.summary(self.state)
+        offered = [self.decider.allowed_actions(self.state, agent) for agent in self.decider.participants(self.state)]
+        assert any(offered) == (summary.phase != "waiting" and not summary.over)
+        assert summary.seated == len(offered) <= summary.needed
 
     def decide(self, command: Command) -> Decision:
         self.now += timedelta(seconds=7)

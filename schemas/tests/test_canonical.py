@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from msgspec import inspect
-from playmolt_core.decider import Decider, Event, read_event
+from playmolt_core.game.decider import Decider, Event, read_event
 from playmolt_ox.events import EVENTS as OX_EVENTS
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_trial.events import EVENTS as TRIAL_EVENTS

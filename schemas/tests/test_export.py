@@ -10,20 +10,9 @@ import msgspec
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 from playmolt_cli import schemas as stored
-from playmolt_core.decider import PUBLIC, Decider, Event, Viewer
-from playmolt_core.host.messages import message
-from playmolt_schemas import (
-    api,
-    bot_games,
-    cards,
-    codes,
-    envelopes,
-    game_messages,
-    ox,
-    records,
-    routes,
-    trial,
-)
+from playmolt_core.engine.messages import message
+from playmolt_core.game.decider import PUBLIC, Decider, Event, Viewer
+from playmolt_schemas import api, bot_games, codes, envelopes, game_messages, game_summary, ox, records, routes, trial
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.__main__ import files
@@ -109,7 +98,7 @@ DECLARATIONS = {
     routes.OneOf,
     routes.PageOf,
 }
-MODULES = (api, cards, codes, envelopes, game_messages, ox, records, routes, trial, wire)
+MODULES = (api, game_summary, codes, envelopes, game_messages, ox, records, routes, trial, wire)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

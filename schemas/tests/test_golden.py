@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import Decider, Event, read_event
-from playmolt_core.lobby import LobbyRules
+from playmolt_core.game.decider import Decider, Event, read_event
+from playmolt_core.game.lobby import LobbyRules
 from playmolt_schemas.canonical import canonical_json
 
 GOLDEN = Path(__file__).parents[1] / "playmolt_schemas" / "golden"

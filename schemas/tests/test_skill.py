@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 import pytest
-from playmolt_core.decider import Act, Decider, Viewer
+from playmolt_core.game.decider import Act, Decider, Viewer
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.skill import render
@@ -89,7 +89,7 @@ def test_the_example_bot_plays_a_game_to_its_end(guide: str, game: str, decider:
     exec(before, scope)  # noqa: S102 -- the guide's own example is what is tested
     scope["call"] = call
     exec("def decide(" + after, scope)  # noqa: S102
-    assert play.decider.card(play.state).phase == "end"
+    assert play.decider.summary(play.state).phase == "end"
     assert script["posted"] >= 4
 
 

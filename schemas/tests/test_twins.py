@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from playmolt_core.decider import PUBLIC, Decider, Event, Viewer
+from playmolt_core.game.decider import PUBLIC, Decider, Event, Viewer
 
 Change = Callable[[Any], Event]
 
 
 def _seen(decider: Decider[Any], log: list[tuple[Any, Any]], viewer: Viewer) -> list[bytes]:
-    """Give what a viewer gets while a log unfolds: the message, the view, the offers and the card of each event."""
+    """Give what a viewer gets while a log unfolds: the message, the view, the offers and the summary of each event."""
     state, seen = decider.initial(f"{decider.game}-1"), []
     for event, at in log:
         state = decider.evolve(state, event, at)
         seen += [
             msgspec.json.encode(decider.public(state, event, viewer)),
             msgspec.json.encode(decider.view(state, viewer)),
-            msgspec.json.encode([offer.type for offer in decider.offers(state, viewer.agent_id or "")]),
-            msgspec.json.encode(decider.card(state)),
+            msgspec.json.encode([offer.type for offer in decider.allowed_actions(state, viewer.agent_id or "")]),
+            msgspec.json.encode(decider.summary(state)),
         ]
     return seen
 

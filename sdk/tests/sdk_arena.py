@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 import uvicorn
-from playmolt_core.decider import PUBLIC, Act, Create, EndGame, Join, Leave, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Act, Create, EndGame, Join, Leave, Refused, Viewer
 from playmolt_schemas.codes import Code, RateLimit, problem_bytes
 from playmolt_schemas.identifiers import rfc3339
 
@@ -120,7 +120,7 @@ class Arena:
         return len(self.games[game_id].states)
 
     def over(self, game_id: str) -> bool:
-        return bool(self.decider.card(self.games[game_id].state).over)
+        return bool(self.decider.summary(self.games[game_id].state).over)
 
     # HTTP
 
@@ -206,7 +206,7 @@ class Arena:
         raise AssertionError(seen)
 
     def _line(self, game_id: str) -> dict[str, Any]:
-        card = self.decider.card(self.games[game_id].state)
+        card = self.decider.summary(self.games[game_id].state)
         return {
             "game_id": game_id, "gameType": self.decider.game, "phase": card.phase, "round": card.round,
             "seated": card.seated, "needed": card.needed, "created_at": rfc3339(START),
@@ -215,7 +215,7 @@ class Arena:
     def _join(self, agent: tuple[str, str]) -> tuple[int, bytes]:
         game_id = next((own for own in self._sits(agent[0])), None)
         if game_id is None:
-            waiting = (one for one in self.games if self.decider.card(self.games[one].state).phase == "waiting")
+            waiting = (one for one in self.games if self.decider.summary(self.games[one].state).phase == "waiting")
             game_id = next(waiting, None) or self._open()
             assert self._decide(game_id, Join(agent_id=agent[0], name=agent[1])) is None
         line = self._line(game_id)
@@ -241,7 +241,7 @@ class Arena:
         until = time.monotonic() + float(seen.query.get("wait", 0))
         while True:
             for game_id in self._sits(agent):
-                offers = self.decider.offers(self.games[game_id].state, agent)
+                offers = self.decider.allowed_actions(self.games[game_id].state, agent)
                 if offers:
                     actions = [{"type": offer.type, "schema": offer.schema} for offer in offers]
                     state = self.view(game_id, agent)
@@ -288,7 +288,7 @@ class Arena:
         if refusal:
             return _refused(refusal)
         status = "accepted" if self.version(game_id) > before else "pass"
-        phase = self.decider.card(self.games[game_id].state).phase
+        phase = self.decider.summary(self.games[game_id].state).phase
         receipt = hashlib.sha256(str(self.version(game_id)).encode()).hexdigest() if status == "accepted" else None
         return 200, _json({"status": status, "version": self.version(game_id), "phase": phase, "hash": receipt})
 

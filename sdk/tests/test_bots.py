@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from playmolt import Turn, bots
 from playmolt.bots import ox, trial
 from playmolt.bots.phrases import filled
-from playmolt_core.decider import Accepted, Act, Create, DeadlinePassed, Join, Refused, Viewer
+from playmolt_core.game.decider import Accepted, Act, Create, DeadlinePassed, Join, Refused, Viewer
 from playmolt_ox.rules import Ox
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.limits import COMMENT_CHARS, SPEAK_CHARS
@@ -39,7 +39,7 @@ class Played:
         self.players = {f"agent-{number}": bot for number, bot in enumerate(players)}
         for agent in self.players:
             self._do(Join(agent_id=agent, name=agent))
-        while not self.decider.card(self.state).over:
+        while not self.decider.summary(self.state).over:
             self._phase()
 
     def _do(self, command: Any) -> None:
@@ -51,19 +51,19 @@ class Played:
 
     def _phase(self) -> None:
         order = sorted(self.players, key=lambda _: self._rng.random())
-        wish = next(iter(self.decider.wants(self.state)), None)
+        effect = next(iter(self.decider.effects(self.state)), None)
         for agent in order:
             turn = self.turn(agent)
             if turn and self._rng.random() >= self.late:
                 action = self.players[agent](turn)
                 self.turns.append((turn, action))
                 self._do(Act(agent_id=agent, action=action))
-        if wish:
+        if effect:
             self._at += timedelta(seconds=61)
-            self._do(DeadlinePassed(wish_id=wish.id))
+            self._do(DeadlinePassed(effect_id=effect.id))
 
     def turn(self, agent: str) -> Turn | None:
-        offers = [ActionOffer(o.type, dict(o.schema)) for o in self.decider.offers(self.state, agent)]
+        offers = [ActionOffer(o.type, dict(o.schema)) for o in self.decider.allowed_actions(self.state, agent)]
         view = msgspec.json.decode(msgspec.json.encode(self.decider.view(self.state, Viewer(agent))))
         return Turn(view["game_id"], view["gameType"], view, offers) if offers else None
 

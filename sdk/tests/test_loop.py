@@ -8,7 +8,7 @@ import pytest
 from playmolt import AsyncClient, BotFailed, Client, Refused, Retry, Stalled, Turn, bots, play, play_async
 from playmolt.calls import Request
 from playmolt.loop import Ask, Seat
-from playmolt_core.seats.views import offers_of
+from playmolt_core.game.seats.views import allowed_actions_of
 from playmolt_ox.rules import Ox
 from playmolt_schemas import api, ox
 from playmolt_schemas.api import ActionOffer
@@ -250,7 +250,7 @@ def test_a_turn_found_in_the_state_is_offered_with_its_schema() -> None:
     assert str(steps.send(api.Turn("trial-1", "trial", {"version": 9}, []))).endswith("/state")
     asked = steps.send({"version": 5, "phase": "switch", "gameType": "ox", "allowed_actions": ["switch"]})
     assert isinstance(asked, Ask)
-    assert asked.turn.actions[0].schema == offers_of(ox.ACTIONS)["switch"].schema
+    assert asked.turn.actions[0].schema == allowed_actions_of(ox.ACTIONS)["switch"].schema
 
 
 @pytest.mark.parametrize("comment", ["\ud800", object()])

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from playmolt_cli import probe
 from playmolt_core.llm.port import Outcome
-from playmolt_core.metrics import METRICS
+from playmolt_core.ops.metrics import METRICS
 
 from tests.deploy.cluster import Cluster
 from tests.deploy.manifests import COMPONENT, ROOT, Json, named, of_kind, render, services, templates
@@ -122,7 +122,7 @@ def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
         if metric.startswith("playmolt_llm_"):  # shown once a model was asked
             continue
         for name in services_of.get(METRICS[metric].service, (METRICS[metric].service,)):
-            if metric not in ("playmolt_wishes_pending", "playmolt_games"):  # shown while there are some
+            if metric not in ("playmolt_effects_pending", "playmolt_games"):  # shown while there are some
                 assert series in shown[name], (name, series)
 
 
@@ -205,7 +205,7 @@ def test_a_figure_that_may_be_missing_counts_as_none_where_it_scales() -> None:
     for one in of_kind(render("prod"), "ScaledObject"):
         for trigger in one["spec"]["triggers"]:
             query = trigger["metadata"]["query"]
-            assert ("playmolt_wishes_pending" in query) is query.endswith(" or vector(0)"), one["metadata"]["name"]
+            assert ("playmolt_effects_pending" in query) is query.endswith(" or vector(0)"), one["metadata"]["name"]
 
 
 def test_outcomes_that_the_runbook_names_exist() -> None:

@@ -216,8 +216,8 @@ def test_the_embedded_chain_answers_its_probe(cluster: Cluster) -> None:
 
 
 def test_a_stop_grants_the_time_that_draining_may_take(cluster: Cluster) -> None:
-    from playmolt_core.host.engine import _DRAIN_SECONDS as ENGINE
-    from playmolt_core.host.wishes import _DRAIN_SECONDS as WISHES
+    from playmolt_core.effects.runner import _DRAIN_SECONDS as WISHES
+    from playmolt_core.engine.engine import _DRAIN_SECONDS as ENGINE
     from playmolt_core.settings import Settings
     from playmolt_gateway.serving import DRAIN_SECONDS
     from playmolt_spectator.pace import Pace

@@ -9,8 +9,8 @@ import pytest
 from playmolt_cli.embedded import binaries
 from playmolt_cli.embedded.nats import USERS, users
 from playmolt_cli.services import _MODULES, service_settings
+from playmolt_core.ops.tracing import ENDPOINTS, SHARE_VARIABLE
 from playmolt_core.settings import Settings, from_environment, variables
-from playmolt_core.tracing import ENDPOINTS, SHARE_VARIABLE
 
 from deploy.k8s import credentials, nats_users
 from tests.deploy.cluster import run

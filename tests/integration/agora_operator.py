@@ -168,11 +168,11 @@ class Operator:
                 await asyncio.sleep(0.05)
 
     async def holders(self) -> int:
-        """Count the processes that hold a wish now."""
+        """Count the processes that hold an effect now."""
         pool = await open_pool(self.stack.run.database_url)
         try:
             found = await pool.value(
-                "SELECT count(DISTINCT holder) FROM lease.wish WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
+                "SELECT count(DISTINCT holder) FROM lease.effect WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
             )
         finally:
             await pool.close()

@@ -44,7 +44,9 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         async with Operator(running) as operator:
             experiment = await operator.open(plan(turns=4, runs=2, languages=("ko", "en")))
             await asked(server, 24)
-            async with asyncio.timeout(20):  # until two replicas share the runs: nobody holds a wish between two turns
+            async with asyncio.timeout(
+                20
+            ):  # until two replicas share the runs: nobody holds an effect between two turns
                 while await operator.holders() < 2:
                     await asyncio.sleep(0.02)
             running.kill("agora-runner-1")

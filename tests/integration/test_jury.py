@@ -23,8 +23,8 @@ from playmolt_cli.jury_overseer import ARGUMENTS
 from playmolt_cli.main import cli
 from playmolt_cli.stack import Stack
 from playmolt_core.db.pool import open_pool
-from playmolt_core.decider import PUBLIC, Accepted
-from playmolt_core.host.messages import message
+from playmolt_core.engine.messages import message
+from playmolt_core.game.decider import PUBLIC, Accepted
 from playmolt_core.log.chain import seal
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
@@ -574,7 +574,7 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
         message(jury, overseer.session, 1, rfc3339(at), state, twin, PUBLIC), None, closes=False,
     )  # fmt: skip
     part = StreamAppend(
-        stream=overseer.session, expected=0, prev_hash=ZERO_HASH, records=[record], card=jury.card(state)
+        stream=overseer.session, expected=0, prev_hash=ZERO_HASH, records=[record], summary=jury.summary(state)
     )
     pool = await open_pool(running.run.database_url)
     try:

@@ -15,7 +15,7 @@ import pytest
 from playmolt_cli.games import deciders
 from playmolt_cli.stack import Stack
 from playmolt_core.db.pool import open_pool
-from playmolt_core.fold import step
+from playmolt_core.game.fold import step
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 from playmolt_legal.report import report

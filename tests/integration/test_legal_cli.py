@@ -221,11 +221,11 @@ def test_what_goes_wrong_is_one_clear_line(terminal: Terminal, platform: Stack, 
 def test_at_a_real_terminal_lines_are_wrapped_to_its_width(terminal: Terminal) -> None:
     session = opened(terminal, language="ko")
     terminal.run("facts", session, "--file", "-", typed=json.dumps(LEASE))
-    leader, follower = pty.openpty()
+    leader, next_event = pty.openpty()
     command = [sys.executable, "-m", "playmolt_cli", "legal", "gate", session, *terminal.place]
     environment = {**os.environ, **terminal.environment, "COLUMNS": "40", "TERM": "xterm"}
-    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, env=environment) as process:
-        os.close(follower)
+    with subprocess.Popen(command, stdin=next_event, stdout=next_event, stderr=next_event, env=environment) as process:
+        os.close(next_event)
         try:
             seen = _until(leader, "핵심 쟁점")
             os.write(leader, "1\n\n위험\n1\n중립\n짧은 정정\n".encode())

@@ -1,15 +1,15 @@
-"""Limits of models and leases on wishes in Postgres, in the engines' role, under the contracts of the twins."""
+"""Limits of models and leases on effects in Postgres, in the engines' role, under the contracts of the twins."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import asyncpg
 import pytest
-from playmolt_core.db.leases import PgLeases
-from playmolt_core.db.model_limits import PgModelLimits
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.llm.leases import Leases
+from playmolt_core.effects.leases import Leases
+from playmolt_core.effects.postgres_leases import PgLeases
 from playmolt_core.llm.limits import Allowance, ModelLimits
+from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.port import LogUnavailable
 
 from core.tests.llm.leases_contract import LeasesContract
@@ -63,7 +63,7 @@ async def test_an_engine_reaches_the_tables_through_their_functions_only(pool: P
 async def test_a_database_that_is_away_is_unavailable() -> None:
     pool = await open_pool("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(LogUnavailable):
-        await PgLeases(pool).take("wish", "a", 1)
+        await PgLeases(pool).take("effect", "a", 1)
     with pytest.raises(LogUnavailable):
         await PgModelLimits(pool).admit("m", Allowance(concurrent=1), 1)
     await pool.close()

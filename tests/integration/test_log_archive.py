@@ -57,11 +57,11 @@ async def fill(log: PostgresLog) -> dict[str, Game]:
     games = {name: Game(f"ox-{name}") for name in ("old", "older", "new", "running")}
     lobby = Game("lobby-ox")
     for turn in range(3):
-        await log.append([unit(lobby.adds(1, card=None))])
+        await log.append([unit(lobby.adds(1, summary=None))])
         answers = {name: [outcome(f"ox-{name}", turn)] for name in games}
         await log.append([unit(game.adds(2), outcomes=answers[name]) for name, game in games.items()])
     await log.append([ending(games["older"]), ending(games["old"])])
-    await log.append([unit(lobby.adds(1, card=None)), ending(games["new"], LATER)])
+    await log.append([unit(lobby.adds(1, summary=None)), ending(games["new"], LATER)])
     await log.append([unit(games["running"].adds(1, at=LATER))])
     return games
 
@@ -125,8 +125,8 @@ async def test_what_is_new_runs_or_may_be_published_again_stays(log: PostgresLog
 
 async def test_a_session_that_waits_for_the_world_stays(log: PostgresLog, owner: Connection) -> None:
     waits, open_ = Game("ox-waits"), Game("ox-open")
-    await log.append([unit(waits.adds(1, kind="game_end", closes=True, card=OVER, due=NOON))])
-    await log.append([unit(open_.adds(1, card=OVER))])  # over, and its feed was never closed
+    await log.append([unit(waits.adds(1, kind="game_end", closes=True, summary=OVER, due=NOON))])
+    await log.append([unit(open_.adds(1, summary=OVER))])  # over, and its feed was never closed
     await log.append([unit(Game("ox-other").adds(3))])
     assert await candidates(log, owner) == []
 

@@ -139,7 +139,7 @@ def caught_up(log: PostgresLog, bus: JetStream) -> Callable[[], Awaitable[bool]]
 async def test_both_streams_hold_the_log_position_for_position(log: PostgresLog, bus: JetStream) -> None:
     game, lobby = Game("ox-1"), Game("lobby-ox")
     await log.append([
-        unit(game.adds(2), lobby.adds(1, card=None, public=None, kind="seat_taken")),
+        unit(game.adds(2), lobby.adds(1, summary=None, public=None, kind="seat_taken")),
         unit(game.adds(1, kind="game_end", closes=True, public='{"type":"game_end","말":"끝"}'.encode())),
     ])  # fmt: skip
     await Relay(log, bus, LIMIT).step()

@@ -16,7 +16,7 @@ from playmolt_schemas.envelopes import Answer, Call, Op, decode_answers, encode_
 
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 
 _log = log("calls")
 _WAITING = 50_000

@@ -8,8 +8,8 @@ import nats.errors
 from nats.aio.client import Client
 
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import log
 
 _log = log("bus")
 CONNECT_SECONDS = 30

@@ -16,8 +16,8 @@ from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.service import Announced, announce
+from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import log
 
 _log = log("jetstream")
 _SECONDS = 5.0

@@ -15,7 +15,7 @@ from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
 
 from playmolt_core.bus.connection import delivered
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 
 _log = log("service")
 _VERSION = "1.0.0"

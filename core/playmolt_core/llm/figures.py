@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 from playmolt_core.llm.port import Attempt
-from playmolt_core.metrics import LONG_SECONDS, Histogram, Sample, label
+from playmolt_core.ops.metrics import LONG_SECONDS, Histogram, Sample, label
 
 
 class ModelFigures:

@@ -1,6 +1,6 @@
 """How much may be asked of a model at once and in a minute, over all replicas. Both sides pass one contract suite.
 
-`MemoryLimits` counts in this process; `playmolt_core.db.model_limits` counts in Postgres.
+`MemoryLimits` counts in this process; `playmolt_core.llm.postgres_limits` counts in Postgres.
 """
 
 import asyncio

@@ -7,7 +7,7 @@ from typing import Protocol
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_core.llm.limits import ModelLimits
 from playmolt_core.llm.port import Model
-from playmolt_core.llm.scripted import Cast, ScriptedModel
+from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 
 
 class _Closing(Model, Protocol):
@@ -42,7 +42,7 @@ class Models:
             return None
         if alias not in self._open:
             # The client takes seconds to import, which a service that only plays scripted models need not wait for.
-            from playmolt_core.llm.openai_model import OpenAIModel  # noqa: PLC0415
+            from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415
 
             self._open[alias] = OpenAIModel(entry, self._environment.get(entry.api_key_env, ""), self._limits)
         return self._open[alias]

@@ -15,7 +15,7 @@ _json = msgspec.json.Encoder().encode
 
 
 class _NoCard(msgspec.Struct, frozen=True):
-    """What a stream without a card shows."""
+    """What a stream without a summary shows."""
 
     phase: None = None
     round: None = None
@@ -63,16 +63,16 @@ def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
 
 
 def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
-    cards = [part.card or _NO_CARD for part in appends]
+    summaries = [part.summary or _NO_CARD for part in appends]
     yield _array([part.stream for part in appends])
     yield _array([part.expected for part in appends])
     yield _bytes([part.prev_hash for part in appends])
     yield _array([*accumulate([len(part.records) for part in appends], initial=1)][:-1])
-    yield _array([card.phase for card in cards])
-    yield _array([card.round for card in cards])
-    yield _array([card.seated for card in cards])
-    yield _array([card.needed for card in cards])
-    yield _array([card.over for card in cards])
+    yield _array([summary.phase for summary in summaries])
+    yield _array([summary.round for summary in summaries])
+    yield _array([summary.seated for summary in summaries])
+    yield _array([summary.needed for summary in summaries])
+    yield _array([summary.over for summary in summaries])
     yield _array([part.due for part in appends])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.records import Record
 
-from playmolt_core.decider import Decider
+from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.verify import rests

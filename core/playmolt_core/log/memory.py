@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import islice
 
 import msgspec
-from playmolt_schemas.cards import Card
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 
@@ -34,7 +34,7 @@ class _Stream:
         self.game = name.partition("-")[0]
         self.records: list[PublicRecord] = []
         self.hash = ZERO_HASH
-        self.card: Card | None = None
+        self.summary: GameSummary | None = None
         self.due: datetime | None = None
         self.archived = False
         self.created_at = self.updated_at = created_at
@@ -43,11 +43,11 @@ class _Stream:
         return Head(version=len(self.records), hash=self.hash, at=self.updated_at)
 
     def listed(self) -> GameCard | None:
-        if self.card is None:
+        if self.summary is None:
             return None
         return GameCard(
             stream=self.name,
-            card=self.card,
+            summary=self.summary,
             created_at=self.created_at,
             updated_at=self.updated_at,
             version=len(self.records),
@@ -66,7 +66,7 @@ class MemoryLog:
     def archive(self, stream: str) -> None:
         """Take a stream out, as `log.prune` does."""
         known = self._streams[stream]
-        known.archived, known.hash, known.card, known.due = True, ZERO_HASH, None, None
+        known.archived, known.hash, known.summary, known.due = True, ZERO_HASH, None, None
         self._gone |= {entry.record.position for entry in known.records if entry.record.type != GAME_END}
         self._outcomes = {key: outcome for key, outcome in self._outcomes.items() if outcome.stream != stream}
 
@@ -118,7 +118,7 @@ class MemoryLog:
                 stream.records.append(stored)
                 self._log.append(stored)
             stream.hash, stream.updated_at = part.records[-1].hash, part.records[-1].at
-            stream.card, stream.due = part.card, part.due
+            stream.summary, stream.due = part.summary, part.due
         for outcome in unit.outcomes:
             self._outcomes[outcome.stream, outcome.command_id] = outcome
 
@@ -207,10 +207,10 @@ class MemoryLog:
             for line in (stream.listed() for stream in self._of(game))
             if line is not None
             and (mine is None or line.stream in mine)
-            and phase in (None, line.card.phase)
+            and phase in (None, line.summary.phase)
             and (before is None or (line.created_at, line.stream) < before)
             and (idle_since is None or line.updated_at <= idle_since)
-            and not (line.card.over and (running or idle_since is not None))
+            and not (line.summary.over and (running or idle_since is not None))
         ]
         return sorted(found, key=lambda line: (line.created_at, line.stream), reverse=True)[:limit]
 

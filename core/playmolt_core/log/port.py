@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, Literal, Protocol
 
 import msgspec
-from playmolt_schemas.cards import Card
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.records import Record
 
 GAME_END: Final = "game_end"
@@ -51,15 +51,15 @@ class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What one unit adds to one stream. `records` may be empty: then only the version is checked.
 
-    `card` is the game at a glance afterwards (None for a stream that is no game); `due` is when the host has to look
-    at the stream again by itself (its earliest wish), None for never.
+    `summary` is the game at a glance afterwards (None for a stream that is no game); `due` is when the host has to look
+    at the stream again by itself (its earliest effect), None for never.
     """
 
     stream: str
     expected: int
     prev_hash: str
     records: Sequence[NewRecord]
-    card: Card | None = None
+    summary: GameSummary | None = None
     due: datetime | None = None
 
 
@@ -127,7 +127,7 @@ class GameCard(msgspec.Struct, frozen=True, kw_only=True):
     """A game in the list."""
 
     stream: str
-    card: Card
+    summary: GameSummary
     created_at: datetime
     updated_at: datetime
     version: int

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
-from playmolt_schemas.cards import Card
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
@@ -236,5 +236,5 @@ def _game(
     updated_at: datetime,
     version: int,
 ) -> GameCard:
-    card = Card(phase=phase, round=round, seated=seated, needed=needed, over=over)
-    return GameCard(stream=stream, card=card, created_at=created_at, updated_at=updated_at, version=version)
+    summary = GameSummary(phase=phase, round=round, seated=seated, needed=needed, over=over)
+    return GameCard(stream=stream, summary=summary, created_at=created_at, updated_at=updated_at, version=version)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import msgspec
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 
-from playmolt_core.decider import Decider, Event
-from playmolt_core.fold import state_hash, step
+from playmolt_core.game.decider import Decider, Event
+from playmolt_core.game.fold import state_hash, step
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.port import ARCHIVED, GAME_END, Archived, EventLog, PublicRecord
 from playmolt_core.log.reading import CHUNK, chunks

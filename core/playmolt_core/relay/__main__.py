@@ -10,19 +10,19 @@ import msgspec
 import uvloop
 from playmolt_schemas import subjects
 
-from playmolt_core import garbage, health, tracing
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
+from playmolt_core.db.game_counts import PgStanding
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
-from playmolt_core.db.standing import PgStanding
 from playmolt_core.log.port import EventLog, LogUnavailable
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.metrics import Sample, label, render
+from playmolt_core.ops import garbage, health, tracing
+from playmolt_core.ops.metrics import Sample, label, render
+from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
-from playmolt_core.telemetry import configure, log
 
 SERVICE = "relay"
 SYNC_SECONDS = 2.0
@@ -53,7 +53,7 @@ class Service:
         await self._bus.announce(SERVICE)
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """PendingCall until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._relay.run())
             tasks.create_task(self._projector.run())
@@ -138,7 +138,7 @@ def _seen(
             Sample("playmolt_games", count, f"{label('game', game)},{label('phase', phase)}")
             for (game, phase), count in phases.items()
         ),
-        *(Sample("playmolt_wishes_pending", count, label("game", game)) for game, count in pending.items()),
+        *(Sample("playmolt_effects_pending", count, label("game", game)) for game, count in pending.items()),
     ]
 
 

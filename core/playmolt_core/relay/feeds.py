@@ -7,9 +7,9 @@ from typing import Protocol
 import msgspec
 from playmolt_schemas import subjects
 
-from playmolt_core import tracing
 from playmolt_core.bus.jetstream import Message, StreamState
 from playmolt_core.log.port import Outgoing
+from playmolt_core.ops import tracing
 
 _CLOSES = {subjects.CLOSES_HEADER: "1"}
 _METADATA = b',"metadata":'

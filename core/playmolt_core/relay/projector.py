@@ -10,9 +10,9 @@ from playmolt_core.db.pool import Pool
 from playmolt_core.db.projections import PgProjections, Score, add_scores, clear, move
 from playmolt_core.log.port import EventLog, LogUnavailable, PublicRecord
 from playmolt_core.log.reading import CHUNK
+from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.feeds import game_of
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
-from playmolt_core.telemetry import log as logger
 
 _KEEP_EVERY: Final = 1_000
 """Events without a result after which the position is stored: a commit for each would cost more than reading them

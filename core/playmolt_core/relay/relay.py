@@ -16,13 +16,13 @@ from opentelemetry.trace import SpanKind
 from playmolt_schemas import subjects
 from playmolt_schemas.records import Record
 
-from playmolt_core import tracing
 from playmolt_core.bus.jetstream import Fenced, Message
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.log.port import EventLog, LogUnavailable, Outgoing
-from playmolt_core.metrics import SIZES, Histogram
+from playmolt_core.ops import tracing
+from playmolt_core.ops.metrics import SIZES, Histogram
+from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of, same, trace_of
-from playmolt_core.telemetry import log as logger
 
 BATCH_MESSAGES: Final = 500
 BATCH_BYTES: Final = 2 * 1024 * 1024

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.limits import MemoryLimits
-from playmolt_core.llm.openai_model import OpenAIModel
+from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Turn
 
 from core.tests.llm.fake_server import FakeServer, Step, fenced, huge, reply, status

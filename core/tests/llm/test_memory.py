@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from playmolt_core.llm.leases import Lease, LeaseLost, Leases, MemoryLeases, holding
+from playmolt_core.effects.leases import Lease, LeaseLost, Leases, MemoryLeases, holding
 from playmolt_core.llm.limits import MemoryLimits, ModelLimits
 from playmolt_core.log.port import LogUnavailable
 
@@ -41,7 +41,7 @@ class AwayLeases(MemoryLeases):
 
 async def test_work_stops_when_the_database_is_away_for_a_whole_lease() -> None:
     leases = AwayLeases()
-    lease = await leases.take("wish", "a", 0.2)
+    lease = await leases.take("effect", "a", 0.2)
     assert lease is not None
     with pytest.raises(LeaseLost):
         async with holding(leases, lease, 0.2):

@@ -7,7 +7,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Message, ModelRequest, Reply
-from playmolt_core.llm.scripted import Cast, Said
+from playmolt_core.llm.scripted.model import Cast, Said
 
 from core.tests.llm.fake_server import FakeServer
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 from playmolt_core.llm.catalogue import ModelEntry, load
-from playmolt_core.llm.exchange import RETRY_AFTER_SECONDS
 from playmolt_core.llm.limits import LEASE_SECONDS, PATIENCE_SECONDS
-from playmolt_core.llm.openai_model import RETRY_SECONDS
+from playmolt_core.llm.openai.exchange import RETRY_AFTER_SECONDS
+from playmolt_core.llm.openai.model import RETRY_SECONDS
 from playmolt_core.llm.port import REPLY_BYTES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text("utf-8")

@@ -7,8 +7,8 @@ import pytest
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.parsing import Parsed, parse_arguments, parse_object
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Tool, Turn
-from playmolt_core.llm.scripted import Cast, Said, Scene, ScriptedModel
-from playmolt_core.llm.scripted_replies import true_to
+from playmolt_core.llm.scripted.model import Cast, Said, Scene, ScriptedModel
+from playmolt_core.llm.scripted.replies import true_to
 
 STATEMENT = {
     "type": "object",

@@ -6,7 +6,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.llm.limits import MemoryLimits
-from playmolt_core.llm.openai_model import OpenAIModel
+from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import Attempt, Message, ModelRequest, Sampling, Turn
 from playmolt_core.llm.spans import CONTENT_VARIABLE
 

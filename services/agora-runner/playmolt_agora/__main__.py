@@ -2,13 +2,13 @@
 
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import PgBudgets
-from playmolt_core.host.errand import Errand, Worker
-from playmolt_core.host.process import Hosted, Kit, run
+from playmolt_core.effects.leased_effect import LeasedEffect, Worker
+from playmolt_core.service.process import GameModule, ServiceContext, run
 
 from playmolt_agora import commands, scripted
 from playmolt_agora import experiment_commands as experiments
 from playmolt_agora.experiment import Experiment
-from playmolt_agora.experiment_desk import ExperimentDesk
+from playmolt_agora.experiment_desk import ExperimentApi
 from playmolt_agora.rules import Agora
 from playmolt_agora.runner.asking import Asking
 from playmolt_agora.runner.library import Library
@@ -23,7 +23,7 @@ from playmolt_agora.runner.turns import Turns
 from playmolt_agora.runner.watch import Watch
 
 
-def runs(kit: Kit) -> Hosted:
+def runs(kit: ServiceContext) -> GameModule:
     """Build what hosts the runs. The experiments' engine is there by the time a worker is first asked."""
     rules, cast, blobs = Agora(), scripted.cast(), PgBlobs(kit.pool)
     asking = Asking(
@@ -33,36 +33,36 @@ def runs(kit: Kit) -> Hosted:
 
     share = Share()
 
-    async def take_turns(errand: Errand) -> None:
+    async def take_turns(leased: LeasedEffect) -> None:
         # After a loss the lease counts what may have been paid for: giving it back would forget that.
-        if errand.attempt == 1 and share.leaves(errand.stream):
+        if leased.attempt == 1 and share.leaves(leased.stream):
             return
-        with share.hold(errand.stream):
-            await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].writes, kit.catalogue)(errand)
+        with share.hold(leased.stream):
+            await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].submit, kit.catalogue)(leased)
 
     workers: dict[str, Worker] = {
-        commands.WISH_TURN: take_turns,
-        commands.WISH_REPORT: take_turns,
-        commands.WISH_RESUME: Pauses(standings),
+        commands.TURN_EFFECT: take_turns,
+        commands.REPORT_EFFECT: take_turns,
+        commands.RESUME_EFFECT: Pauses(standings),
     }
-    return Hosted(rules, None, workers)
+    return GameModule(rules, None, workers)
 
 
-def experiment(kit: Kit) -> Hosted:
+def experiment(kit: ServiceContext) -> GameModule:
     """Build what hosts the experiments."""
     rules = Experiment()
 
-    async def open_run(errand: Errand) -> None:
-        await Openings(rules, kit.log, kit.engines["agora"].writes)(errand)
+    async def open_run(leased: LeasedEffect) -> None:
+        await Openings(rules, kit.log, kit.engines["agora"].submit)(leased)
 
     workers: dict[str, Worker] = {
-        experiments.WISH_OPEN: open_run,
-        experiments.WISH_LOOK: Looks(kit.log),
-        experiments.WISH_WATCH: Watch(kit.log, kit.engines),
+        experiments.EFFECT_OPEN: open_run,
+        experiments.EFFECT_LOOK: Looks(kit.log),
+        experiments.EFFECT_WATCH: Watch(kit.log, kit.engines),
     }
     library = Library()
     fetches = {"agora_report": library, "agora_bundle": library}
-    return Hosted(rules, ExperimentDesk(kit.catalogue), workers, fetches)
+    return GameModule(rules, ExperimentApi(kit.catalogue), workers, fetches)
 
 
 if __name__ == "__main__":

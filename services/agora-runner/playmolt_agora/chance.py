@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from playmolt_core import draws
+from playmolt_core.game import draws
 from playmolt_schemas.agora import RunSpec
 
 CRISES: Final = ("drought", "plague", "famine")

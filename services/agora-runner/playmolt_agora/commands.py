@@ -1,19 +1,19 @@
-"""What is asked of a run: by the experiment that opens it, by the workers that fulfil its wishes, by the operator."""
+"""What is asked of a run: by the experiment that opens it, by the workers that fulfil its effects, by the operator."""
 
 from typing import Any, Final
 
-from playmolt_core.decider import Command, Event
+from playmolt_core.game.decider import Command, Event
 from playmolt_schemas.agora import RunSpec
 from playmolt_schemas.agora_feed import PauseCode
 
 from playmolt_agora.reply import TurnReply
 
-WISH_TURN: Final = "agent_turn"
-"""`Wish.kind` of the turn that an agent's model owes."""
-WISH_RESUME: Final = "resume_run"
-"""`Wish.kind` of a run that pauses: somebody is to look whether it can go on."""
-WISH_REPORT: Final = "report_run"
-"""`Wish.kind` of a run whose turns are all taken: its experiment is to hear of it."""
+TURN_EFFECT: Final = "agent_turn"
+"""`Effect.kind` of the turn that an agent's model owes."""
+RESUME_EFFECT: Final = "resume_run"
+"""`Effect.kind` of a run that pauses: somebody is to look whether it can go on."""
+REPORT_EFFECT: Final = "report_run"
+"""`Effect.kind` of a run whose turns are all taken: its experiment is to hear of it."""
 
 
 class OpenRun(Command, frozen=True, kw_only=True):
@@ -43,9 +43,9 @@ class RecordCall(Command, frozen=True, kw_only=True):
 
 
 class TakeTurn(Command, frozen=True, kw_only=True):
-    """The answer to an `agent_turn` wish. An answer to another wish than the present one changes nothing."""
+    """The answer to an `agent_turn` effect. An answer to another effect than the present one changes nothing."""
 
-    wish_id: str
+    effect_id: str
     reply: TurnReply
 
 
@@ -61,6 +61,6 @@ class ResumeRun(Command, frozen=True, kw_only=True):
 
 
 class EndRun(Command, frozen=True, kw_only=True):
-    """The answer to a `report_run` wish: the experiment has heard of it."""
+    """The answer to a `report_run` effect: the experiment has heard of it."""
 
-    wish_id: str
+    effect_id: str

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.agora import Effect
 
 from playmolt_agora import chance, ledger, market, ranks
@@ -21,7 +21,7 @@ from playmolt_agora.fold import dying
 from playmolt_agora.state import Owed, Stage, State
 
 
-def follower(state: State) -> Event | None:
+def next_event(state: State) -> Event | None:
     """Give the event that a state brings about by itself; None when it waits for an agent, or for its report."""
     if state.over:
         return None

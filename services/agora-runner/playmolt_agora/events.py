@@ -6,7 +6,7 @@ Every change of energy, influence and treasury stands in an `effect_applied` (or
 
 from typing import Any, ClassVar, Final
 
-from playmolt_core.decider import Event, stored_types
+from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.agora import Effect, RunSpec, Seat, TurnRecord
 from playmolt_schemas.agora_feed import Outcome, PauseCode
 

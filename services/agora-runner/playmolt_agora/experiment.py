@@ -5,25 +5,25 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.decider import (
+from playmolt_core.game.decider import (
     Accepted,
+    AllowedAction,
     Command,
     DeadlinePassed,
     Decision,
+    Effect,
     EndGame,
     Event,
-    Offer,
     Refused,
     Viewer,
-    Wish,
 )
-from playmolt_core.endings import ended
+from playmolt_core.game.endings import ended
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora import Parent, RunSpec
 from playmolt_schemas.agora_plan import NOTE_CHARS, RUNS, Hidden, Plan, Preview, Spent
 from playmolt_schemas.canonical import canonical_json, digest
-from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
 
@@ -125,40 +125,40 @@ class Experiment:
         """Give what pins the experiment."""
         return {"name": state.name, "plan_hash": state.plan_hash, "seed": state.seed, "operator": state.operator}
 
-    def card(self, state: State) -> Card:
+    def summary(self, state: State) -> GameSummary:
         """Give the experiment at a glance; its round counts the runs that ended."""
         total = len(state.runs)
-        return Card(phase=state.status, round=state.finished, seated=total, needed=total, over=state.over)
+        return GameSummary(phase=state.status, round=state.finished, seated=total, needed=total, over=state.over)
 
     def participants(self, state: State) -> Mapping[str, str]:  # noqa: ARG002 -- nobody plays in it
         """Give nobody: agents play in its runs."""
         return {}
 
-    def offers(self, state: State, agent_id: str) -> Sequence[Offer]:  # noqa: ARG002 -- nobody plays in it
+    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:  # noqa: ARG002 -- nobody plays in it
         """Give nothing."""
         return ()
 
-    def wants(self, state: State) -> Sequence[Wish]:
+    def effects(self, state: State) -> Sequence[Effect]:
         """Ask for each run that is not opened yet, all at once, for the look that adaptive sampling needs, and for an
         eye on those that are open.
         """
         if state.status != "running" or state.since is None:
             return ()
-        wishes = [
-            Wish(id=open_wish(state, run), kind=commands.WISH_OPEN, due=state.since)
+        effects = [
+            Effect(id=open_effect(state, run), kind=commands.EFFECT_OPEN, due=state.since)
             for run in state.runs
             if run.status == "planned"
         ]
         if _look_is_due(state):
-            wishes.append(Wish(id=look_wish(state), kind=commands.WISH_LOOK, due=state.since))
+            effects.append(Effect(id=look_effect(state), kind=commands.EFFECT_LOOK, due=state.since))
         if state.open:
-            watch = digest([commands.WISH_WATCH, state.game_id])[:32]
-            wishes.append(Wish(id=watch, kind=commands.WISH_WATCH, due=state.since))
-        return wishes
+            watch = digest([commands.EFFECT_WATCH, state.game_id])[:32]
+            effects.append(Effect(id=watch, kind=commands.EFFECT_WATCH, due=state.since))
+        return effects
 
-    def run_owed(self, state: State, wish_id: str) -> RunSpec | None:
-        """Give the specification of the run that an `open_run` wish asks for; None when it is owed no more."""
-        owed = (run for run in state.runs if run.status == "planned" and open_wish(state, run) == wish_id)
+    def run_owed(self, state: State, effect_id: str) -> RunSpec | None:
+        """Give the specification of the run that an `open_run` effect asks for; None when it is owed no more."""
+        owed = (run for run in state.runs if run.status == "planned" and open_effect(state, run) == effect_id)
         found = next(owed, None)
         return self.spec(state, found.run) if found else None
 
@@ -217,14 +217,14 @@ def read_plan(body: Any, imported: Mapping[str, str], catalogue: Catalogue) -> t
     return _invalid(found.faults) if found.faults else (text, plan, found)
 
 
-def open_wish(state: State, run: Run) -> str:
+def open_effect(state: State, run: Run) -> str:
     """Name the opening of a run: 32 hex digits, the same after a crash."""
-    return digest([commands.WISH_OPEN, state.game_id, run.run])[:32]
+    return digest([commands.EFFECT_OPEN, state.game_id, run.run])[:32]
 
 
-def look_wish(state: State) -> str:
+def look_effect(state: State) -> str:
     """Name the look that adaptive sampling waits for: 32 hex digits, another one once more runs have ended."""
-    return digest([commands.WISH_LOOK, state.game_id, _settled(state)])[:32]
+    return digest([commands.EFFECT_LOOK, state.game_id, _settled(state)])[:32]
 
 
 def _invalid(faults: Sequence[FieldFault]) -> Refused:
@@ -428,7 +428,7 @@ def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Dec
 
 
 def _look(state: State, command: commands.Look) -> Decision:
-    if state.status == "aborted" or not _look_is_due(state) or command.wish_id != look_wish(state):
+    if state.status == "aborted" or not _look_is_due(state) or command.effect_id != look_effect(state):
         return Accepted()
     looked = Looked(
         number=len(state.looks) + 1,
@@ -523,4 +523,4 @@ def _nothing(_: State, __: Command) -> Decision:
     return Accepted()
 
 
-__all__ = ["Experiment", "look_wish", "open_wish", "read_plan"]
+__all__ = ["Experiment", "look_effect", "open_effect", "read_plan"]

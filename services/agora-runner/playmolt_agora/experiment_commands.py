@@ -1,21 +1,21 @@
-"""What is asked of an experiment: by its operator, and by the workers that fulfil its wishes."""
+"""What is asked of an experiment: by its operator, and by the workers that fulfil its effects."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_core.decider import Command
+from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora_plan import Budget, Spent
 
 from playmolt_agora.budget import Reached
 from playmolt_agora.experiment_events import PinnedModel, Pins
 
-WISH_OPEN: Final = "open_run"
-"""`Wish.kind` of a run whose stream is to be opened; `Experiment.run_owed` gives its specification."""
-WISH_LOOK: Final = "look"
-"""`Wish.kind` of the intervals that adaptive sampling waits for."""
-WISH_WATCH: Final = "watch_runs"
-"""`Wish.kind` of an eye on the opened runs, as long as there are any."""
+EFFECT_OPEN: Final = "open_run"
+"""`Effect.kind` of a run whose stream is to be opened; `Experiment.run_owed` gives its specification."""
+EFFECT_LOOK: Final = "look"
+"""`Effect.kind` of the intervals that adaptive sampling waits for."""
+EFFECT_WATCH: Final = "watch_runs"
+"""`Effect.kind` of an eye on the opened runs, as long as there are any."""
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ class Compare(Command, frozen=True, kw_only=True):
 
 
 class Look(Command, frozen=True, kw_only=True):
-    """Answer a `look` wish.
+    """Answer a `look` effect.
 
     `intervals` is cell → low and high end as decimal strings. None: the cell has no interval yet.
     """
@@ -116,7 +116,7 @@ class Look(Command, frozen=True, kw_only=True):
     by: str
     measure: str
     intervals: Mapping[str, tuple[str, str] | None] = {}
-    wish_id: str
+    effect_id: str
 
 
 class SeePcs(Command, frozen=True, kw_only=True):

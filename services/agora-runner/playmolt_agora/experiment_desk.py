@@ -5,8 +5,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
-from playmolt_core.decider import Command, Refused
-from playmolt_core.desk import Ask, Linked, Reply
+from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora_plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.agora_routes import Forked, ForkRequest
@@ -31,7 +31,7 @@ _OPERATOR: Final = "operator"
 _DRY: Final = (1, "1", True, "true")
 
 
-class ExperimentDesk:
+class ExperimentApi:
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
     opens: frozenset[str] = frozenset((OPEN,))
@@ -41,7 +41,7 @@ class ExperimentDesk:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._commands: Mapping[str, Callable[[Ask], Command | Refused | None]] = {
+        self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused | None]] = {
             OPEN: self._open,
             STOP: self._stop,
             RESUME: self._resume,
@@ -49,7 +49,7 @@ class ExperimentDesk:
             FORK: self._fork,
         }
 
-    def command(self, state: State, ask: Ask) -> Command | Refused | None:
+    def command(self, state: State, ask: ApiRequest) -> Command | Refused | None:
         """Give the command of a call that changes something; None for a plan that is only validated."""
         if not ask.operator:
             return _operator_only()
@@ -61,36 +61,36 @@ class ExperimentDesk:
         return make(ask)
 
     def linked(self, before: State, after: State) -> Linked | None:  # noqa: ARG002 -- runs are another game's streams
-        """Give nothing: runs are opened through wishes."""
+        """Give nothing: runs are opened through effects."""
         return None
 
-    def answer(self, state: State, ask: Ask) -> Reply | Refused:
+    def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
         """Answer with the experiment, its runs, or what a plan would come to."""
         if not ask.operator:
             return _operator_only()
         if ask.route == OPEN and _is_dry(ask):
             read = read_plan(ask.body, {}, self._catalogue)
-            return read if isinstance(read, Refused) else Reply(read[2])
+            return read if isinstance(read, Refused) else ApiReply(read[2])
         if not state.version:
             return _unknown()
         if ask.route == FORK:
             return _forked(state, ask)
         if ask.route == RUNS:
-            return Reply(experiment_views.runs(state))
-        return Reply(experiment_views.experiment(state), 201 if ask.route == OPEN else 200)
+            return ApiReply(experiment_views.runs(state))
+        return ApiReply(experiment_views.experiment(state), 201 if ask.route == OPEN else 200)
 
-    def many(self, states: Sequence[State], ask: Ask) -> Reply | Refused:
+    def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
         """List the experiments, newest first."""
         if not ask.operator:
             return _operator_only()
-        return Reply(Experiments(tuple(experiment_views.line(state) for state in states)))
+        return ApiReply(Experiments(tuple(experiment_views.line(state) for state in states)))
 
-    def _open(self, ask: Ask) -> Command | Refused | None:
+    def _open(self, ask: ApiRequest) -> Command | Refused | None:
         if _is_dry(ask):
             return None
         return commands.OpenExperiment(operator=_OPERATOR, plan=ask.body, catalogue=self._catalogue)
 
-    def _fork(self, ask: Ask) -> Command | Refused:
+    def _fork(self, ask: ApiRequest) -> Command | Refused:
         request = _request(ForkRequest, ask.body)
         if isinstance(request, Refused):
             return request
@@ -98,11 +98,11 @@ class ExperimentDesk:
             by=_OPERATOR, run=ask.params["run"], version=request.at, change=request.set, catalogue=self._catalogue
         )
 
-    def _stop(self, ask: Ask) -> Command | Refused:
+    def _stop(self, ask: ApiRequest) -> Command | Refused:
         request = _request(StopRequest, ask.body)
         return request if isinstance(request, Refused) else commands.Stop(by=_OPERATOR, reason=request.reason)
 
-    def _resume(self, ask: Ask) -> Command | Refused:
+    def _resume(self, ask: ApiRequest) -> Command | Refused:
         request = _request(ResumeRequest, ask.body)
         if isinstance(request, Refused):
             return request
@@ -111,12 +111,12 @@ class ExperimentDesk:
         return commands.RaiseBudget(by=_OPERATOR, budget=request.budget, reason=request.reason)
 
 
-def _forked(state: State, ask: Ask) -> Reply:
+def _forked(state: State, ask: ApiRequest) -> ApiReply:
     """Tell of the newest fork of a run: the one that this call has made."""
     fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == ask.params["run"])
     if fork.parent is None:
         raise LookupError(f"{fork.run} is no fork")
-    return Reply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
+    return ApiReply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
 
 
 def _request(kind: type[R], body: Any) -> R | Refused:
@@ -131,7 +131,7 @@ def _request(kind: type[R], body: Any) -> R | Refused:
     return read
 
 
-def _is_dry(ask: Ask) -> bool:
+def _is_dry(ask: ApiRequest) -> bool:
     return ask.query.get("dry") in _DRY
 
 

@@ -3,7 +3,7 @@
 from typing import ClassVar, Final
 
 import msgspec
-from playmolt_core.decider import Event, stored_types
+from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.agora import Parent
 from playmolt_schemas.agora_plan import Budget, PcsSoFar, Plan, Spent, Square
 

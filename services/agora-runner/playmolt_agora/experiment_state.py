@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.agora import Parent
 from playmolt_schemas.agora_plan import (
     Budget,
@@ -64,7 +64,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment. `since` is when its present wishes arose."""
+    """An experiment. `since` is when its present effects arose."""
 
     game_id: str
     version: int = 0

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.agora import Effect, TurnRecord
 
 from playmolt_agora import news, skills

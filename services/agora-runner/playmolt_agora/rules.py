@@ -6,26 +6,26 @@ from fractions import Fraction
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.decider import (
+from playmolt_core.game.completion import run_to_completion
+from playmolt_core.game.decider import (
     Accepted,
+    AllowedAction,
     Command,
     DeadlinePassed,
     Decision,
+    Effect,
     EndGame,
     Event,
-    Offer,
     Refused,
     Viewer,
-    Wish,
 )
-from playmolt_core.endings import ended
-from playmolt_core.steps import settled
+from playmolt_core.game.endings import ended
 from playmolt_schemas.agora import PhaseName
 from playmolt_schemas.agora_feed import RunView
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import PublicMessage
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora import chance, commands, course, forks, opening, places, records, texts, views, worlds
@@ -86,7 +86,7 @@ class Agora:
         decision = decider(state, command)
         if isinstance(decision, Refused) or not decision.events:
             return decision
-        return settled(state, decision.events, at, evolve, course.follower)
+        return run_to_completion(state, decision.events, at, evolve, course.next_event)
 
     def evolve(self, state: State, event: Event, at: datetime) -> State:
         """Fold one event into the state."""
@@ -113,9 +113,9 @@ class Agora:
             "replayed": state.replayed,
         }
 
-    def card(self, state: State) -> Card:
+    def summary(self, state: State) -> GameSummary:
         """Give the run at a glance; its round is its turn."""
-        return Card(
+        return GameSummary(
             phase=state.phase, round=state.turn, seated=len(state.living), needed=len(state.seats), over=state.over
         )
 
@@ -123,22 +123,22 @@ class Agora:
         """Give the run's agents, each with its model: none of them has a key, so that nobody looks as one of them."""
         return {seat.agent: seat.model for seat in state.seats}
 
-    def offers(self, state: State, agent_id: str) -> Sequence[Offer]:  # noqa: ARG002 -- nobody owns a run
+    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:  # noqa: ARG002 -- nobody owns a run
         """A run wants nothing of a bot."""
         return ()
 
-    def wants(self, state: State) -> Sequence[Wish]:
+    def effects(self, state: State) -> Sequence[Effect]:
         """Ask for the turn of the next agent, at the end for the report to the experiment; in a pause for its end.
 
-        All wishes of a run go under one lease, so that one worker can take turn after turn.
+        All effects of a run go under one lease, so that one worker can take turn after turn.
         """
-        identifier = wish_id(state)
+        identifier = effect_id(state)
         if identifier is None or state.due is None:
             return ()
-        kind = commands.WISH_REPORT if state.stage == "finished" else commands.WISH_TURN
+        kind = commands.REPORT_EFFECT if state.stage == "finished" else commands.TURN_EFFECT
         if state.phase == "paused":
-            identifier, kind = digest(["resume", state.game_id, state.version])[:32], commands.WISH_RESUME
-        return (Wish(id=identifier, kind=kind, due=state.due, lease=state.game_id),)
+            identifier, kind = digest(["resume", state.game_id, state.version])[:32], commands.RESUME_EFFECT
+        return (Effect(id=identifier, kind=kind, due=state.due, lease=state.game_id),)
 
     def _open(self, state: State, command: commands.OpenRun) -> Decision:
         if state.version:
@@ -162,7 +162,7 @@ def stage1_version(rules: Rules | None = None) -> str:
     return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
 
 
-def wish_id(state: State) -> str | None:
+def effect_id(state: State) -> str | None:
     """Name what the run waits for, paused or not: 32 hex digits, the same after a crash; None when for nothing."""
     if state.over:
         return None
@@ -191,7 +191,7 @@ def _recorded(state: State, command: commands.RecordCall) -> Decision:
 
 def _taken(state: State, command: commands.TakeTurn) -> Decision:
     agent = state.next_agent
-    if agent is None or state.over or command.wish_id != wish_id(state):
+    if agent is None or state.over or command.effect_id != effect_id(state):
         return Accepted()
     reply = command.reply
     calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
@@ -234,7 +234,7 @@ def _resumed(state: State, _: commands.ResumeRun) -> Decision:
 
 
 def _ended(state: State, command: commands.EndRun) -> Decision:
-    if state.stage != "finished" or state.over or command.wish_id != wish_id(state):
+    if state.stage != "finished" or state.over or command.effect_id != effect_id(state):
         return Accepted()
     return Accepted((RunEnded(outcome="completed" if state.living else "died_out", turns=state.turn),))
 
@@ -253,4 +253,4 @@ def _nothing(_: State, __: Command) -> Decision:
     return Accepted()
 
 
-__all__ = ["Agora", "stage1_version", "wish_id"]
+__all__ = ["Agora", "effect_id", "stage1_version"]

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Final
 
 import msgspec
-from playmolt_core.llm.scripted import Cast, Character, Said, Scene, generic
+from playmolt_core.llm.scripted.model import Cast, Character, Said, Scene, generic
 from playmolt_schemas.agora import ACTIONS, SKILLS, Action, Language, Persona
 
 from playmolt_agora import texts

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
 
-from playmolt_core import draws
+from playmolt_core.game import draws
 from playmolt_schemas.agora import Persona, SetName
 from playmolt_schemas.agora_plan import HomePolicy, Pairs, Plan, Square, SquareAgent, SquareRun
 

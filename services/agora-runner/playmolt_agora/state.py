@@ -107,7 +107,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     owed: Owed | None = None
     acts: tuple[Act, ...] = ()
     due: datetime | None = None
-    """When the present wish arose."""
+    """When the present effect arose."""
     paused: PauseCode | None = None
     outcome: Outcome | None = None
 

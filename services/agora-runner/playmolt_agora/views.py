@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.agora import TurnRecord
 from playmolt_schemas.agora_feed import (
     ActView,

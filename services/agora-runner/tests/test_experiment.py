@@ -17,15 +17,26 @@ from playmolt_agora import experiment_commands as commands
 from playmolt_agora import matrix, symmetry, texts
 from playmolt_agora import plan as plans
 from playmolt_agora.budget import Reached
-from playmolt_agora.experiment import Experiment, look_wish, open_wish
-from playmolt_agora.experiment_desk import ExperimentDesk
+from playmolt_agora.experiment import Experiment, look_effect, open_effect
+from playmolt_agora.experiment_desk import ExperimentApi
 from playmolt_agora.experiment_events import BudgetStopped, Preregistered, RunAdded
 from playmolt_agora.experiment_state import State
 from playmolt_agora.measures import definitions
 from playmolt_agora.rules import stage1_version
-from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, EndGame, Event, Join, Refused, Viewer, read_event
-from playmolt_core.desk import Ask, Reply
-from playmolt_core.fold import state_hash
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import (
+    PUBLIC,
+    Accepted,
+    Command,
+    Decision,
+    EndGame,
+    Event,
+    Join,
+    Refused,
+    Viewer,
+    read_event,
+)
+from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora_plan import (
     Budget,
@@ -111,8 +122,8 @@ class Bench:
         told: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent}
         return self.when(commands.RunFinished(run=self.run(place), **{**told, **changes}))
 
-    def wishes(self) -> list[str]:
-        return [wish.kind for wish in RULES.wants(self.state)]
+    def effects(self) -> list[str]:
+        return [effect.kind for effect in RULES.effects(self.state)]
 
     def folded(self) -> State:
         state = RULES.initial(ID)
@@ -185,7 +196,7 @@ class TestTheLock:
 
     def test_nothing_happens_before_it(self) -> None:
         empty = Bench()
-        assert RULES.wants(empty.state) == ()
+        assert RULES.effects(empty.state) == ()
         for command in (commands.Stop(by="o"), commands.RunOpened(run="agora-1"), EndGame(reason="r")):
             empty.when(command).refused(404, "not_found")
 
@@ -220,22 +231,22 @@ class TestTheLock:
 
 
 class TestRuns:
-    def test_all_are_wished_for_at_once_each_by_an_id_of_its_own(self, bench: Bench) -> None:
-        wishes = RULES.wants(bench.state)
-        assert [wish.kind for wish in wishes] == ["open_run", "open_run"]
-        assert len({wish.id for wish in wishes}) == 2
-        for wish, run in zip(wishes, bench.state.runs, strict=True):
-            assert wish.id == open_wish(bench.state, run)
-            assert len(wish.id) == 32
-            spec = RULES.run_owed(bench.state, wish.id)
+    def test_all_are_effects_at_once_each_by_an_id_of_its_own(self, bench: Bench) -> None:
+        effects = RULES.effects(bench.state)
+        assert [effect.kind for effect in effects] == ["open_run", "open_run"]
+        assert len({effect.id for effect in effects}) == 2
+        for effect, run in zip(effects, bench.state.runs, strict=True):
+            assert effect.id == open_effect(bench.state, run)
+            assert len(effect.id) == 32
+            spec = RULES.run_owed(bench.state, effect.id)
             assert spec
             assert spec.run == run.run
 
     def test_an_opened_run_is_not_wished_for_again(self, bench: Bench) -> None:
-        wish = RULES.wants(bench.state)[0]
+        effect = RULES.effects(bench.state)[0]
         bench.when(commands.RunOpened(run=bench.run(0))).then("run_opened")
-        assert bench.wishes() == ["open_run", "watch_runs"]
-        assert RULES.run_owed(bench.state, wish.id) is None
+        assert bench.effects() == ["open_run", "watch_runs"]
+        assert RULES.run_owed(bench.state, effect.id) is None
         bench.when(commands.RunOpened(run=bench.run(0))).then()
         bench.when(commands.RunOpened(run="agora-x")).refused(404, "not_found")
 
@@ -251,7 +262,7 @@ class TestRuns:
         bench.when(commands.RunOpened(run=bench.run(0))).finish(0).then("run_finished")
         bench.finish(0).then()
         bench.finish(1).then("run_opened", "run_finished", "experiment_finished")
-        assert (bench.state.status, bench.state.over, bench.wishes()) == ("finished", True, [])
+        assert (bench.state.status, bench.state.over, bench.effects()) == ("finished", True, [])
         assert bench.state.spent == Spent(turns=72, calls=74, tokens=7400, cost="1")
 
     def test_a_cost_that_is_unknown_once_stays_unknown(self, bench: Bench) -> None:
@@ -262,10 +273,10 @@ class TestRuns:
 class TestStops:
     def test_a_stopped_experiment_opens_nothing_until_it_is_resumed(self, bench: Bench) -> None:
         bench.when(commands.Stop(by="operator", reason=" lunch ")).then("stopped")
-        assert (bench.state.status, bench.state.reason, bench.wishes()) == ("stopped", "lunch", [])
+        assert (bench.state.status, bench.state.reason, bench.effects()) == ("stopped", "lunch", [])
         bench.when(commands.Stop(by="operator")).then()
         bench.when(commands.Resume(by="operator")).then("resumed")
-        assert (bench.state.reason, bench.wishes()) == ("", ["open_run", "open_run"])
+        assert (bench.state.reason, bench.effects()) == ("", ["open_run", "open_run"])
         bench.when(commands.Resume(by="operator")).then()
 
     def test_a_run_that_ends_meanwhile_counts(self, bench: Bench) -> None:
@@ -278,7 +289,7 @@ class TestStops:
         stopped = bench.caused[0]
         assert isinstance(stopped, BudgetStopped)
         assert (stopped.limit, stopped.scope, stopped.run, stopped.most) == ("calls", "all", bench.run(0), "10")
-        assert (bench.state.status, bench.wishes()) == ("budget_stopped", [])
+        assert (bench.state.status, bench.effects()) == ("budget_stopped", [])
         bench.when(commands.StopForBudget(run=bench.run(1), reached=REACHED)).then()
         raised = commands.RaiseBudget(by="operator", budget=Budget(calls=20), reason="grant")
         bench.when(raised).then("deviation", "resumed")
@@ -300,7 +311,7 @@ class TestStops:
         bench.when(EndGame(reason=" ")).refused(400, "invalid_request", "reason")
         bench.when(EndGame(reason="wrong model")).then("game_aborted")
         assert bench.state.over
-        assert RULES.card(bench.state).phase == "aborted"
+        assert RULES.summary(bench.state).phase == "aborted"
         for command in (
             commands.Stop(by="o"),
             commands.Resume(by="o"),
@@ -366,12 +377,12 @@ class TestRecords:
 class TestAnAbortedRun:
     def test_is_looked_for_as_long_as_a_run_is_open(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0))).when(commands.RunOpened(run=bench.run(1)))
-        assert bench.wishes() == ["watch_runs"]
+        assert bench.effects() == ["watch_runs"]
         bench.when(commands.Stop(by="o"))
-        assert bench.wishes() == []
+        assert bench.effects() == []
         bench.when(commands.Resume(by="o")).finish(0)
-        assert bench.wishes() == ["watch_runs"]
-        assert bench.finish(1).wishes() == []
+        assert bench.effects() == ["watch_runs"]
+        assert bench.finish(1).effects() == []
 
     def test_is_waited_for_no_more(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0))).finish(1)
@@ -405,7 +416,7 @@ class TestForks:
         assert (fork.parent.run, fork.parent.version, fork.parent.change) == (parent.run, 7, "model=citizen_01:paid")
         assert (fork.exploratory, fork.seed, fork.cell) == (True, parent.seed, parent.cell)
         assert [seat.agent for seat in fork.seats if seat.model != "scripted"] == ["citizen_01"]
-        assert bench.wishes() == ["open_run", "open_run", "watch_runs"]
+        assert bench.effects() == ["open_run", "open_run", "watch_runs"]
 
     def test_changes_are_model_persona_and_content(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
@@ -439,7 +450,7 @@ class TestForks:
         bench.finish(0).finish(1)
         self.forked(bench, "content=Hello").then("forked")
         bench.when(commands.RunRefused(run=bench.run(2))).then("run_finished", "experiment_finished")
-        assert (bench.state.runs[2].outcome, bench.wishes()) == ("refused", [])
+        assert (bench.state.runs[2].outcome, bench.effects()) == ("refused", [])
         bench.when(commands.RunRefused(run=bench.run(2))).then()
         assert bench.folded() == bench.state
 
@@ -453,7 +464,7 @@ class TestForks:
         bench.finish(0).finish(1)
         assert bench.state.over
         self.forked(bench, "model=paid").then("forked")
-        assert (bench.state.status, bench.wishes()) == ("running", ["open_run"])
+        assert (bench.state.status, bench.effects()) == ("running", ["open_run"])
         bench.finish(2).then("run_opened", "run_finished", "experiment_finished")
 
     def test_a_fork_of_a_fork_and_two_alike_are_runs_of_their_own(self, bench: Bench) -> None:
@@ -475,17 +486,17 @@ class TestAdaptiveLooks:
     def look(self, bench: Bench, *ends: tuple[str, str] | None) -> Bench:
         intervals = dict(zip(self.CELLS, ends, strict=True))
         return bench.when(
-            commands.Look(by="worker", measure="p:trade", intervals=intervals, wish_id=look_wish(bench.state))
+            commands.Look(by="worker", measure="p:trade", intervals=intervals, effect_id=look_effect(bench.state))
         )
 
     def test_wide_cells_grow_by_one_run_a_look_until_they_are_narrow(self) -> None:
         bench = Bench(ADAPTIVE).finish(0).finish(1).then("run_opened", "run_finished")
-        assert (bench.state.status, bench.wishes()) == ("running", ["look"])
+        assert (bench.state.status, bench.effects()) == ("running", ["look"])
         self.look(bench, ("0.1", "0.3"), ("0.1", "0.2")).then("looked", "run_added")
         added = bench.caused[1]
         assert isinstance(added, RunAdded)
         assert (added.planned.cell, added.planned.number, added.look) == (self.CELLS[0], 2, 1)
-        assert bench.wishes() == ["open_run"]
+        assert bench.effects() == ["open_run"]
         bench.finish(2).then("run_opened", "run_finished")
         self.look(bench, ("0.1", "0.2"), ("0.1", "0.2")).then("looked", "experiment_finished")
         assert [line.n for line in bench.state.looks] == [1, 2]
@@ -508,15 +519,15 @@ class TestAdaptiveLooks:
         bench = Bench(ADAPTIVE).finish(0)
         self.look(bench, None, None).then()
         bench.finish(1)
-        old = look_wish(bench.state)
+        old = look_effect(bench.state)
         self.look(bench, None, None).finish(2).finish(3)
-        bench.when(commands.Look(by="worker", measure="p:trade", wish_id=old)).then()
+        bench.when(commands.Look(by="worker", measure="p:trade", effect_id=old)).then()
 
     def test_it_waits_while_the_experiment_is_stopped(self) -> None:
         bench = Bench(ADAPTIVE).finish(0).finish(1).when(commands.Stop(by="o"))
-        assert bench.wishes() == []
+        assert bench.effects() == []
         bench.when(commands.Resume(by="o"))
-        assert bench.wishes() == ["look"]
+        assert bench.effects() == ["look"]
 
 
 class TestSecrecy:
@@ -525,29 +536,29 @@ class TestSecrecy:
             assert RULES.view(bench.state, viewer) == Hidden()
             assert [RULES.public(bench.state, event, viewer) for event, _, _ in bench.log] == [None]
         assert RULES.participants(bench.state) == {}
-        assert RULES.offers(bench.state, "agent-1") == ()
+        assert RULES.allowed_actions(bench.state, "agent-1") == ()
 
     def test_every_route_asks_for_the_operators_key(self, bench: Bench) -> None:
-        desk = ExperimentDesk(CATALOGUE)
+        desk = ExperimentApi(CATALOGUE)
         for route in desk.writes:
-            refused = desk.command(bench.state, Ask(route=route, stream=ID, agent_id="agent-1", body=SMALL))
+            refused = desk.command(bench.state, ApiRequest(route=route, stream=ID, agent_id="agent-1", body=SMALL))
             assert isinstance(refused, Refused)
             assert refused.code.wire == "operator_only"
         for route in (*desk.writes, "agora_read", "agora_runs"):
-            refused_ = desk.answer(bench.state, Ask(route=route, stream=ID, query={"dry": 1}, body=SMALL))
+            refused_ = desk.answer(bench.state, ApiRequest(route=route, stream=ID, query={"dry": 1}, body=SMALL))
             assert isinstance(refused_, Refused)
             assert refused_.code.status == 403
-        assert isinstance(desk.many([bench.state], Ask(route="agora_list", stream="")), Refused)
+        assert isinstance(desk.many([bench.state], ApiRequest(route="agora_list", stream="")), Refused)
 
     def test_it_is_no_game_to_join(self, bench: Bench) -> None:
         bench.when(Join(agent_id="agent-1", name="A")).refused(400, "invalid_request")
 
 
 class TestDesk:
-    desk = ExperimentDesk(CATALOGUE)
+    desk = ExperimentApi(CATALOGUE)
 
-    def called(self, bench: Bench, route: str, body: Any = None, **query: Any) -> Reply | Refused:
-        ask = Ask(route=route, body=body, query=query, **OPERATOR)
+    def called(self, bench: Bench, route: str, body: Any = None, **query: Any) -> ApiReply | Refused:
+        ask = ApiRequest(route=route, body=body, query=query, **OPERATOR)
         if route in self.desk.writes:
             command = self.desk.command(bench.state, ask)
             if isinstance(command, Refused):
@@ -558,7 +569,7 @@ class TestDesk:
 
     def told(self, bench: Bench, route: str, body: Any = None, **query: Any) -> Any:
         reply = self.called(bench, route, body, **query)
-        assert isinstance(reply, Reply), reply
+        assert isinstance(reply, ApiReply), reply
         self.status = reply.status
         return reply.body
 
@@ -624,8 +635,8 @@ class TestDesk:
             assert refused.code.status == 404
 
     def test_a_list_shows_all(self, bench: Bench) -> None:
-        found = self.desk.many([bench.state], Ask(route="agora_list", **OPERATOR))
-        assert isinstance(found, Reply)
+        found = self.desk.many([bench.state], ApiRequest(route="agora_list", **OPERATOR))
+        assert isinstance(found, ApiReply)
         assert isinstance(found.body, Experiments)
         assert [(line.experiment, line.name) for line in found.body.experiments] == [(ID, "small")]
 
@@ -686,9 +697,9 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(ends=st.none() | st.sampled_from([("0", "0.05"), ("0", "0.9")]), old=st.booleans())
     def look(self, ends: tuple[str, str] | None, old: bool) -> None:
-        wish = "0" * 32 if old else look_wish(self.bench.state)
+        effect = "0" * 32 if old else look_effect(self.bench.state)
         intervals = {"phase1/scripted/ko": ends}
-        self.told(commands.Look(by="o", measure="p:trade", intervals=intervals, wish_id=wish))
+        self.told(commands.Look(by="o", measure="p:trade", intervals=intervals, effect_id=effect))
 
     @rule()
     def see_pcs(self) -> None:
@@ -711,17 +722,17 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
         assert self.bench.state.version == len(self.bench.log)
 
     @invariant()
-    def what_is_wished_for_can_be_done(self) -> None:
+    def what_is_owed_can_be_done(self) -> None:
         state = self.bench.state
-        for wish in RULES.wants(state):
-            assert (RULES.run_owed(state, wish.id) is not None) == (wish.kind == "open_run")
+        for effect in RULES.effects(state):
+            assert (RULES.run_owed(state, effect.id) is not None) == (effect.kind == "open_run")
         body = self.desk_answer()
         assert body.progress.finished == state.finished
-        assert RULES.card(state).over == state.over
+        assert RULES.summary(state).over == state.over
 
     def desk_answer(self) -> ExperimentState:
-        reply = ExperimentDesk(CATALOGUE).answer(self.bench.state, Ask(route="agora_read", **OPERATOR))
-        assert isinstance(reply, Reply)
+        reply = ExperimentApi(CATALOGUE).answer(self.bench.state, ApiRequest(route="agora_read", **OPERATOR))
+        assert isinstance(reply, ApiReply)
         assert isinstance(reply.body, ExperimentState)
         return reply.body
 
@@ -734,9 +745,9 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
             if self.bench.state.over:
                 break
             self.bench.when(commands.Resume(by="o"))
-            for wish in RULES.wants(self.bench.state):
-                if wish.kind == "look":
-                    self.bench.when(commands.Look(by="w", measure="p:trade", wish_id=wish.id))
+            for effect in RULES.effects(self.bench.state):
+                if effect.kind == "look":
+                    self.bench.when(commands.Look(by="w", measure="p:trade", effect_id=effect.id))
             for place in range(len(self.bench.state.runs)):
                 self.bench.finish(place)
         assert self.bench.state.over, state.status
@@ -760,11 +771,13 @@ def every_event() -> list[Event]:
     grown.when(commands.Fork(by="operator", run=grown.run(0), version=5, change="model=scripted-wild"))
     grown.finish(0).finish(1).finish(2)
     for intervals in ({"phase1/scripted/ko": ("0.1", "0.4")}, {}):
-        grown.when(commands.Look(by="worker", measure="p:trade", intervals=intervals, wish_id=look_wish(grown.state)))
+        grown.when(
+            commands.Look(by="worker", measure="p:trade", intervals=intervals, effect_id=look_effect(grown.state))
+        )
         for place in range(3, len(grown.state.runs)):
             grown.finish(place)
     while not grown.state.over:
-        grown.when(commands.Look(by="worker", measure="p:trade", wish_id=look_wish(grown.state)))
+        grown.when(commands.Look(by="worker", measure="p:trade", effect_id=look_effect(grown.state)))
         for place in range(3, len(grown.state.runs)):
             grown.finish(place)
     mixed = {"models": ["scripted-steady", "scripted-trader", "paid"], "hypotheses": [{"test": "H2", "claim": "level"}]}
@@ -812,6 +825,6 @@ class TestStoredEvents:
 @pytest.mark.parametrize("name", plans.presets())
 def test_every_plan_that_comes_with_the_software_can_be_locked(name: str) -> None:
     bench = Bench(plans.preset(name))
-    assert len(bench.wishes()) == len(bench.state.runs)
-    owed: Callable[[str], Any] = lambda wish: RULES.run_owed(bench.state, wish)  # noqa: E731 -- read below in one line
-    assert all(owed(wish.id) for wish in RULES.wants(bench.state)[:5])
+    assert len(bench.effects()) == len(bench.state.runs)
+    owed: Callable[[str], Any] = lambda effect: RULES.run_owed(bench.state, effect)  # noqa: E731 -- read below in one line
+    assert all(owed(effect.id) for effect in RULES.effects(bench.state)[:5])

@@ -11,8 +11,8 @@ import pytest
 from playmolt_agora import coding, glimpse, ladder, prompts, scripted, texts
 from playmolt_agora.scene import Happening, Scene
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Turn
-from playmolt_core.llm.scripted import Said, ScriptedModel
-from playmolt_core.llm.scripted import Scene as Request
+from playmolt_core.llm.scripted.model import Said, ScriptedModel
+from playmolt_core.llm.scripted.model import Scene as Request
 from playmolt_schemas.agora import ACTIONS, Language
 
 Scenes = Callable[..., Scene]

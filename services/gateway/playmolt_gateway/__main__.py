@@ -9,14 +9,14 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 import uvloop
-from playmolt_core import garbage, tracing
 from playmolt_core.bus.client import connect
 from playmolt_core.db.accounts import PgAccounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
+from playmolt_core.ops import garbage, tracing
+from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
-from playmolt_core.telemetry import configure, log
 
 from playmolt_gateway.app import build
 from playmolt_gateway.serving import allow_many_connections, listening, serve

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.identifiers import GAME_TYPES

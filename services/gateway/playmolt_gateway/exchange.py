@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from opentelemetry.trace import Span
-from playmolt_core import tracing
 from playmolt_core.db.cursors import BadCursor
+from playmolt_core.ops import tracing
+from playmolt_core.ops.telemetry import about, log, trace_id, where
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import about, log, trace_id, where
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of

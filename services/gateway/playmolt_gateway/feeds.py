@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, PAGE_MAX, READER_STALL_SECONDS, WAIT_SECONDS

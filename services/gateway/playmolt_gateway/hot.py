@@ -7,8 +7,8 @@ from asyncio import Future
 from time import perf_counter
 from typing import Final
 
-from playmolt_core import tracing
-from playmolt_core.telemetry import log, trace_id
+from playmolt_core.ops import tracing
+from playmolt_core.ops.telemetry import log, trace_id
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.routing import Auth, Query
 from starlette.types import ASGIApp, Receive, Scope, Send

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 from opentelemetry.trace import Span
-from playmolt_core import tracing
+from playmolt_core.ops import tracing
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

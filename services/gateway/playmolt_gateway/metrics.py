@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Final
 
-from playmolt_core.metrics import Histogram, Sample, label, render
+from playmolt_core.ops.metrics import Histogram, Sample, label, render
 
 _PREFIX: Final = "playmolt_gateway"
 

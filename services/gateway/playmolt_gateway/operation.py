@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code, problem
 from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.routes import Alive, Ready

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 import uvicorn
-from playmolt_core import sockets
+from playmolt_core.ops import sockets
+from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
-from playmolt_core.telemetry import log
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
 from playmolt_gateway.app import Gateway

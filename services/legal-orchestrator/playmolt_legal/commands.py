@@ -1,8 +1,8 @@
-"""What is asked of a session: by its person, and by the worker that fulfils its wishes."""
+"""What is asked of a session: by its person, and by the worker that fulfils its effects."""
 
 from typing import Any, Final
 
-from playmolt_core.decider import Command
+from playmolt_core.game.decider import Command
 from playmolt_schemas.legal import Facts, FailureCode, Kind
 
 from playmolt_legal.events import Narrative
@@ -57,29 +57,29 @@ class Retry(Command, frozen=True, kw_only=True):
 
 
 class Attempted(Command, frozen=True, kw_only=True):
-    """A request was made for a wish; `attempt` is the model runtime's account of it, without floats."""
+    """A request was made for an effect; `attempt` is the model runtime's account of it, without floats."""
 
-    wish_id: str
+    effect_id: str
     phase: str
     kind: Kind
     attempt: dict[str, Any]
 
 
 class TurnSpoken(Command, frozen=True, kw_only=True):
-    """The answer to a wish: JSON that `outputs.read` takes."""
+    """The answer to an effect: JSON that `outputs.read` takes."""
 
-    wish_id: str
+    effect_id: str
     output: Any
 
 
 class TurnFailed(Command, frozen=True, kw_only=True):
-    """A wish could not be fulfilled."""
+    """A effect could not be fulfilled."""
 
-    wish_id: str
+    effect_id: str
     code: FailureCode
     detail: str
     attempts: int
 
 
-WISH_KIND: Final = "llm_turn"
-"""`Wish.kind` of a turn that a model owes."""
+EFFECT_KIND: Final = "llm_turn"
+"""`Effect.kind` of a turn that a model owes."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_core.decider import Command, Refused
-from playmolt_core.desk import Ask, Linked, Reply
+from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.decider import Command, Refused
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import id_of_command
 from playmolt_schemas.legal import Sessions
@@ -23,7 +23,7 @@ RETRY: Final = "retry_turn"
 REPORT: Final = "read_report"
 
 
-class LegalDesk:
+class LegalApi:
     """Serves the routes of the legal simulation; `aliases` are the models a session may name."""
 
     opens: frozenset[str] = frozenset((OPEN,))
@@ -35,7 +35,7 @@ class LegalDesk:
         self._rules = rules
         self._aliases = tuple(aliases)
 
-    def command(self, state: State, ask: Ask) -> Command | Refused:  # noqa: ARG002 -- the rules look at the state
+    def command(self, state: State, ask: ApiRequest) -> Command | Refused:  # noqa: ARG002 -- the rules look at the state
         """Give the command of a call that changes something; the rules check owner, phase and fields."""
         agent = ask.agent_id
         match ask.route:
@@ -59,22 +59,22 @@ class LegalDesk:
         successor = self._rules.successor(after)
         return Linked(after.next_session, successor) if successor and after.next_session else None
 
-    def answer(self, state: State, ask: Ask) -> Reply | Refused:
+    def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
         """Answer with the session, or with its report."""
         if not state.version or state.owner != ask.agent_id:
             return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
         if ask.route == REPORT:
             return _report(state, ask.query)
-        return Reply(views.session(state), 201 if ask.route == OPEN else 200)
+        return ApiReply(views.session(state), 201 if ask.route == OPEN else 200)
 
-    def many(self, states: Sequence[State], ask: Ask) -> Reply | Refused:
+    def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
         """List the caller's sessions, newest first."""
-        return Reply(Sessions([views.session(state) for state in states if state.owner == ask.agent_id]))
+        return ApiReply(Sessions([views.session(state) for state in states if state.owner == ask.agent_id]))
 
 
-def _report(state: State, query: Mapping[str, Any]) -> Reply | Refused:
+def _report(state: State, query: Mapping[str, Any]) -> ApiReply | Refused:
     made = report(state)
     if isinstance(made, Refused):
         return made
     rendered = formats.render(made, query.get("format", "json"))
-    return rendered if isinstance(rendered, Refused) else Reply(rendered.body, content_type=rendered.content_type)
+    return rendered if isinstance(rendered, Refused) else ApiReply(rendered.body, content_type=rendered.content_type)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
-from playmolt_core.decider import Refused
+from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.legal import Report
 from playmolt_schemas.legal_routes import REPORT_MEDIA, ReportFormat

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.decider import Refused
+from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code
 from playmolt_schemas.legal import (
     BestCases,

@@ -5,23 +5,23 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
-from playmolt_core.decider import (
+from playmolt_core.game.completion import run_to_completion
+from playmolt_core.game.decider import (
     Accepted,
+    AllowedAction,
     Command,
     DeadlinePassed,
     Decision,
+    Effect,
     EndGame,
     Event,
-    Offer,
     Refused,
     Viewer,
-    Wish,
 )
-from playmolt_core.endings import ended
-from playmolt_core.steps import settled
+from playmolt_core.game.endings import ended
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.cards import Card
 from playmolt_schemas.codes import Code, FieldFault, faults
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.legal import (
     OPEN_QUESTIONS,
     CaseType,
@@ -105,7 +105,7 @@ class Legal:
         decision = decider(state, command)
         if isinstance(decision, Refused):
             return decision
-        return settled(state, decision.events, at, evolve, lambda now: _follower(now, command))
+        return run_to_completion(state, decision.events, at, evolve, lambda now: _follower(now, command))
 
     def evolve(self, state: State, event: Event, at: datetime) -> State:
         """Fold one event into the state."""
@@ -123,23 +123,23 @@ class Legal:
         """Give what pins the session; what its person told stays theirs."""
         return {"case_type": state.case_type, "language": state.language, "model": state.model, "seed": state.seed}
 
-    def card(self, state: State) -> Card:
+    def summary(self, state: State) -> GameSummary:
         """Give the session at a glance."""
-        return Card(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
+        return GameSummary(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
 
     def participants(self, state: State) -> Mapping[str, str]:
         """Give the owner."""
         return {state.owner: state.name} if state.version else {}
 
-    def offers(self, state: State, agent_id: str) -> Sequence[Offer]:
+    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
         """Give what the session wants of its owner now: its facts, the open gate's form, a retry."""
-        return views.offers(state) if _owns(state, agent_id) else ()
+        return views.allowed_actions(state) if _owns(state, agent_id) else ()
 
-    def wants(self, state: State) -> Sequence[Wish]:
+    def effects(self, state: State) -> Sequence[Effect]:
         """Ask for the turn in progress; a failed one is not asked for again by itself."""
         if not state.version or state.waiting != "model" or state.started_at is None:
             return ()
-        return (Wish(id=wish_id(state), kind=commands.WISH_KIND, due=state.started_at),)
+        return (Effect(id=effect_id(state), kind=commands.EFFECT_KIND, due=state.started_at),)
 
     def successor(self, state: State) -> commands.ContinueSession | None:
         """Give the command that opens the linked session, on the stream `next_session` names.
@@ -209,7 +209,7 @@ class Legal:
         return Accepted((opened,))
 
 
-def wish_id(state: State) -> str:
+def effect_id(state: State) -> str:
     """Name the turn that is owed now: 32 hex digits, the same after a crash, another one for a rewrite or a retry."""
     kind = "ask" if state.draft is None else "rewrite"
     return digest(["turn", state.game_id, state.phase, kind, state.starts])[:32]
@@ -291,12 +291,12 @@ def _attempted(state: State, command: commands.Attempted) -> Decision:
     return Accepted((AttemptMade(phase=command.phase, kind=command.kind, attempt=command.attempt),))
 
 
-def _owed(state: State, wish: str) -> bool:
-    return state.waiting == "model" and wish == wish_id(state)
+def _owed(state: State, effect: str) -> bool:
+    return state.waiting == "model" and effect == effect_id(state)
 
 
 def _failed(state: State, command: commands.TurnFailed) -> Decision:
-    if not _owed(state, command.wish_id):
+    if not _owed(state, command.effect_id):
         return Accepted()
     failed = TurnFailed(
         phase=state.phase, code=command.code, detail=command.detail[:DETAIL_CHARS], attempts=command.attempts
@@ -305,7 +305,7 @@ def _failed(state: State, command: commands.TurnFailed) -> Decision:
 
 
 def _spoken(state: State, command: commands.TurnSpoken) -> Decision:
-    if not _owed(state, command.wish_id):
+    if not _owed(state, command.effect_id):
         return Accepted()
     try:
         output = outputs.read(command.output, state.phase, state.case_type)
@@ -401,4 +401,4 @@ def _after_gate(state: State, command: Command) -> Event:
     return SessionDone()
 
 
-__all__ = ["Legal", "wish_id"]
+__all__ = ["Legal", "effect_id"]

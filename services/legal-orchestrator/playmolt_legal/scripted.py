@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
-from playmolt_core import draws
+from playmolt_core.game import draws
 from playmolt_schemas.legal import NO_CITATION, OPEN_QUESTIONS, UNKNOWN, Language, Role
 
 from playmolt_legal import guardrails, phases, texts

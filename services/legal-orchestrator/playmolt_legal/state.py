@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.legal import (
     CaseType,

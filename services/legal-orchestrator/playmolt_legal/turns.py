@@ -1,17 +1,17 @@
-"""The worker that has a model speak: it fulfils a session's wish for the turn in progress."""
+"""The worker that has a model speak: it fulfils a session's effect for the turn in progress."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
-from playmolt_core.host.errand import Errand, Wishless
-from playmolt_core.host.recording import recorder
+from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
+from playmolt_core.effects.recording import recorder
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Failed, Message, Model, ModelRequest, Turn
-from playmolt_core.llm.scripted import Cast, Said, ScriptedModel
-from playmolt_core.llm.scripted import Scene as Request
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel
+from playmolt_core.llm.scripted.model import Scene as Request
 from playmolt_schemas.legal import Kind
 
 from playmolt_legal import commands, outputs, phases, prompts, scripted
@@ -26,9 +26,9 @@ class Turns:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def __call__(self, errand: Errand) -> None:
-        """Fulfil a wish of kind `llm_turn`: with TurnSpoken, or with TurnFailed when no usable answer came."""
-        state: State = errand.snapshot.state
+    async def __call__(self, leased: LeasedEffect) -> None:
+        """Fulfil an effect of kind `llm_turn`: with TurnSpoken, or with TurnFailed when no usable answer came."""
+        state: State = leased.snapshot.state
         asked = prompts.pending(state)
         if asked is None:
             return
@@ -37,22 +37,22 @@ class Turns:
             detail = f"there is no model {state.model!r} any more; ask the operator, or open a session with another one"
             answer: Answered | Failed | None = Failed(code="model_unavailable", detail=detail, attempts=0)
         else:
-            answer = await _ask(model, state, asked, recorder(errand, partial(_attempted, errand.wish.id)))
+            answer = await _ask(model, state, asked, recorder(leased, partial(_attempted, leased.effect.id)))
         if isinstance(answer, Answered):
-            answer = await _spoken(errand, answer)
+            answer = await _spoken(leased, answer)
         if answer is not None:
             failed = commands.TurnFailed(
-                wish_id=errand.wish.id, code=answer.code, detail=answer.detail, attempts=answer.attempts
+                effect_id=leased.effect.id, code=answer.code, detail=answer.detail, attempts=answer.attempts
             )
-            await errand.tell(failed)
+            await leased.submit(failed)
 
 
-async def _spoken(errand: Errand, answer: Answered) -> Failed | None:
+async def _spoken(leased: LeasedEffect, answer: Answered) -> Failed | None:
     """Bring an answer back. One that cannot be stored fails the turn, which else would be asked for again for ever."""
     try:
-        await errand.tell(commands.TurnSpoken(wish_id=errand.wish.id, output=answer.value))
-    except Wishless as refused:
-        return Failed(code="invalid_reply", detail=refused.detail, attempts=answer.attempts)
+        await leased.submit(commands.TurnSpoken(effect_id=leased.effect.id, output=answer.value))
+    except CommandRefused as refused:
+        return Failed(code="invalid_reply", detail=refused.refused.detail, attempts=answer.attempts)
     return None
 
 
@@ -76,8 +76,8 @@ async def _ask(
     return await ask_object(model, request, record, accepted=accepted, check=fault, korean=state.language == "ko")
 
 
-def _attempted(wish_id: str, phase: str, kind: str, attempt: dict[str, Any]) -> commands.Attempted:
-    return commands.Attempted(wish_id=wish_id, phase=phase, kind=cast("Kind", kind), attempt=attempt)
+def _attempted(effect_id: str, phase: str, kind: str, attempt: dict[str, Any]) -> commands.Attempted:
+    return commands.Attempted(effect_id=effect_id, phase=phase, kind=cast("Kind", kind), attempt=attempt)
 
 
 def _scripted(state: State, phase: str) -> Model | None:

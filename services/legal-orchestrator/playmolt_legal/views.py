@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from playmolt_core.decider import Event, Offer
+from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_schemas.legal import (
     Gate,
     GateOpenedMessage,
@@ -58,15 +58,15 @@ def session(state: State) -> Session:
     )
 
 
-def offers(state: State) -> tuple[Offer, ...]:
+def allowed_actions(state: State) -> tuple[AllowedAction, ...]:
     """Give what the session wants of its owner now."""
     match state.waiting:
         case "intake":
-            return (Offer("facts", intake.facts_schema(carried=state.previous_session is not None)),)
+            return (AllowedAction("facts", intake.facts_schema(carried=state.previous_session is not None)),)
         case "retry":
-            return (Offer("retry", {"type": "object", "properties": {}, "additionalProperties": False}),)
+            return (AllowedAction("retry", {"type": "object", "properties": {}, "additionalProperties": False}),)
         case "person" if state.gate:
-            return (Offer("steering", forms.schema(state, state.gate)),)
+            return (AllowedAction("steering", forms.schema(state, state.gate)),)
     return ()
 
 

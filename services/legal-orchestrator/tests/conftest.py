@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer
 from playmolt_legal import commands, scripted
-from playmolt_legal.rules import Legal, wish_id
+from playmolt_legal.rules import Legal, effect_id
 from playmolt_legal.state import State
 
 OWNER = "agent-1"
@@ -62,7 +62,7 @@ def forms(language: str = "ko", case_type: str = "civil") -> dict[str, dict[str,
     }
 
 
-class Desk:
+class GameApi:
     """Runs one session; `decision` is the newest one, `log` all events with their times and the state after each."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Desk:
         if opened:
             self.open(self.body).then("session_opened")
 
-    def when(self, command: Command) -> "Desk":
+    def when(self, command: Command) -> "GameApi":
         self.now += timedelta(seconds=1)
         self.decision: Decision = self.decider.decide(self.state, command, self.now)
         self.caused: list[str] = []
@@ -101,49 +101,49 @@ class Desk:
                 self.caused.append(event.type)
         return self
 
-    def then(self, *types: str) -> "Desk":
+    def then(self, *types: str) -> "GameApi":
         assert isinstance(self.decision, Accepted), self.decision
         assert tuple(self.caused) == types
         return self
 
-    def refused(self, status: int, code: str, *fields: str) -> "Desk":
+    def refused(self, status: int, code: str, *fields: str) -> "GameApi":
         assert isinstance(self.decision, Refused), self.decision
         assert (self.decision.code.status, self.decision.code.wire) == (status, code)
         assert tuple(fault.field for fault in self.decision.errors) == fields, self.decision
         assert self.decision.detail
         return self
 
-    def open(self, body: Any, aliases: tuple[str, ...] = ("scripted", "fast")) -> "Desk":
+    def open(self, body: Any, aliases: tuple[str, ...] = ("scripted", "fast")) -> "GameApi":
         return self.when(commands.OpenSession(agent_id=OWNER, name="Counsel", seed="7", body=body, aliases=aliases))
 
-    def facts(self, agent: str = OWNER, **changes: Any) -> "Desk":
+    def facts(self, agent: str = OWNER, **changes: Any) -> "GameApi":
         return self.when(commands.PostFacts(agent_id=agent, body={**FACTS[self.language], **changes}))
 
-    def form(self, gate: str, agent: str = OWNER, **changes: Any) -> "Desk":
+    def form(self, gate: str, agent: str = OWNER, **changes: Any) -> "GameApi":
         return self.send({**self.good_form(gate), **changes}, agent)
 
     def good_form(self, gate: str) -> dict[str, Any]:
         return forms(self.language, self.case_type)[gate]
 
-    def send(self, body: Any, agent: str = OWNER) -> "Desk":
+    def send(self, body: Any, agent: str = OWNER) -> "GameApi":
         return self.when(commands.PostForm(agent_id=agent, body=body, next_session="legal-2"))
 
-    def spoken(self, output: Any = None, **changes: Any) -> "Desk":
+    def spoken(self, output: Any = None, **changes: Any) -> "GameApi":
         """Answers the turn that is owed: as scripted, or with this."""
         if output is None:
             profile: Any = self.profile
             output = scripted.answer(self.state, self.state.phase, profile=profile)
-        return self.when(commands.TurnSpoken(wish_id=wish_id(self.state), output={**output, **changes}))
+        return self.when(commands.TurnSpoken(effect_id=effect_id(self.state), output={**output, **changes}))
 
-    def failed(self, code: Any = "model_unavailable") -> "Desk":
+    def failed(self, code: Any = "model_unavailable") -> "GameApi":
         return self.when(
-            commands.TurnFailed(wish_id=wish_id(self.state), code=code, detail="The model is away.", attempts=4)
+            commands.TurnFailed(effect_id=effect_id(self.state), code=code, detail="The model is away.", attempts=4)
         )
 
-    def retry(self, agent: str = OWNER) -> "Desk":
+    def retry(self, agent: str = OWNER) -> "GameApi":
         return self.when(commands.Retry(agent_id=agent))
 
-    def to(self, phase: str, **changes: dict[str, Any]) -> "Desk":
+    def to(self, phase: str, **changes: dict[str, Any]) -> "GameApi":
         """Runs with good answers and forms until a phase begins, or a gate of that name opens."""
         for _ in range(60):
             if phase in (self.state.phase, self.state.gate.gate if self.state.gate else None):
@@ -166,7 +166,7 @@ class Desk:
                 raise AssertionError(f"nothing leads on from {self.state.phase}: {waiting}")
         assert isinstance(self.decision, Accepted), self.decision
 
-    def status(self, value: Any, **changes: Any) -> "Desk":
+    def status(self, value: Any, **changes: Any) -> "GameApi":
         """Lets the verifier say a status."""
         self.to(f"VERIFIER_R{self.state.round}")
         return self.spoken(GateStatus=value, **changes)
@@ -197,13 +197,13 @@ class Desk:
 
 
 @pytest.fixture
-def desks() -> Callable[..., Desk]:
-    return Desk
+def desks() -> Callable[..., GameApi]:
+    return GameApi
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def desk() -> GameApi:
+    return GameApi()
 
 
 @pytest.fixture(params=["ko", "en"])

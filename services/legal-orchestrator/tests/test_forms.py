@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from playmolt_core.decider import Accepted
+from playmolt_core.game.decider import Accepted
 
 BAD: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("round1", "civil", {"focus_issues": []}, ("focus_issues",)),

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import playmolt_schemas
 import pytest
-from playmolt_core.decider import EndGame, Event, read_event
+from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_legal import commands
-from playmolt_legal.rules import Legal, wish_id
+from playmolt_legal.rules import Legal, effect_id
 from playmolt_schemas.canonical import canonical_json
 
 GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "legal"
@@ -30,7 +30,7 @@ def every_event(desks: Callable[..., Any]) -> list[Event]:
     questions = [{"text": f"질문 {number}?"} for number in (1, 2, 3)]
     desk.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}).form("facts")
     attempt = {"model": "scripted", "latency_ms": 12, "outcome": "ok"}
-    desk.when(commands.Attempted(wish_id=wish_id(desk.state), phase="JUDGE_R1", kind="ask", attempt=attempt))
+    desk.when(commands.Attempted(effect_id=effect_id(desk.state), phase="JUDGE_R1", kind="ask", attempt=attempt))
     desk.failed().retry().to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
     desk.to("end").form("end", resolution="new_session")
     linked = desks(opened=False).when(desk.decider.successor(desk.state))

@@ -7,10 +7,10 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from playmolt_core.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
-from playmolt_core.fold import state_hash
+from playmolt_core.game.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
+from playmolt_core.game.fold import state_hash
 from playmolt_legal import commands, prompts, report, scripted
-from playmolt_legal.rules import Legal, wish_id
+from playmolt_legal.rules import Legal, effect_id
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.legal import Report
 from playmolt_schemas.limits import RECORD_BYTES
@@ -125,22 +125,22 @@ class Sessions(RuleBasedStateMachine):
     def speak(self) -> None:
         if self.state.waiting == "model":
             output = scripted.answer(self.state, self.state.phase, profile=self.profile)
-            assert self.when(commands.TurnSpoken(wish_id=wish_id(self.state), output=output))
+            assert self.when(commands.TurnSpoken(effect_id=effect_id(self.state), output=output))
 
     @rule(status=JSON)
     def verify(self, status: Any) -> None:
         if self.state.waiting == "model" and self.state.phase.startswith("VERIFIER"):
             output = scripted.answer(self.state, self.state.phase, profile=self.profile)
-            self.when(commands.TurnSpoken(wish_id=wish_id(self.state), output={**output, "GateStatus": status}))
+            self.when(commands.TurnSpoken(effect_id=effect_id(self.state), output={**output, "GateStatus": status}))
 
     @rule(output=JSON, text=TEXTS)
     def babble(self, output: Any, text: str) -> None:
-        wish = wish_id(self.state)
-        self.when(commands.TurnSpoken(wish_id=wish, output=output))
+        effect = effect_id(self.state)
+        self.when(commands.TurnSpoken(effect_id=effect, output=output))
         if self.state.waiting == "model" and isinstance(output, dict):
             whole = scripted.answer(self.state, self.state.phase, profile=self.profile)
             key = sorted(whole)[len(text) % len(whole)]
-            self.when(commands.TurnSpoken(wish_id=wish, output={**whole, key: output.get(text, [text])}))
+            self.when(commands.TurnSpoken(effect_id=effect, output={**whole, key: output.get(text, [text])}))
 
     @rule(texts=PAIR, pick=st.integers(0, 5))
     def answer(self, texts: list[str], pick: int) -> None:
@@ -160,7 +160,7 @@ class Sessions(RuleBasedStateMachine):
 
     @rule()
     def fail_and_retry(self) -> None:
-        failed = commands.TurnFailed(wish_id=wish_id(self.state), code="refused", detail="no", attempts=1)
+        failed = commands.TurnFailed(effect_id=effect_id(self.state), code="refused", detail="no", attempts=1)
         assert self.when(failed)
         if self.state.failed:
             assert self.when(commands.Retry(agent_id="agent-1"))
@@ -180,7 +180,7 @@ class Sessions(RuleBasedStateMachine):
         canonical_json(RULES.view(self.state, OWNER))
         assert canonical_json(RULES.view(self.state, Viewer("agent-2"))) == b"{}"
         ask = prompts.pending(self.state)
-        assert (ask is not None) == bool(RULES.wants(self.state))
+        assert (ask is not None) == bool(RULES.effects(self.state))
         if ask:
             block = prompts.steering_block(self.state)
             messages = prompts.prompt(self.state, ask)

@@ -9,7 +9,7 @@ from typing import Any
 import docx
 import msgspec
 import pytest
-from playmolt_core.decider import Refused
+from playmolt_core.game.decider import Refused
 from playmolt_legal import formats
 from playmolt_legal import report as reports
 from playmolt_legal.report_docx import render_docx

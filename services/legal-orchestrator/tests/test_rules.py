@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import DeadlinePassed, EndGame, Viewer
+from playmolt_core.game.decider import DeadlinePassed, EndGame, Viewer
 from playmolt_legal import commands, phases
-from playmolt_legal.rules import Legal, wish_id
+from playmolt_legal.rules import Legal, effect_id
 
 SAID = {"text": "자료에 따르면 그렇다.", "basis": ["F1"], "issue": None}
 
@@ -45,7 +45,7 @@ def test_an_opened_session_waits_for_its_facts(desks: Any) -> None:
     assert (shown["exclusions"], shown["model"], shown["created_at"]) == (
         ["이혼 경력"], "fast", "2026-03-01T00:00:01.000000Z",
     )  # fmt: skip
-    assert desk.decider.wants(desk.state) == ()
+    assert desk.decider.effects(desk.state) == ()
 
 
 def test_the_first_event_pins_what_the_session_follows_from(desk: Any) -> None:
@@ -69,7 +69,7 @@ def test_nobody_else_sees_or_touches_a_session(desk: Any, agent: str | None) -> 
     desk.to("round1")
     assert desk.view(agent) == {}
     assert set(map(str, desk.messages(agent))) == {"None"}
-    assert desk.decider.offers(desk.state, agent or "") == ()
+    assert desk.decider.allowed_actions(desk.state, agent or "") == ()
     desk.form("round1", agent=agent or "").refused(404, "not_found")
     desk.retry(agent=agent or "").refused(404, "not_found")
 
@@ -344,12 +344,12 @@ def bad_claims(desk: Any) -> dict[str, Any]:
 
 def test_a_hit_asks_for_exactly_one_rewrite(desk: Any) -> None:
     desk.to("CLAIMANT_R1")
-    asked = wish_id(desk.state)
+    asked = effect_id(desk.state)
     desk.spoken(bad_claims(desk)).then("guardrail_hit", "guardrail_hit", "draft_set_aside")
     assert [message["check"] for message in desk.messages() if message["type"] == "guardrail_hit"] == [
         "unsupported_fact", "certain_advice",
     ]  # fmt: skip
-    assert wish_id(desk.state) != asked
+    assert effect_id(desk.state) != asked
     desk.spoken(bad_claims(desk)).then("turn_recorded", "turn_started")
     turn = desk.view()["turns"][-1]
     assert turn["hits"] == turn["unresolved"]
@@ -382,40 +382,42 @@ def test_certainty_alone_is_a_warning(desk: Any) -> None:
 
 
 def test_an_answer_outside_its_schema_changes_nothing(desk: Any) -> None:
-    desk.to("JUDGE_R1").when(commands.TurnSpoken(wish_id=wish_id(desk.state), output={"Issues": []}))
+    desk.to("JUDGE_R1").when(commands.TurnSpoken(effect_id=effect_id(desk.state), output={"Issues": []}))
     desk.refused(400, "invalid_request", "output")
     assert desk.state.waiting == "model"
 
 
-def test_a_second_answer_to_a_wish_is_a_duplicate(desk: Any) -> None:
+def test_a_second_answer_to_an_effect_is_a_duplicate(desk: Any) -> None:
     desk.to("JUDGE_R1")
-    wish = wish_id(desk.state)
+    effect = effect_id(desk.state)
     desk.spoken()
-    desk.when(commands.TurnSpoken(wish_id=wish, output={})).then()
-    desk.when(commands.TurnFailed(wish_id=wish, code="refused", detail="", attempts=1)).then()
+    desk.when(commands.TurnSpoken(effect_id=effect, output={})).then()
+    desk.when(commands.TurnFailed(effect_id=effect, code="refused", detail="", attempts=1)).then()
 
 
 def test_an_attempt_is_logged_and_decides_nothing(desk: Any) -> None:
     desk.to("JUDGE_R1")
     before = desk.state
-    attempted = commands.Attempted(wish_id=wish_id(before), phase="JUDGE_R1", kind="ask", attempt={"latency_ms": 12})
+    attempted = commands.Attempted(
+        effect_id=effect_id(before), phase="JUDGE_R1", kind="ask", attempt={"latency_ms": 12}
+    )
     desk.when(attempted).then("attempt_made")
     assert msgspec.structs.replace(desk.state, version=before.version) == before
     desk.to("FINALIZE_DONE").when(attempted).then()
 
 
-def test_the_turn_in_progress_is_wished_for_by_a_stable_id(desk: Any) -> None:
+def test_the_turn_in_progress_is_an_effect_by_a_stable_id(desk: Any) -> None:
     seen = []
     for phase in ("FACTS_STIPULATE", "JUDGE_R1", "CLAIMANT_R1"):
         desk.to(phase)
-        (wish,) = desk.decider.wants(desk.state)
-        assert (wish.id, wish.kind) == (wish_id(desk.state), "llm_turn")
-        assert len(wish.id) == 32
-        assert wish.due == desk.now
-        seen.append(wish.id)
+        (effect,) = desk.decider.effects(desk.state)
+        assert (effect.id, effect.kind) == (effect_id(desk.state), "llm_turn")
+        assert len(effect.id) == 32
+        assert effect.due == desk.now
+        seen.append(effect.id)
     assert len(set(seen)) == 3
     desk.to("round1")
-    assert desk.decider.wants(desk.state) == ()
+    assert desk.decider.effects(desk.state) == ()
 
 
 def test_a_replayed_answer_keeps_the_order_of_its_schema(desk: Any) -> None:
@@ -460,14 +462,14 @@ def test_the_stream_names_no_law_where_the_person_supplied_it(desk: Any) -> None
 
 def test_a_failed_turn_is_not_asked_again_by_itself(desk: Any) -> None:
     desk.to("JUDGE_R1")
-    first = wish_id(desk.state)
+    first = effect_id(desk.state)
     desk.failed().then("turn_failed")
-    assert desk.decider.wants(desk.state) == ()
+    assert desk.decider.effects(desk.state) == ()
     desk.spoken({}).then()
     desk.retry().then("turn_started")
     assert desk.view()["failed"] is None
-    (wish,) = desk.decider.wants(desk.state)
-    assert wish.id != first
+    (effect,) = desk.decider.effects(desk.state)
+    assert effect.id != first
     desk.to("FINALIZE_DONE")
 
 
@@ -575,7 +577,7 @@ def test_the_operator_says_why(desk: Any) -> None:
 
 
 def test_a_deadline_means_nothing_here(desk: Any) -> None:
-    desk.when(DeadlinePassed(wish_id="x")).then()
+    desk.when(DeadlinePassed(effect_id="x")).then()
 
 
 # The stream
@@ -604,16 +606,16 @@ def test_the_stream_has_one_message_an_event_and_ends_with_session_done(desks: A
 def test_a_session_is_a_game_of_one(desk: Any) -> None:
     rules, state = desk.decider, desk.to("round1").state
     assert rules.participants(state) == {"agent-1": "Counsel"}
-    card = rules.card(state)
+    card = rules.summary(state)
     assert (card.phase, card.round, card.seated, card.needed, card.over) == ("USER_GATE", 1, 1, 1, False)
-    assert rules.card(desk.to("FINALIZE_DONE").state).over
+    assert rules.summary(desk.to("FINALIZE_DONE").state).over
     assert rules.view(state, Viewer("agent-1")).id == "legal-1"
     assert "overview" not in str(rules.operator_view(state))
 
 
 def test_the_offers_are_what_the_session_waits_for(desk: Any) -> None:
     def offered() -> list[str]:
-        return [offer.type for offer in desk.decider.offers(desk.state, "agent-1")]
+        return [offer.type for offer in desk.decider.allowed_actions(desk.state, "agent-1")]
 
     assert offered() == ["facts"]
     desk.to("JUDGE_R1")

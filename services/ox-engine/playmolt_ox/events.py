@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Final
 
-from playmolt_core.decider import Event, stored_types
-from playmolt_core.seats import events as seats
+from playmolt_core.game.decider import Event, stored_types
+from playmolt_core.game.seats import events as seats
 from playmolt_schemas.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreLine
 
 

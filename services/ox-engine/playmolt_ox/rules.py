@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from playmolt_core import draws
-from playmolt_core.decider import Accepted, Decision, Event, Offer, Refused, Viewer
-from playmolt_core.seats.rules import SeatedGame, already_submitted, invalid
+from playmolt_core.game import draws
+from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
+from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.action_fields import ActionShapes, FieldReader
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import Action, PublicMessage
@@ -64,11 +64,11 @@ class Ox(SeatedGame[State, Seat]):
         """Give the operator's `config`, in the shape of the source's section 6."""
         return views.operator_view(state)
 
-    def offers(self, state: State, agent_id: str) -> Sequence[Offer]:
+    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
         """Give what the game wants of an agent now."""
-        return views.offers(state, agent_id)
+        return views.allowed_actions(state, agent_id)
 
-    def follower(self, state: State) -> Event | None:
+    def next_event(self, state: State) -> Event | None:
         """Give the event that a started game brings about by itself; None when it waits for somebody."""
         if state.question is None:
             return _open(state, 1)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.decider import Event
-from playmolt_core.seats import state as seats
-from playmolt_core.seats.state import SeatedState, entered
+from playmolt_core.game.decider import Event
+from playmolt_core.game.seats import state as seats
+from playmolt_core.game.seats.state import SeatedState, entered
 from playmolt_schemas.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
 
 from playmolt_ox.events import (

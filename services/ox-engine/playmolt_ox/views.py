@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from playmolt_core.decider import Event, Offer, Viewer
-from playmolt_core.seats import views as seats
+from playmolt_core.game.decider import AllowedAction, Event, Viewer
+from playmolt_core.game.seats import views as seats
 from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
 from playmolt_schemas.ox import (
     ACTIONS,
@@ -38,7 +38,7 @@ from playmolt_ox.state import Seat, State
 
 SEATS: Final = 5
 
-_OFFERS: Final = seats.offers_of(ACTIONS)
+_OFFERS: Final = seats.allowed_actions_of(ACTIONS)
 
 
 def view(state: State, viewer: Viewer) -> OxState:
@@ -86,7 +86,7 @@ def operator_view(state: State) -> dict[str, Any]:
     }
 
 
-def offers(state: State, agent_id: str) -> tuple[Offer, ...]:
+def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
     """Give what the game wants of an agent now."""
     return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import Create, DeadlinePassed
+from playmolt_core.game.decider import Create, DeadlinePassed
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code
 
@@ -289,25 +289,25 @@ def test_ranks_earn_their_points(table: Any) -> None:
 
 
 def test_without_a_deadline_nothing_is_wanted(table: Any) -> None:
-    assert table.decider.wants(table.seated().state) == ()
+    assert table.decider.effects(table.seated().state) == ()
 
 
 def test_a_deadline_runs_from_the_start_of_each_phase_and_round(tables: Any) -> None:
     table = tables(deadline=30)
-    assert table.decider.wants(table.state) == ()
+    assert table.decider.effects(table.state) == ()
     table.seated()
     seen = set()
     while not table.state.over:
-        (wish,) = table.decider.wants(table.state)
-        assert (wish.kind, (wish.due - table.now).total_seconds(), len(wish.id)) == ("deadline", 30, 32)
-        seen.add(wish.id)
+        (effect,) = table.decider.effects(table.state)
+        assert (effect.kind, (effect.due - table.now).total_seconds(), len(effect.id)) == ("deadline", 30, 32)
+        seen.add(effect.id)
         submit = table.pick if table.state.phase == "first_choice" else lambda agent, _: table.keep(agent)
         for agent in range(4):
             submit(f"agent-{agent}", "O")
-            assert table.decider.wants(table.state) == (wish,)
+            assert table.decider.effects(table.state) == (effect,)
         submit("agent-4", "X")
     assert len(seen) == 10
-    assert table.decider.wants(table.state) == ()
+    assert table.decider.effects(table.state) == ()
 
 
 def test_a_missing_first_choice_is_drawn_from_the_seed(tables: Any) -> None:
@@ -334,10 +334,10 @@ def test_a_missing_switch_decision_keeps(tables: Any) -> None:
 
 def test_a_deadline_of_a_phase_that_is_past_does_nothing(tables: Any) -> None:
     table = tables(deadline=30).seated()
-    (stale,) = table.decider.wants(table.state)
-    table.picks("OOOXX").when(DeadlinePassed(wish_id=stale.id)).then()
-    table.keeps().when(DeadlinePassed(wish_id=stale.id)).then()
-    table.end().when(DeadlinePassed(wish_id=stale.id)).then()
+    (stale,) = table.decider.effects(table.state)
+    table.picks("OOOXX").when(DeadlinePassed(effect_id=stale.id)).then()
+    table.keeps().when(DeadlinePassed(effect_id=stale.id)).then()
+    table.end().when(DeadlinePassed(effect_id=stale.id)).then()
 
 
 def test_an_abandoned_game_ends_by_its_deadlines(tables: Any) -> None:

@@ -211,16 +211,16 @@ def test_allowed_actions_are_what_one_may_send_now(table: Any) -> None:
 
 
 def test_an_offer_carries_the_schema_of_its_action(table: Any) -> None:
-    (offer,) = table.decider.offers(table.seated().state, "agent-0")
+    (offer,) = table.decider.allowed_actions(table.seated().state, "agent-0")
     assert offer.type == "first_choice"
     valid = {"type": "first_choice", "choice": "O", "comment": "x" * 100}
     jsonschema.validate(valid, offer.schema)
     schema = jsonschema.Draft202012Validator(offer.schema)
     for change in ({"choice": "o"}, {"comment": ""}, {"comment": "x" * 101}, {"more": 1}):
         assert not schema.is_valid({**valid, **change})
-    (offer,) = table.decider.offers(table.picks("OOOXX").state, "agent-0")
+    (offer,) = table.decider.allowed_actions(table.picks("OOOXX").state, "agent-0")
     jsonschema.validate({"type": "switch", "use_switch": True}, offer.schema)
-    assert table.decider.offers(table.state, "stranger") == ()
+    assert table.decider.allowed_actions(table.state, "stranger") == ()
 
 
 def test_a_deadline_shows_only_while_one_runs(tables: Any) -> None:
@@ -277,7 +277,7 @@ def test_the_operator_sees_nothing_pending_when_nothing_is(table: Any) -> None:
 
 
 def test_the_card_follows_the_game(table: Any) -> None:
-    cards = [msgspec.to_builtins(table.decider.card(state)) for _, state in table.seated().log]
-    assert [card["seated"] for card in cards] == [0, 1, 2, 3, 4, 5, 5, 5]
-    assert cards[-1] == {"phase": "first_choice", "round": 1, "seated": 5, "needed": 5, "over": False}
-    assert table.decider.card(table.played_to("end", 5).state).over
+    summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, state in table.seated().log]
+    assert [summary["seated"] for summary in summaries] == [0, 1, 2, 3, 4, 5, 5, 5]
+    assert summaries[-1] == {"phase": "first_choice", "round": 1, "seated": 5, "needed": 5, "over": False}
+    assert table.decider.summary(table.played_to("end", 5).state).over

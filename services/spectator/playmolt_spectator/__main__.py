@@ -11,12 +11,12 @@ import sys
 from contextlib import suppress
 
 import uvloop
-from playmolt_core import garbage, tracing
 from playmolt_core.bus.client import connect
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.ops import garbage, tracing
+from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
-from playmolt_core.sockets import listening
-from playmolt_core.telemetry import configure, log
 
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.http import READERS, REQUESTS, Server

@@ -11,9 +11,9 @@ from urllib.parse import parse_qs
 
 import h11
 import msgspec
-from playmolt_core import sockets
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.telemetry import log
+from playmolt_core.ops import sockets
+from playmolt_core.ops.telemetry import log
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.identifiers import SESSION_TYPES, WATCHED_TYPES, type_of

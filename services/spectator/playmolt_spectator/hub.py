@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 from opentelemetry.trace import SpanKind
-from playmolt_core import tracing
 from playmolt_core.bus.port import BusUnavailable, Traced
-from playmolt_core.telemetry import log
+from playmolt_core.ops import tracing
+from playmolt_core.ops.telemetry import log
 
 from playmolt_spectator.backfill import Backfill, UnknownGame, game_type, message
 from playmolt_spectator.channel import Channel

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
-from playmolt_core.telemetry import log
-from playmolt_schemas.cards import Card, LobbyMessage, lobby_type
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.game_summary import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX
 
@@ -47,9 +47,9 @@ _read_message = msgspec.json.Decoder(LobbyMessage).decode
 
 def shown(line: Line) -> LobbyMessage:
     """Give the lobby message that shows a game as the list has it."""
-    card = Card(line.phase, line.round, line.seated, line.needed, line.over)
+    summary = GameSummary(line.phase, line.round, line.seated, line.needed, line.over)
     return LobbyMessage(
-        type=lobby_type(card),
+        type=lobby_type(summary),
         game_id=line.game_id,
         gameType=line.gameType,
         phase=line.phase,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
-from playmolt_core.metrics import Histogram, Sample, render
+from playmolt_core.ops.metrics import Histogram, Sample, render
 
 
 class _Dated(msgspec.Struct):

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 from playmolt_schemas import limits
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from playmolt_core.sockets import listening
+from playmolt_core.ops.sockets import listening
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub

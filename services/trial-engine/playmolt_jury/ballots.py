@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
-from playmolt_core.decider import Command
-from playmolt_core.host.errand import Errand
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import Command
 from playmolt_core.log.port import EventLog
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands, orders
 from playmolt_jury.chain import Case, Chain, ChainAway
@@ -23,30 +23,30 @@ _PAUSE_MOST: Final = 15.0
 
 
 class Ballots:
-    """Fulfils wishes of kind `chain`. While the chain is away it waits and tries again; nothing is ever made up."""
+    """Fulfils effects of kind `chain`. While the chain is away it waits and tries again; nothing is ever made up."""
 
     def __init__(self, connect: Callable[[], Awaitable[Chain]], event_log: EventLog) -> None:
         self._connect = connect
         self._log = event_log
         self._chain: Chain | None = None
 
-    async def __call__(self, errand: Errand) -> None:
+    async def __call__(self, leased: LeasedEffect) -> None:
         """Do what the order says and tell what stands on the chain."""
-        state: State = errand.snapshot.state
-        order = orders.order(state, errand.wish.id)
+        state: State = leased.snapshot.state
+        order = orders.order(state, leased.effect.id)
         if not isinstance(order, ChainOrder):
             return
-        hashed = order.log_hash or await self._log_hash(errand.stream)
+        hashed = order.log_hash or await self._log_hash(leased.stream)
         case = Case(session=order.session, log_hash=hashed, jurors=order.jurors)
         clock = asyncio.get_running_loop().time
         end, pause = clock() + _PATIENCE_SECONDS, 0.5
-        while not errand.stopping and clock() < end:
+        while not leased.stopping and clock() < end:
             try:
                 found = await self._done(order, case)
             except ChainAway as away:
-                _log.warning("chain_away", stream=errand.stream, work=order.work, detail=str(away))
+                _log.warning("chain_away", stream=leased.stream, work=order.work, detail=str(away))
             else:
-                await errand.tell(found)
+                await leased.submit(found)
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, _PAUSE_MOST)
@@ -60,7 +60,7 @@ class Ballots:
             case "vote":
                 voted = await self._chain.vote(case, order.juror_id, order.guilty)
                 return commands.VoteMined(
-                    wish_id=order.wish_id, juror_id=order.juror_id, guilty=voted.guilty, tx_hash=voted.tx_hash
+                    effect_id=order.effect_id, juror_id=order.juror_id, guilty=voted.guilty, tx_hash=voted.tx_hash
                 )
             case "verdict":
                 return await _found(self._chain, order, case)
@@ -79,7 +79,7 @@ class Ballots:
 async def _opened(chain: Chain, order: ChainOrder, case: Case) -> Command:
     deployed = await chain.deploy(case)
     return commands.CaseOpened(
-        wish_id=order.wish_id,
+        effect_id=order.effect_id,
         address=deployed.address,
         chain_id=deployed.chain_id,
         tx_hash=deployed.tx_hash,
@@ -96,7 +96,7 @@ async def _found(chain: Chain, order: ChainOrder, case: Case) -> Command:
         for vote in verdict.votes
     )
     return commands.VerdictFound(
-        wish_id=order.wish_id,
+        effect_id=order.effect_id,
         guilty=verdict.guilty,
         guilty_votes=verdict.guilty_votes,
         not_guilty_votes=verdict.not_guilty_votes,

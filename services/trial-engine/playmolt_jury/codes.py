@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from playmolt_core.decider import Refused
+from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, FieldFault
 
 

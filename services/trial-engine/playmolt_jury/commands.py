@@ -1,17 +1,17 @@
-"""What is asked of a session: by its overseer, and by the workers that fulfil its wishes."""
+"""What is asked of a session: by its overseer, and by the workers that fulfil its effects."""
 
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.decider import Command
+from playmolt_core.game.decider import Command
 from playmolt_schemas.jury import FailureCode, TopicImpact
 
 from playmolt_jury.events import RequestKind
 
-TURN_WISH: Final = "llm_turn"
-"""`Wish.kind` of a turn that a model owes."""
-CHAIN_WISH: Final = "chain"
-"""`Wish.kind` of what the chain owes."""
+TURN_EFFECT: Final = "llm_turn"
+"""`Effect.kind` of a turn that a model owes."""
+CHAIN_EFFECT: Final = "chain"
+"""`Effect.kind` of what the chain owes."""
 
 
 class OpenJury(Command, frozen=True, kw_only=True):
@@ -74,9 +74,9 @@ class CallVote(OwnerCommand, frozen=True, kw_only=True):
 
 
 class Attempted(Command, frozen=True, kw_only=True):
-    """A request was made for a wish; `attempt` is the model runtime's account of it, without floats."""
+    """A request was made for an effect; `attempt` is the model runtime's account of it, without floats."""
 
-    wish_id: str
+    effect_id: str
     turn: str
     kind: RequestKind
     attempt: dict[str, Any]
@@ -94,7 +94,7 @@ class JurorTurn(Command, frozen=True, kw_only=True):
     """A turn is done. `topics` are those of the overseer's text (chat, note) or of the speech; `text` is the juror's;
     `diverged` says that the juror did not cast the rule's vote itself."""
 
-    wish_id: str
+    effect_id: str
     topics: tuple[TopicImpact, ...] = ()
     tools: tuple[ToolUse, ...] = ()
     text: str = ""
@@ -104,7 +104,7 @@ class JurorTurn(Command, frozen=True, kw_only=True):
 class TurnLost(Command, frozen=True, kw_only=True):
     """A turn could not be had. `tools` are the calls that were made in it all the same."""
 
-    wish_id: str
+    effect_id: str
     code: FailureCode
     detail: str
     attempts: int
@@ -114,7 +114,7 @@ class TurnLost(Command, frozen=True, kw_only=True):
 class CaseOpened(Command, frozen=True, kw_only=True):
     """The contract is deployed. `log_hash`: 0x and hex, as it was given to the contract."""
 
-    wish_id: str
+    effect_id: str
     address: str
     chain_id: int
     tx_hash: str
@@ -124,7 +124,7 @@ class CaseOpened(Command, frozen=True, kw_only=True):
 class VoteMined(Command, frozen=True, kw_only=True):
     """A juror's vote as the chain has it; `guilty` is None when the case closed without it."""
 
-    wish_id: str
+    effect_id: str
     juror_id: str
     guilty: bool | None
     tx_hash: str
@@ -142,7 +142,7 @@ class SeatRead(msgspec.Struct, frozen=True, kw_only=True):
 class VerdictFound(Command, frozen=True, kw_only=True):
     """The closed case, as read from the chain."""
 
-    wish_id: str
+    effect_id: str
     guilty: bool
     guilty_votes: int
     not_guilty_votes: int

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from playmolt_core.decider import Command, Refused, Viewer
-from playmolt_core.desk import Ask, Linked, Reply
+from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.decider import Command, Refused, Viewer
 from playmolt_schemas.codes import Code
 from playmolt_schemas.jury import JurySession, JurySessions
 
@@ -12,10 +12,10 @@ from playmolt_jury.codes import no_witness, unknown_session
 from playmolt_jury.rules import Jury, closed, owns
 from playmolt_jury.state import Lost, State
 
-Answer = Reply | Refused
+Answer = ApiReply | Refused
 
 
-class JuryDesk:
+class JuryApi:
     """Serves the routes `jury_*`; their path parts are `juror_id`, `witness_id` and `evidence_id`.
 
     `aliases` are the models that a session may name.
@@ -34,7 +34,7 @@ class JuryDesk:
     def __init__(self, jury: Jury, aliases: tuple[str, ...] = ("scripted",)) -> None:
         self._jury = jury
         self._aliases = aliases
-        self._commands: Mapping[str, Callable[[Ask], Command]] = {
+        self._commands: Mapping[str, Callable[[ApiRequest], Command]] = {
             "jury_open": self._open,
             "jury_phase": _phase,
             "jury_evidence": _evidence,
@@ -45,7 +45,7 @@ class JuryDesk:
             "jury_notes": _notes,
             "jury_vote": _vote,
         }
-        self._answers: Mapping[str, Callable[[State, Ask], Answer]] = {
+        self._answers: Mapping[str, Callable[[State, ApiRequest], Answer]] = {
             "jury_open": self._opened,
             "jury_read": self._session,
             "jury_phase": self._session,
@@ -63,7 +63,7 @@ class JuryDesk:
             "jury_ending": self._ending,
         }
 
-    def command(self, state: State, ask: Ask) -> Command | Refused:
+    def command(self, state: State, ask: ApiRequest) -> Command | Refused:
         """Give the command of a writing route; whoever does not own the session may not know of it."""
         if ask.route not in self.opens and not owns(state, ask.agent_id):
             return unknown_session()
@@ -74,15 +74,15 @@ class JuryDesk:
         del before, after
         return None
 
-    def answer(self, state: State, ask: Ask) -> Answer:
+    def answer(self, state: State, ask: ApiRequest) -> Answer:
         """Answer a route; 202 while models or the chain are at work."""
         if not owns(state, ask.agent_id):
             return unknown_session()
         return self._answers[ask.route](state, ask)
 
-    def many(self, states: Sequence[State], ask: Ask) -> Answer:
+    def many(self, states: Sequence[State], ask: ApiRequest) -> Answer:
         """Answer with the caller's sessions."""
-        return Reply(JurySessions(tuple(self._view(state) for state in states if owns(state, ask.agent_id))))
+        return ApiReply(JurySessions(tuple(self._view(state) for state in states if owns(state, ask.agent_id))))
 
     def _view(self, state: State) -> JurySession:
         view = self._jury.view(state, Viewer(state.owner))
@@ -90,63 +90,63 @@ class JuryDesk:
             raise TypeError("an owner sees its session")
         return view
 
-    def _open(self, ask: Ask) -> Command:
+    def _open(self, ask: ApiRequest) -> Command:
         return commands.OpenJury(
             agent_id=ask.agent_id, name=ask.name, seed=ask.seed, body=ask.body, aliases=self._aliases
         )
 
-    def _opened(self, state: State, _: Ask) -> Answer:
-        return Reply(self._view(state), status=201)
+    def _opened(self, state: State, _: ApiRequest) -> Answer:
+        return ApiReply(self._view(state), status=201)
 
-    def _session(self, state: State, _: Ask) -> Answer:
-        return Reply(self._view(state))
+    def _session(self, state: State, _: ApiRequest) -> Answer:
+        return ApiReply(self._view(state))
 
-    def _dossier(self, state: State, _: Ask) -> Answer:
-        return Reply(views.dossier(self._jury.material(state)))
+    def _dossier(self, state: State, _: ApiRequest) -> Answer:
+        return ApiReply(views.dossier(self._jury.material(state)))
 
-    def _evidence_list(self, state: State, _: Ask) -> Answer:
-        return Reply(views.evidence_list(state, self._jury.material(state)))
+    def _evidence_list(self, state: State, _: ApiRequest) -> Answer:
+        return ApiReply(views.evidence_list(state, self._jury.material(state)))
 
-    def _evidence(self, state: State, ask: Ask) -> Answer:
+    def _evidence(self, state: State, ask: ApiRequest) -> Answer:
         # Asked without its command before it, too: what is locked must not leave on any way.
         hidden = closed(state, ask.params["evidence_id"])
-        return hidden or Reply(views.evidence(self._jury.material(state), ask.params["evidence_id"]))
+        return hidden or ApiReply(views.evidence(self._jury.material(state), ask.params["evidence_id"]))
 
-    def _witnesses(self, state: State, _: Ask) -> Answer:
-        return Reply(views.witnesses(state, self._jury.material(state)))
+    def _witnesses(self, state: State, _: ApiRequest) -> Answer:
+        return ApiReply(views.witnesses(state, self._jury.material(state)))
 
-    def _talked(self, state: State, ask: Ask) -> Answer:
+    def _talked(self, state: State, ask: ApiRequest) -> Answer:
         witness = self._jury.witness(state, ask.params["witness_id"])
         if witness is None:
             return no_witness()
         step = isinstance(ask.body, dict) and any(value is not None for value in ask.body.values())
-        return Reply(views.talk(state, witness, step=step))
+        return ApiReply(views.talk(state, witness, step=step))
 
-    def _outcome(self, state: State, ask: Ask) -> Answer:
+    def _outcome(self, state: State, ask: ApiRequest) -> Answer:
         outcome = state.outcomes.get(ask.command_id)
         if isinstance(outcome, Lost):
             return _unavailable(outcome)
         if outcome is not None:
-            return Reply(outcome)
-        return _aborted() if state.over else Reply(self._view(state), status=202)
+            return ApiReply(outcome)
+        return _aborted() if state.over else ApiReply(self._view(state), status=202)
 
-    def _voted(self, state: State, ask: Ask) -> Answer:
+    def _voted(self, state: State, ask: ApiRequest) -> Answer:
         if state.verdict:
-            return Reply(state.verdict)
+            return ApiReply(state.verdict)
         if lost := _lost_vote(state, ask.command_id):
             return _unavailable(lost)
-        return _aborted() if state.over else Reply(self._view(state), status=202)
+        return _aborted() if state.over else ApiReply(self._view(state), status=202)
 
-    def _verdict(self, state: State, _: Ask) -> Answer:
+    def _verdict(self, state: State, _: ApiRequest) -> Answer:
         if state.verdict is None:
             return Refused(Code.NOT_FINISHED, f"There is no verdict yet; the session is in the phase {state.phase}.")
-        return Reply(state.verdict)
+        return ApiReply(state.verdict)
 
-    def _ending(self, state: State, _: Ask) -> Answer:
+    def _ending(self, state: State, _: ApiRequest) -> Answer:
         told = views.ending(state, self._jury.material(state))
         if told is None:
             return Refused(Code.NOT_FINISHED, f"The story is not over; the session is in the phase {state.phase}.")
-        return Reply(told)
+        return ApiReply(told)
 
 
 def _lost_vote(state: State, call: str) -> Lost | None:
@@ -169,25 +169,25 @@ def _aborted() -> Refused:
     return Refused(Code.GAME_OVER, "The operator ended this session.")
 
 
-def _phase(ask: Ask) -> Command:
+def _phase(ask: ApiRequest) -> Command:
     return commands.ChangePhase(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)
 
 
-def _evidence(ask: Ask) -> Command:
+def _evidence(ask: ApiRequest) -> Command:
     return commands.ReadEvidence(agent_id=ask.agent_id, call=ask.command_id, evidence_id=ask.params["evidence_id"])
 
 
-def _talk(ask: Ask) -> Command:
+def _talk(ask: ApiRequest) -> Command:
     return commands.TalkTo(
         agent_id=ask.agent_id, call=ask.command_id, body=ask.body, witness_id=ask.params["witness_id"]
     )
 
 
-def _chat(ask: Ask) -> Command:
+def _chat(ask: ApiRequest) -> Command:
     return commands.Chat(agent_id=ask.agent_id, call=ask.command_id, body=ask.body, juror_id=ask.params["juror_id"])
 
 
-def _present(ask: Ask) -> Command:
+def _present(ask: ApiRequest) -> Command:
     return commands.Present(
         agent_id=ask.agent_id,
         call=ask.command_id,
@@ -197,13 +197,13 @@ def _present(ask: Ask) -> Command:
     )
 
 
-def _next(ask: Ask) -> Command:
+def _next(ask: ApiRequest) -> Command:
     return commands.NextRound(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)
 
 
-def _notes(ask: Ask) -> Command:
+def _notes(ask: ApiRequest) -> Command:
     return commands.SendNote(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)
 
 
-def _vote(ask: Ask) -> Command:
+def _vote(ask: ApiRequest) -> Command:
     return commands.CallVote(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)

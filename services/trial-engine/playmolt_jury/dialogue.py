@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 import msgspec
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
 from playmolt_jury.material import Choice, Node, Reaction, When, Witness

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
-from playmolt_core.decider import Event, stored_types
+from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.jury import (
     Cause,
     FailureCode,

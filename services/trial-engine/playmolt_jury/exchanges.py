@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
 
 from playmolt_jury import answers, stance

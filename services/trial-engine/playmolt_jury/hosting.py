@@ -1,19 +1,19 @@
 """The jury as the trial engine hosts it."""
 
-from playmolt_core.host.errand import Worker
-from playmolt_core.host.process import Hosted, Kit
+from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
-from playmolt_core.llm.scripted import Cast
+from playmolt_core.llm.scripted.model import Cast
+from playmolt_core.service.process import GameModule, ServiceContext
 
 from playmolt_jury import game, scripted
 from playmolt_jury.ballots import Ballots
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
-from playmolt_jury.commands import CHAIN_WISH, TURN_WISH
-from playmolt_jury.desk import JuryDesk
+from playmolt_jury.commands import CHAIN_EFFECT, TURN_EFFECT
+from playmolt_jury.desk import JuryApi
 from playmolt_jury.turns import Turns
 
 
-def build(kit: Kit) -> Hosted:
+def build(kit: ServiceContext) -> GameModule:
     """Build the jury of what this process has. Raises ValueError, in one line, for a chain without a key that pays."""
     settings = kit.settings
     jury = game.jury(show_stances=settings.jury_show_stances)
@@ -26,5 +26,5 @@ def build(kit: Kit) -> Hosted:
 
     aliases = (SCRIPTED, *kit.catalogue.models)
     models = kit.models(scripted.add_to(Cast()))
-    workers: dict[str, Worker] = {TURN_WISH: Turns(jury, models, preload), CHAIN_WISH: Ballots(chain, kit.log)}
-    return Hosted(jury, JuryDesk(jury, aliases), workers)
+    workers: dict[str, Worker] = {TURN_EFFECT: Turns(jury, models, preload), CHAIN_EFFECT: Ballots(chain, kit.log)}
+    return GameModule(jury, JuryApi(jury, aliases), workers)

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 import msgspec
-from playmolt_core.decider import Wish
+from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
 
 from playmolt_jury.chain.port import OPEN_SECONDS
-from playmolt_jury.commands import CHAIN_WISH, TURN_WISH
+from playmolt_jury.commands import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.state import State, Turn
 
 Work = Literal["deploy", "vote", "verdict"]
@@ -22,7 +22,7 @@ class ChainOrder(msgspec.Struct, frozen=True, kw_only=True):
     the stream's `phase_changed` record to `vote`.
     """
 
-    wish_id: str
+    effect_id: str
     work: Work
     due: datetime
     session: str
@@ -35,20 +35,20 @@ class ChainOrder(msgspec.Struct, frozen=True, kw_only=True):
 Order = Turn | ChainOrder
 
 
-def wishes(state: State) -> tuple[Wish, ...]:
-    """Give a wish for everything that is owed now."""
-    turns = tuple(Wish(id=turn.id, kind=TURN_WISH, due=turn.started_at) for turn in _turns(state))
-    return turns + tuple(Wish(id=order.wish_id, kind=CHAIN_WISH, due=order.due) for order in _chain(state))
+def effects(state: State) -> tuple[Effect, ...]:
+    """Give an effect for everything that is owed now."""
+    turns = tuple(Effect(id=turn.id, kind=TURN_EFFECT, due=turn.started_at) for turn in _turns(state))
+    return turns + tuple(Effect(id=order.effect_id, kind=CHAIN_EFFECT, due=order.due) for order in _chain(state))
 
 
-def order(state: State, wish_id: str) -> Order | None:
-    """Give what a wish asks for; None when it is not owed (any more)."""
-    return next((turn for turn in _turns(state) if turn.id == wish_id), None) or next(
-        (each for each in _chain(state) if each.wish_id == wish_id), None
+def order(state: State, effect_id: str) -> Order | None:
+    """Give what an effect asks for; None when it is not owed (any more)."""
+    return next((turn for turn in _turns(state) if turn.id == effect_id), None) or next(
+        (each for each in _chain(state) if each.effect_id == effect_id), None
     )
 
 
-def chain_wish(state: State, work: Work, juror_id: str = "") -> str:
+def chain_effect(state: State, work: Work, juror_id: str = "") -> str:
     """Name work on the chain: 32 hex digits, the same after a crash."""
     return digest(["chain", state.game_id, work, juror_id])[:32]
 
@@ -82,7 +82,7 @@ def _chain(state: State) -> tuple[ChainOrder, ...]:
 def _order(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> ChainOrder:
     return ChainOrder(
         due=due,
-        wish_id=chain_wish(state, work, juror_id),
+        effect_id=chain_effect(state, work, juror_id),
         work=work,
         session=state.game_id,
         jurors=state.order,

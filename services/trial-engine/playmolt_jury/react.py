@@ -59,7 +59,7 @@ def next_request(
     except _Away as away:
         attempts = sum(answer.attempts for answer in so_far)
         return TurnLost(
-            wish_id=turn.id, code=away.code, detail=away.detail, attempts=attempts, tools=tuple(stage.box.uses)
+            effect_id=turn.id, code=away.code, detail=away.detail, attempts=attempts, tools=tuple(stage.box.uses)
         )
     return request
 
@@ -139,19 +139,19 @@ def _chat(stage: _Stage) -> Asking[JurorTurn]:
     struck = stance.hits(turn.text, state.juror(turn.juror_id).weakness.trigger_keywords)
     messages = prompts.chat(state, stage.material, turn, topics=topics, now=now, struck=struck)
     text = yield from stage.acting(stage.request(messages, turn.name), answers.read_text)
-    return JurorTurn(wish_id=turn.id, topics=topics, tools=tuple(stage.box.uses), text=text or "")
+    return JurorTurn(effect_id=turn.id, topics=topics, tools=tuple(stage.box.uses), text=text or "")
 
 
 def _present(stage: _Stage) -> Asking[JurorTurn]:
     state, turn = stage.state, stage.turn
     messages = prompts.present(state, stage.material, turn, now=exchanges.shown(state, turn).after)
     text = yield from stage.acting(stage.request(messages, turn.name), answers.read_text)
-    return JurorTurn(wish_id=turn.id, tools=tuple(stage.box.uses), text=text or "")
+    return JurorTurn(effect_id=turn.id, tools=tuple(stage.box.uses), text=text or "")
 
 
 def _note(stage: _Stage) -> Asking[JurorTurn]:
     topics = yield from stage.topics()
-    return JurorTurn(wish_id=stage.turn.id, topics=topics)
+    return JurorTurn(effect_id=stage.turn.id, topics=topics)
 
 
 def _speech(stage: _Stage) -> Asking[JurorTurn]:
@@ -160,7 +160,7 @@ def _speech(stage: _Stage) -> Asking[JurorTurn]:
     request = stage.request(messages, turn.name, outputs.speech_schema(state.topics))
     said = yield from stage.acting(request, lambda reply: outputs.read_speech(reply, state.topics))
     text, topics = said or ("", ())
-    return JurorTurn(wish_id=turn.id, topics=topics, tools=tuple(stage.box.uses), text=text)
+    return JurorTurn(effect_id=turn.id, topics=topics, tools=tuple(stage.box.uses), text=text)
 
 
 def _vote(stage: _Stage) -> Asking[JurorTurn]:
@@ -175,7 +175,7 @@ def _vote(stage: _Stage) -> Asking[JurorTurn]:
         # refuses may still vote another time.
         if away.code != "invalid_reply":
             raise
-    return JurorTurn(wish_id=turn.id, tools=tuple(stage.box.uses), diverged=box.diverged)
+    return JurorTurn(effect_id=turn.id, tools=tuple(stage.box.uses), diverged=box.diverged)
 
 
 def _of_kind(request: ModelRequest, kind: RequestKind) -> ModelRequest:

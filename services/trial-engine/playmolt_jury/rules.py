@@ -4,21 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from playmolt_core.decider import (
+from playmolt_core.game.decider import (
     Accepted,
+    AllowedAction,
     Command,
     DeadlinePassed,
     Decision,
+    Effect,
     EndGame,
     Event,
-    Offer,
     Refused,
     Viewer,
-    Wish,
 )
-from playmolt_core.endings import ended
-from playmolt_schemas.cards import Card
+from playmolt_core.game.endings import ended
 from playmolt_schemas.codes import Code, faults
+from playmolt_schemas.game_summary import GameSummary
 from playmolt_schemas.jury import (
     ChatRequest,
     JuryMessage,
@@ -154,22 +154,22 @@ class Jury:
         """Give what pins the session; what was said in it stays its owner's."""
         return {"language": state.language, "model": state.model, "seed": state.seed}
 
-    def card(self, state: State) -> Card:
+    def summary(self, state: State) -> GameSummary:
         """Give the session at a glance."""
-        return Card(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
+        return GameSummary(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
 
     def participants(self, state: State) -> Mapping[str, str]:
         """Give the owner."""
         return {state.owner: state.name} if state.version else {}
 
-    def offers(self, state: State, agent_id: str) -> Sequence[Offer]:
-        """Offer nothing: a session waits for its person without end, so there is no turn to tell of."""
+    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
+        """AllowedAction nothing: a session waits for its person without end, so there is no turn to tell of."""
         del state, agent_id
         return ()
 
-    def wants(self, state: State) -> Sequence[Wish]:
+    def effects(self, state: State) -> Sequence[Effect]:
         """Ask for the turns and the work on the chain that are owed."""
-        return orders.wishes(state)
+        return orders.effects(state)
 
     def _open(self, state: State, command: commands.OpenJury) -> Decision:
         if state.version:
@@ -206,7 +206,7 @@ class Jury:
         return Accepted() if request.choice is None else _say(state, witness, request.choice)
 
     def _verdict(self, state: State, command: commands.VerdictFound) -> Decision:
-        if not _ordered(state, command.wish_id, "verdict"):
+        if not _ordered(state, command.effect_id, "verdict"):
             return Accepted()
         seats = {seat.juror_id: seat for seat in command.votes}
         votes = tuple(
@@ -389,7 +389,7 @@ def _attempted(state: State, command: commands.Attempted) -> Decision:
 
 
 def _turned(state: State, command: commands.JurorTurn) -> Decision:
-    turn = _owed(state, command.wish_id)
+    turn = _owed(state, command.effect_id)
     if turn is None:
         return Accepted()
     if turn.kind in ("chat", "present", "speech"):
@@ -401,7 +401,7 @@ def _turned(state: State, command: commands.JurorTurn) -> Decision:
 
 
 def _lost(state: State, command: commands.TurnLost) -> Decision:
-    turn = _owed(state, command.wish_id)
+    turn = _owed(state, command.effect_id)
     if turn is None:
         return Accepted()
     tools = exchanges.tools(turn, command.tools)
@@ -416,18 +416,18 @@ def _lost(state: State, command: commands.TurnLost) -> Decision:
     return Accepted((*tools, failed))
 
 
-def _owed(state: State, wish_id: str) -> Turn | None:
-    owed = orders.order(state, wish_id)
+def _owed(state: State, effect_id: str) -> Turn | None:
+    owed = orders.order(state, effect_id)
     return owed if isinstance(owed, Turn) else None
 
 
-def _ordered(state: State, wish_id: str, work: orders.Work) -> bool:
-    owed = orders.order(state, wish_id)
+def _ordered(state: State, effect_id: str, work: orders.Work) -> bool:
+    owed = orders.order(state, effect_id)
     return isinstance(owed, orders.ChainOrder) and owed.work == work
 
 
 def _deployed(state: State, command: commands.CaseOpened) -> Decision:
-    if not _ordered(state, command.wish_id, "deploy"):
+    if not _ordered(state, command.effect_id, "deploy"):
         return Accepted()
     deployed = ContractDeployed(
         contract=command.address, chain_id=command.chain_id, tx_hash=command.tx_hash, log_hash=command.log_hash
@@ -436,7 +436,7 @@ def _deployed(state: State, command: commands.CaseOpened) -> Decision:
 
 
 def _mined(state: State, command: commands.VoteMined) -> Decision:
-    if not _ordered(state, command.wish_id, "vote"):
+    if not _ordered(state, command.effect_id, "vote"):
         return Accepted()
     ballot = state.ballots[command.juror_id]
     if command.guilty is None:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.llm.scripted import Cast, Said, Scene
+from playmolt_core.llm.scripted.model import Cast, Said, Scene
 from playmolt_schemas.jury import Impact, Language
 
 from playmolt_jury import answers

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.jury import (
@@ -86,7 +86,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that a model owes; `id` is its wish."""
+    """A turn that a model owes; `id` is its effect."""
 
     id: str
     call: str
@@ -237,9 +237,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
             return "nothing"
         return "something" if self.sealed or len(self.read) < len(self.evidence) else "everything"
 
-    def turn(self, wish_id: str) -> Turn | None:
-        """Give the turn of a wish; None when it is not owed (any more)."""
-        return next((turn for turn in self.turns if turn.id == wish_id), None)
+    def turn(self, effect_id: str) -> Turn | None:
+        """Give the turn of an effect; None when it is not owed (any more)."""
+        return next((turn for turn in self.turns if turn.id == effect_id), None)
 
     def pending(self, juror_id: str) -> tuple[Turn, ...]:
         """Give what a juror still owes, first things first."""
@@ -289,10 +289,10 @@ def _read(state: State, event: EvidenceRead, _: datetime) -> Changes:
 
 
 def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
-    # The version makes a turn that is asked again another wish.
-    wish = digest(["turn", state.game_id, state.version + 1, event.call, event.turn, event.juror_id])[:32]
+    # The version makes a turn that is asked again another effect.
+    effect = digest(["turn", state.game_id, state.version + 1, event.call, event.turn, event.juror_id])[:32]
     turn = Turn(
-        id=wish,
+        id=effect,
         call=event.call,
         kind=event.turn,
         juror_id=event.juror_id,

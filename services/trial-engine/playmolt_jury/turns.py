@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-from playmolt_core.decider import Command
-from playmolt_core.host.errand import Errand
-from playmolt_core.host.recording import recorder
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.effects.recording import recorder
+from playmolt_core.game.decider import Command
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ModelRequest
 
@@ -16,7 +16,7 @@ from playmolt_jury.state import State, Turn
 
 
 class Turns:
-    """Fulfils wishes of kind `llm_turn`. Every request is stored before the next one is made.
+    """Fulfils effects of kind `llm_turn`. Every request is stored before the next one is made.
 
     `begun` is called at each turn: somebody plays, and will vote in the end.
     """
@@ -26,22 +26,22 @@ class Turns:
         self._models = models
         self._begun = begun
 
-    async def __call__(self, errand: Errand) -> None:
+    async def __call__(self, leased: LeasedEffect) -> None:
         """Play a turn to its end: JurorTurn, or TurnLost when the model gave nothing usable."""
-        state: State = errand.snapshot.state
-        turn = orders.order(state, errand.wish.id)
+        state: State = leased.snapshot.state
+        turn = orders.order(state, leased.effect.id)
         if not isinstance(turn, Turn):
             return
         self._begun()
-        await errand.tell(await self._played(errand, state, turn))
+        await leased.submit(await self._played(leased, state, turn))
 
-    async def _played(self, errand: Errand, state: State, turn: Turn) -> Command:
+    async def _played(self, leased: LeasedEffect, state: State, turn: Turn) -> Command:
         model = self._models.get(state.model)
         if model is None:
             detail = f"there is no model {state.model!r} any more; ask the operator"
-            return commands.TurnLost(wish_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
+            return commands.TurnLost(effect_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
         material = self._jury.material(state)
-        record = recorder(errand, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
+        record = recorder(leased, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
         answers: list[react.Answer] = []
         while isinstance(step := react.next_request(state, turn, material, answers), ModelRequest):
             answers.append(await model.ask(step, record))
@@ -49,4 +49,4 @@ class Turns:
 
 
 def _attempted(turn: Turn, name: str, kind: str, attempt: dict[str, Any]) -> Command:
-    return commands.Attempted(wish_id=turn.id, turn=name, kind=cast("RequestKind", kind), attempt=attempt)
+    return commands.Attempted(effect_id=turn.id, turn=name, kind=cast("RequestKind", kind), attempt=attempt)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.jury import (
     ChoiceView,
     ContractDeployedMessage,

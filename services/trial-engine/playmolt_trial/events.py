@@ -3,8 +3,8 @@
 from typing import ClassVar, Final
 
 import msgspec
-from playmolt_core.decider import Event, stored_types
-from playmolt_core.seats import events as seats
+from playmolt_core.game.decider import Event, stored_types
+from playmolt_core.game.seats import events as seats
 from playmolt_schemas.trial import Case, JurorVote, Party, Phase, Role, Team, TrialResult, Verdict
 
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.decider import Event
-from playmolt_core.seats import state as seats
-from playmolt_core.seats.events import GameAborted
-from playmolt_core.seats.state import SeatedState, entered
+from playmolt_core.game.decider import Event
+from playmolt_core.game.seats import state as seats
+from playmolt_core.game.seats.events import GameAborted
+from playmolt_core.game.seats.state import SeatedState, entered
 from playmolt_schemas.trial import Case, Phase, Role, Tally, TrialResult, Utterance, Verdict
 
 from playmolt_trial.events import (

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import Create, DeadlinePassed, Join
+from playmolt_core.game.decider import Create, DeadlinePassed, Join
 from playmolt_schemas.codes import Code
 from playmolt_trial.rules import ROLES, Trial
 from playmolt_trial.state import State
@@ -254,29 +254,29 @@ def test_two_votes_decide_and_pay(table: Any, votes: tuple[str, ...], verdict: s
 
 
 def test_without_a_deadline_nothing_is_wanted(table: Any) -> None:
-    assert table.decider.wants(table.state) == ()
+    assert table.decider.effects(table.state) == ()
     table.seated()
-    assert table.decider.wants(table.state) == ()
+    assert table.decider.effects(table.state) == ()
 
 
 def test_a_deadline_runs_from_the_start_of_each_phase_and_round(tables: Any) -> None:
     table = tables(deadline=30)
-    assert table.decider.wants(table.state) == ()
+    assert table.decider.effects(table.state) == ()
     seen = set()
     table.seated()
     while not table.state.over:
-        (wish,) = table.decider.wants(table.state)
+        (effect,) = table.decider.effects(table.state)
         entered = table.now
-        assert (wish.kind, (wish.due - entered).total_seconds()) == ("deadline", 30)
-        assert len(wish.id) == 32
-        seen.add(wish.id)
+        assert (effect.kind, (effect.due - entered).total_seconds()) == ("deadline", 30)
+        assert len(effect.id) == 32
+        seen.add(effect.id)
         missing = table.state.missing()
         for seat in missing[:-1]:
             table.submit(seat.id)
-            assert table.decider.wants(table.state) == (wish,)
+            assert table.decider.effects(table.state) == (effect,)
         table.submit(missing[-1].id)
     assert len(seen) == 7
-    assert table.decider.wants(table.state) == ()
+    assert table.decider.effects(table.state) == ()
 
 
 def test_a_missed_speech_is_a_forfeit_and_the_trial_goes_on(tables: Any) -> None:
@@ -289,10 +289,10 @@ def test_a_missed_speech_is_a_forfeit_and_the_trial_goes_on(tables: Any) -> None
 
 def test_a_deadline_of_a_phase_that_is_past_does_nothing(tables: Any) -> None:
     table = tables(deadline=30).seated()
-    (stale,) = table.decider.wants(table.state)
-    table.played_to("argument").when(DeadlinePassed(wish_id=stale.id)).then()
-    table.when(DeadlinePassed(wish_id="no such wish")).then()
-    table.end().when(DeadlinePassed(wish_id=stale.id)).then()
+    (stale,) = table.decider.effects(table.state)
+    table.played_to("argument").when(DeadlinePassed(effect_id=stale.id)).then()
+    table.when(DeadlinePassed(effect_id="no such effect")).then()
+    table.end().when(DeadlinePassed(effect_id=stale.id)).then()
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_an_operator_can_end_a_trial_in_any_phase(table: Any, phase: str) -> Non
         table.played_to(phase)
     table.end(" Fire. ").then("game_aborted")
     assert table.message("game_aborted") == {"type": "game_aborted", "reason": "Fire."}
-    assert table.decider.card(table.state).over
+    assert table.decider.summary(table.state).over
     assert (table.view()["phase"], table.view()["results"]) == ("aborted", None)
     table.end().refused(Code.GAME_OVER)
 

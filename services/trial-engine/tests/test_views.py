@@ -91,12 +91,12 @@ def test_allowed_actions_are_what_one_may_send_now(table: Any) -> None:
 
 def test_an_offer_carries_the_schema_of_its_action(table: Any) -> None:
     table.seated()
-    (offer,) = table.decider.offers(table.state, "agent-0")
+    (offer,) = table.decider.allowed_actions(table.state, "agent-0")
     assert offer.type == "speak"
     jsonschema.validate({"type": "speak", "text": "x" * 200}, offer.schema)
     for bad in ({"type": "speak", "text": "x" * 201}, {"type": "speak"}, {"type": "speak", "text": "x", "y": 1}):
         assert not jsonschema.Draft202012Validator(offer.schema).is_valid(bad)
-    assert table.decider.offers(table.state, "stranger") == ()
+    assert table.decider.allowed_actions(table.state, "stranger") == ()
     assert dict(table.decider.actions) == dict(ACTIONS)
 
 
@@ -131,9 +131,9 @@ def test_results_show_after_the_end(table: Any) -> None:
 def test_a_deadline_shows_only_while_one_runs(tables: Any) -> None:
     table = tables(deadline=30)
     assert "deadline" not in table.view()
-    (wish,) = table.decider.wants(table.seated().state)
+    (effect,) = table.decider.effects(table.seated().state)
     assert table.view()["deadline"] == "2026-03-01T00:00:37.000000Z"
-    assert wish.due.isoformat() == "2026-03-01T00:00:37+00:00"
+    assert effect.due.isoformat() == "2026-03-01T00:00:37+00:00"
     assert "deadline" not in table.end().view()
 
 
@@ -170,7 +170,7 @@ def test_the_operator_sees_the_votes(table: Any) -> None:
 
 
 def test_the_card_follows_the_game(table: Any) -> None:
-    cards = [msgspec.to_builtins(table.decider.card(state)) for _, state in table.seated().log]
-    assert [card["seated"] for card in cards] == [0, 1, 2, 3, 4, 5, 6, 6]
-    assert cards[-1] == {"phase": "opening", "round": 0, "seated": 6, "needed": 6, "over": False}
-    assert table.played_to("verdict").speak("JUDGE").decider.card(table.state).over
+    summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, state in table.seated().log]
+    assert [summary["seated"] for summary in summaries] == [0, 1, 2, 3, 4, 5, 6, 6]
+    assert summaries[-1] == {"phase": "opening", "round": 0, "seated": 6, "needed": 6, "over": False}
+    assert table.played_to("verdict").speak("JUDGE").decider.summary(table.state).over

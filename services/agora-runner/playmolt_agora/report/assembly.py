@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.agora import TurnRecord
 from playmolt_schemas.records import Record
 

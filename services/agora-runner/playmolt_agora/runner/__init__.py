@@ -1,1 +1,1 @@
-"""The runner: what fulfils the wishes of experiments and runs."""
+"""The runner: what fulfils the effects of experiments and runs."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from playmolt_core.decider import Refused
-from playmolt_core.desk import Ask, Reply
-from playmolt_core.telemetry import log
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 
 from playmolt_agora.experiment_state import State
@@ -39,18 +39,20 @@ class Library:
         self._made: OrderedDict[tuple[str, int], _Making] = OrderedDict()
         self._one = asyncio.Lock()
 
-    async def __call__(self, state: State, ask: Ask) -> Reply | Refused:
+    async def __call__(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
         """Give a file, or 202 while it is being made."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
         making = self._making(state)
         if not making.task.done():
-            return Reply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
+            return ApiReply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
         if not making.task.result():
             del self._made[(state.game_id, state.version)]
-            return Refused(Code.UNAVAILABLE, "The study could not be made; the runner's log says why. Ask again.")
+            return Refused(
+                Code.UNAVAILABLE, "The study could not be made; the runner's log says why. ApiRequest again."
+            )
         name, content_type = _FILES[ask.route]
-        return Reply(await asyncio.to_thread((making.folder / name).read_bytes), content_type=content_type)
+        return ApiReply(await asyncio.to_thread((making.folder / name).read_bytes), content_type=content_type)
 
     def _making(self, state: State) -> _Making:
         key = (state.game_id, state.version)

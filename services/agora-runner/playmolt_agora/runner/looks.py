@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from playmolt_core.host.errand import Errand
+from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.llm.catalogue import decimal_text
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora import TurnRecord
@@ -26,9 +26,9 @@ class Looks:
     def __init__(self, log: EventLog) -> None:
         self._log = log
 
-    async def __call__(self, errand: Errand) -> None:
+    async def __call__(self, leased: LeasedEffect) -> None:
         """Read the turns of all ended runs, compute, and tell."""
-        state: State = errand.snapshot.state
+        state: State = leased.snapshot.state
         if state.plan is None or state.plan.adaptive is None:
             return
         runs = [run.run for run in state.runs if run.status == "finished" and run.parent is None]
@@ -38,9 +38,9 @@ class Looks:
             records += [event.record for event in events if isinstance(event, AgentActed | TurnFailed)]
         found = await asyncio.to_thread(_found, state.plan, records, state.seed)
         look = experiments.Look(
-            by="runner", measure=state.plan.adaptive.measure, intervals=found, wish_id=errand.wish.id
+            by="runner", measure=state.plan.adaptive.measure, intervals=found, effect_id=leased.effect.id
         )
-        await errand.tell(look)
+        await leased.submit(look)
 
 
 def _found(plan: Plan, records: Sequence[TurnRecord], seed: str) -> Mapping[str, Interval]:

@@ -1,9 +1,9 @@
 """The worker that opens the runs of an experiment, forks among them."""
 
-from playmolt_core.host.errand import Errand, Wishless
-from playmolt_core.host.writes import Writes
+from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
+from playmolt_core.effects.ports import Submit
 from playmolt_core.log.port import EventLog
-from playmolt_core.telemetry import log
+from playmolt_core.ops.telemetry import log
 from playmolt_schemas.agora import RunSpec
 
 from playmolt_agora import branch, commands
@@ -17,25 +17,25 @@ _log = log("openings")
 class Openings:
     """Fulfils `open_run`: the run's stream first, then the word that it is there."""
 
-    def __init__(self, rules: Experiment, log: EventLog, runs: Writes) -> None:
+    def __init__(self, rules: Experiment, log: EventLog, runs: Submit) -> None:
         self._rules = rules
         self._log = log
         self._runs = runs
 
-    async def __call__(self, errand: Errand) -> None:
+    async def __call__(self, leased: LeasedEffect) -> None:
         """Open a run; given twice, it changes nothing."""
-        spec = self._rules.run_owed(errand.snapshot.state, errand.wish.id)
+        spec = self._rules.run_owed(leased.snapshot.state, leased.effect.id)
         if spec is None:
             return
         opening = await self._opening(spec)
         try:
-            await errand.tell(opening, "run", to=(self._runs, spec.run))
-        except Wishless as refused:
+            await leased.submit(opening, "run", to=(self._runs, spec.run))
+        except CommandRefused as refused:
             # Asked again it would be refused again, and the experiment would wait for it for ever.
-            _log.warning("run_refused", run=spec.run, status=refused.status, detail=refused.detail)
-            await errand.tell(experiments.RunRefused(run=spec.run))
+            _log.warning("run_refused", run=spec.run, detail=str(refused))
+            await leased.submit(experiments.RunRefused(run=spec.run))
             return
-        await errand.tell(experiments.RunOpened(run=spec.run))
+        await leased.submit(experiments.RunOpened(run=spec.run))
 
     async def _opening(self, spec: RunSpec) -> commands.OpenRun | commands.ReplayRun:
         if spec.parent is None:

@@ -4,8 +4,8 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Final
 
-from playmolt_core.decider import EndGame
-from playmolt_core.host.errand import Errand
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import EndGame
 
 from playmolt_agora import commands
 from playmolt_agora.runner.standing import Standings
@@ -28,18 +28,18 @@ class Pauses:
     def __init__(self, standings: Standings) -> None:
         self._standings = standings
 
-    async def __call__(self, errand: Errand) -> None:
+    async def __call__(self, leased: LeasedEffect) -> None:
         """Look whether the run can go on, for a while."""
-        state: State = errand.snapshot.state
+        state: State = leased.snapshot.state
         for _ in range(_LOOKS):
             await asyncio.sleep(LOOK_SECONDS)
-            if errand.stopping:
+            if leased.stopping:
                 return
             standing = await self._standings.of(state.run.experiment)
             if standing.ended:
-                await errand.tell(EndGame(reason=_ENDED))
+                await leased.submit(EndGame(reason=_ENDED))
                 return
-            rested = (datetime.now(UTC) - errand.snapshot.at).total_seconds()
+            rested = (datetime.now(UTC) - leased.snapshot.at).total_seconds()
             if standing.halted is None and (state.paused != "model_away" or rested >= AWAY_SECONDS):
-                await errand.tell(commands.ResumeRun())
+                await leased.submit(commands.ResumeRun())
                 return

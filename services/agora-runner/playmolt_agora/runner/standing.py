@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from playmolt_core.host.engine import Engine
+from playmolt_core.engine.engine import Engine
 from playmolt_schemas.agora_feed import PauseCode
 from playmolt_schemas.agora_plan import Budget, Plan
 

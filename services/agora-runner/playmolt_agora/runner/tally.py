@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.decider import Event
-from playmolt_core.fold import facts_of
+from playmolt_core.game.decider import Event
+from playmolt_core.game.fold import facts_of
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora_plan import Spent
 

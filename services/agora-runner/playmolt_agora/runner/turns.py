@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.decider import Wish
-from playmolt_core.host.entry import Snapshot
-from playmolt_core.host.errand import Errand
-from playmolt_core.host.writes import Writes
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.effects.ports import Submit
+from playmolt_core.game.decider import Effect
+from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora_plan import Spent
@@ -28,7 +28,7 @@ TELL_SECONDS: Final = 3.0
 
 
 class Turns:
-    """Fulfils the wishes of a run: `agent_turn`, and `report_run` at its end."""
+    """Fulfils the effects of a run: `agent_turn`, and `report_run` at its end."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Turns:
         log: EventLog,
         asking: Asking,
         standings: Standings,
-        experiments_writes: Writes,
+        submit_to_experiment: Submit,
         catalogue: Catalogue,
     ) -> None:
         self._catalogue = catalogue
@@ -44,49 +44,49 @@ class Turns:
         self._log = log
         self._asking = asking
         self._standings = standings
-        self._experiments = experiments_writes
+        self._experiments = submit_to_experiment
 
-    async def __call__(self, errand: Errand) -> None:
+    async def __call__(self, leased: LeasedEffect) -> None:
         """Take turns while there are any; what a lost worker had under way counts as a lost call of its turn."""
-        snapshot = errand.snapshot
-        before = await events_of(self._log, errand.stream)
-        spent, lost = spent_of(before, snapshot.state.replayed), newly_lost(before, errand.attempt)
+        snapshot = leased.snapshot
+        before = await events_of(self._log, leased.stream)
+        spent, lost = spent_of(before, snapshot.state.replayed), newly_lost(before, leased.attempt)
         earlier = told_lost(before, snapshot.state.turn, snapshot.state.next_agent)
         acts = acts_of(before)
-        await self._compare(errand, snapshot.state)
+        await self._compare(leased, snapshot.state)
         told = time.monotonic()
-        while not errand.stopping and (wish := self._wish(snapshot)) is not None:
-            if wish.kind == commands.WISH_REPORT:
-                await self._report(errand, wish, snapshot, spent, acts)
+        while not leased.stopping and (effect := self._effect(snapshot)) is not None:
+            if effect.kind == commands.REPORT_EFFECT:
+                await self._report(leased, effect, snapshot, spent, acts)
                 return
             if lost:
-                spent = with_call(spent, await self._tell_loss(errand, wish, snapshot.state, lost))
+                spent = with_call(spent, await self._tell_loss(leased, effect, snapshot.state, lost))
             reply = await self._reply(snapshot.state, earlier + lost)
             if isinstance(reply, Halt):
                 for call in reply.attempts:
                     spent = with_call(spent, call)
-                await self._progress(errand, wish, snapshot.state, spent, acts, f"halt/{snapshot.version}")
-                await self._pause(errand, wish, snapshot, reply)
+                await self._progress(leased, effect, snapshot.state, spent, acts, f"halt/{snapshot.version}")
+                await self._pause(leased, effect, snapshot, reply)
                 return
-            await errand.tell(commands.TakeTurn(wish_id=wish.id, reply=reply), wish=wish)
+            await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
             for call in reply.attempts:
                 spent = with_call(spent, call)
             spent, lost, earlier = replace(spent, turns=spent.turns + 1), 0, 0
-            snapshot = await errand.present()
+            snapshot = await leased.present()
             acts.update(_last_act(snapshot.state))
             if time.monotonic() - told > TELL_SECONDS:
-                await self._progress(errand, wish, snapshot.state, spent, acts, "progress")
+                await self._progress(leased, effect, snapshot.state, spent, acts, "progress")
                 told = time.monotonic()
 
-    def _wish(self, snapshot: Snapshot) -> Wish | None:
-        wishes = self._rules.wants(snapshot.state)
-        return wishes[0] if wishes and wishes[0].kind != commands.WISH_RESUME else None
+    def _effect(self, snapshot: Snapshot) -> Effect | None:
+        effects = self._rules.effects(snapshot.state)
+        return effects[0] if effects and effects[0].kind != commands.RESUME_EFFECT else None
 
-    async def _tell_loss(self, errand: Errand, wish: Wish, state: State, lost: int) -> dict[str, Any]:
+    async def _tell_loss(self, leased: LeasedEffect, effect: Effect, state: State, lost: int) -> dict[str, Any]:
         """Record the calls of a turn that went down with their workers; what they cost nobody knows."""
-        call = lost_call(lost, errand.attempt)
+        call = lost_call(lost, leased.attempt)
         made = commands.RecordCall(turn=state.turn, agent=_present(state), call=call)
-        await errand.tell(made, f"lost/{errand.attempt}", wish=wish)
+        await leased.submit(made, f"lost/{leased.attempt}", effect=effect)
         return call
 
     async def _reply(self, state: State, lost: int) -> TurnReply | Halt:
@@ -96,28 +96,30 @@ class Turns:
             return Halt(code=standing.halted, detail=standing.detail)
         return await self._asking.turn(state.run, scenes.scene(state, _present(state)), standing.budget, lost)
 
-    async def _pause(self, errand: Errand, wish: Wish, snapshot: Snapshot, halt: Halt) -> None:
+    async def _pause(self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, halt: Halt) -> None:
         """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
         spec, step = snapshot.state.run, f"halt/{snapshot.version}"
-        await self._record(errand, wish, snapshot.state, step, halt.attempts)
+        await self._record(leased, effect, snapshot.state, step, halt.attempts)
         whole = (self._experiments, spec.experiment)
         if halt.reached is not None:
             stop = experiments.StopForBudget(run=spec.run, reached=halt.reached)
-            await errand.tell(stop, f"{step}/experiment", wish=wish, to=whole)
+            await leased.submit(stop, f"{step}/experiment", effect=effect, to=whole)
         elif halt.rejected:
             reason = f"{spec.run}: {halt.detail}"[:1000]
-            await errand.tell(experiments.Stop(by="runner", reason=reason), f"{step}/experiment", wish=wish, to=whole)
-        await errand.tell(commands.PauseRun(code=halt.code, detail=halt.detail), step, wish=wish)
+            await leased.submit(
+                experiments.Stop(by="runner", reason=reason), f"{step}/experiment", effect=effect, to=whole
+            )
+        await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 
     async def _record(
-        self, errand: Errand, wish: Wish, state: State, step: str, calls: tuple[dict[str, Any], ...]
+        self, leased: LeasedEffect, effect: Effect, state: State, step: str, calls: tuple[dict[str, Any], ...]
     ) -> None:
         agent = state.next_agent
         for number, call in enumerate(calls if agent else ()):
             made = commands.RecordCall(turn=state.turn, agent=str(agent), call=call)
-            await errand.tell(made, f"{step}/call/{number}", wish=wish)
+            await leased.submit(made, f"{step}/call/{number}", effect=effect)
 
-    async def _compare(self, errand: Errand, state: State) -> None:
+    async def _compare(self, leased: LeasedEffect, state: State) -> None:
         """Have the experiment record where this runner's texts and models are not those of the lock."""
         plan = await self._standings.plan(state.run.experiment)
         if plan is None:
@@ -126,16 +128,16 @@ class Turns:
             by="runner", pins=lock.pins(plan), models=lock.pinned_models(plan, self._catalogue)
         )
         step = f"compare/{digest([compared.pins, compared.models])}"
-        await errand.tell(compared, step, to=(self._experiments, state.run.experiment))
+        await leased.submit(compared, step, to=(self._experiments, state.run.experiment))
 
     async def _progress(
-        self, errand: Errand, wish: Wish, state: State, spent: Spent, acts: Mapping[str, int], step: str
+        self, leased: LeasedEffect, effect: Effect, state: State, spent: Spent, acts: Mapping[str, int], step: str
     ) -> None:
         told = experiments.RunProgressed(run=state.run.run, spent=spent, acts=dict(acts))
-        await errand.tell(told, f"{step}/{wish.id}", wish=wish, to=(self._experiments, state.run.experiment))
+        await leased.submit(told, f"{step}/{effect.id}", effect=effect, to=(self._experiments, state.run.experiment))
 
     async def _report(
-        self, errand: Errand, wish: Wish, snapshot: Snapshot, spent: Spent, acts: Mapping[str, int]
+        self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, spent: Spent, acts: Mapping[str, int]
     ) -> None:
         """Tell the experiment first: once the run has ended, nobody looks at it any more."""
         state: State = snapshot.state
@@ -147,8 +149,8 @@ class Turns:
             spent=spent,
             acts=acts,
         )
-        await errand.tell(finished, "experiment", wish=wish, to=(self._experiments, state.run.experiment))
-        await errand.tell(commands.EndRun(wish_id=wish.id), wish=wish)
+        await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, state.run.experiment))
+        await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
 
 
 def _present(state: State) -> str:

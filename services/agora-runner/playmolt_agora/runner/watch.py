@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from playmolt_core.host.engine import Engine
-from playmolt_core.host.errand import Errand
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.engine.engine import Engine
 from playmolt_core.log.port import Archived, EventLog
 from playmolt_schemas.limits import PAGE_MAX
 
@@ -25,17 +25,17 @@ class Watch:
         self._log = log
         self._engines = engines
 
-    async def __call__(self, errand: Errand) -> None:
+    async def __call__(self, leased: LeasedEffect) -> None:
         """Look at the opened runs for a while."""
         for _ in range(_LOOKS):
-            if errand.stopping:
+            if leased.stopping:
                 return
-            state: State = (await errand.present()).state
+            state: State = (await leased.present()).state
             if state.status == "running" and state.open:
                 running = await self._running()
                 for run in state.open:
                     if run.run not in running:
-                        await self._look_at(errand, run.run)
+                        await self._look_at(leased, run.run)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _running(self) -> set[str]:
@@ -50,11 +50,11 @@ class Watch:
                 return found
             before = (page[-1].created_at, page[-1].stream)
 
-    async def _look_at(self, errand: Errand, run: str) -> None:
+    async def _look_at(self, leased: LeasedEffect, run: str) -> None:
         try:
             snapshot = await self._engines["agora"].fresh.snapshot(run)
         except Archived:
             return
         if snapshot is not None and snapshot.state.phase == "aborted":
             told = experiments.RunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
-            await errand.tell(told, f"aborted/{run}")
+            await leased.submit(told, f"aborted/{run}")

@@ -19,12 +19,12 @@ from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.study import Links, Study
 from playmolt_agora.report.tables_io import write_tables
-from playmolt_agora.rules import Agora, wish_id
+from playmolt_agora.rules import Agora, effect_id
 from playmolt_agora.scenes import scene
 from playmolt_agora.state import State
-from playmolt_core.decider import Accepted, Command, Decider
+from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.port import Message, ModelRequest
-from playmolt_core.llm.scripted import Scene
+from playmolt_core.llm.scripted.model import Scene
 from playmolt_core.log.chain import seal as chained
 from playmolt_schemas.agora import Tokens
 from playmolt_schemas.agora_plan import Spent
@@ -105,7 +105,7 @@ def play(plan: str) -> Played:
             run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent()
         )
         state = give(state, command=ended)
-        log.give(world, run, spec.run, commands.EndRun(wish_id=str(wish_id(run))))
+        log.give(world, run, spec.run, commands.EndRun(effect_id=str(effect_id(run))))
     streams = dict(log.records)
     return Played(streams.pop(EXPERIMENT), streams, shown)
 
@@ -126,7 +126,7 @@ def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
         model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(10, 5), cost="0", latency_ms=1,
         cache_hit=False,
     )  # fmt: skip
-    return commands.TakeTurn(wish_id=str(wish_id(run)), reply=reply)
+    return commands.TakeTurn(effect_id=str(effect_id(run)), reply=reply)
 
 
 def reported(played: Played, links: Links | None = None) -> tuple[Study, analysis.Analysis]:

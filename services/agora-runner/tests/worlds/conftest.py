@@ -8,10 +8,10 @@ import pytest
 from playmolt_agora import commands, scenes
 from playmolt_agora.events import AgentActed, TurnFailed
 from playmolt_agora.reply import Parsed, TurnReply
-from playmolt_agora.rules import Agora, wish_id
+from playmolt_agora.rules import Agora, effect_id
 from playmolt_agora.scene import Scene
 from playmolt_agora.state import State
-from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused
+from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Event, Refused
 from playmolt_schemas.agora import RunSpec, Seat, Tokens, TurnRecord
 
 RULES = Agora()
@@ -140,7 +140,7 @@ class Run:
 
     def answer(self, choice: Choice = IDLE, **fields: Any) -> "Run":
         """The next agent answers."""
-        return self.when(commands.TakeTurn(wish_id=wish_id(self.state) or "", reply=self.reply(choice, **fields)))
+        return self.when(commands.TakeTurn(effect_id=effect_id(self.state) or "", reply=self.reply(choice, **fields)))
 
     def fail(self, code: str = "parse_error") -> "Run":
         """The next agent's reply is no act."""
@@ -167,7 +167,7 @@ class Run:
         """Let everybody act until no turn is owed, then report."""
         while self.state.next_agent is not None:
             self.answer(choose(self.state, self.state.next_agent) if choose else IDLE)
-        return self.when(commands.EndRun(wish_id=wish_id(self.state) or ""))
+        return self.when(commands.EndRun(effect_id=effect_id(self.state) or ""))
 
     @property
     def record(self) -> TurnRecord:
@@ -195,8 +195,8 @@ class Run:
         return msgspec.to_builtins(self.decider.public(self.state, event, PUBLIC))
 
     @property
-    def wishes(self) -> tuple[str, ...]:
-        return tuple(wish.kind for wish in self.decider.wants(self.state))
+    def effects(self) -> tuple[str, ...]:
+        return tuple(effect.kind for effect in self.decider.effects(self.state))
 
     @staticmethod
     def spec_of(phase: str = "stage1", **about: Any) -> RunSpec:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora import commands, prompts, scenes
-from playmolt_core.decider import PUBLIC, EndGame, Viewer
+from playmolt_core.game.decider import PUBLIC, EndGame, Viewer
 from playmolt_schemas.agora_feed import RunView
 from playmolt_schemas.canonical import canonical_json
 
@@ -131,12 +131,12 @@ def test_the_state_shows_the_run_as_it_stands(runs: Any) -> None:
 
 def test_a_run_at_a_glance(runs: Any) -> None:
     run = runs(turns=1)
-    card = run.decider.card(run.state)
+    card = run.decider.summary(run.state)
     assert (card.phase, card.round, card.seated, card.needed, card.over) == ("running", 1, 12, 12, False)
     run.play()
-    assert run.decider.card(run.state).over
+    assert run.decider.summary(run.state).over
     assert run.decider.participants(run.state)["citizen_01"] == run.state.seat("citizen_01").model
-    assert run.decider.offers(run.state, "citizen_01") == ()
+    assert run.decider.allowed_actions(run.state, "citizen_01") == ()
 
 
 def test_the_operator_sees_what_pins_the_run(runs: Any) -> None:
@@ -151,7 +151,7 @@ def test_a_run_that_is_not_open_shows_nothing_and_takes_no_turn(runs: Any) -> No
     run = runs(opened=False)
     assert msgspec.to_builtins(run.decider.view(run.state, PUBLIC)) == {}
     run.answer().refused(404, "not_found")
-    assert run.wishes == ()
+    assert run.effects == ()
 
 
 def test_the_operator_ends_a_run_with_a_reason_and_its_feed_closes(runs: Any) -> None:
@@ -160,7 +160,7 @@ def test_the_operator_ends_a_run_with_a_reason_and_its_feed_closes(runs: Any) ->
     run.when(EndGame(reason=" Maintenance. ")).then("game_aborted")
     assert run.message(run.caused[0]) == {"type": "game_aborted", "reason": "Maintenance."}
     assert type(run.caused[0]).closes
-    assert (run.state.phase, run.wishes) == ("aborted", ())
+    assert (run.state.phase, run.effects) == ("aborted", ())
     run.when(EndGame(reason="again")).refused(409, "game_over")
     run.when(commands.PauseRun(code="stopped")).refused(409, "game_over")
     run.answer().then()
@@ -170,11 +170,11 @@ def test_a_pause_is_seen_and_wants_its_end_alone_and_the_turn_under_way_is_taken
     run = runs(turns=1)
     run.when(commands.PauseRun(code="model_away", detail="503 from https://example.org")).then("run_paused")
     assert run.message(run.caused[0]) == {"type": "run_paused", "code": "model_away"}
-    assert (run.wishes, run.decider.view(run.state, PUBLIC).paused) == (("resume_run",), "model_away")
+    assert (run.effects, run.decider.view(run.state, PUBLIC).paused) == (("resume_run",), "model_away")
     assert not any(b"example.org" in told for told in public(run))
     run.when(commands.PauseRun(code="model_away")).then()
     run.answer().then("agent_acted")
-    assert run.wishes == ("resume_run",)
+    assert run.effects == ("resume_run",)
     run.when(commands.ResumeRun()).then("run_resumed")
-    assert run.wishes == ("agent_turn",)
+    assert run.effects == ("agent_turn",)
     run.when(commands.ResumeRun()).then()

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora import commands
-from playmolt_core.decider import PUBLIC
+from playmolt_core.game.decider import PUBLIC
 from playmolt_schemas.agora import Parent
 
 HOMES = {"jester_02": "alley_a", "citizen_01": "alley_a"}
@@ -66,7 +66,7 @@ def test_a_fork_owns_the_turns_it_took_over_and_says_how_many(runs: Any) -> None
     assert {(record.run, record.exploratory) for record in records} == {("agora-fork", True)}
     assert not fork.of("call_made")
     assert not fork.of("run_paused")
-    assert (fork.wishes, fork.state.next_agent) == (("agent_turn",), parent.state.next_agent)
+    assert (fork.effects, fork.state.next_agent) == (("agent_turn",), parent.state.next_agent)
     assert fork.decider.view(fork.state, PUBLIC).parent == fork.spec.parent
 
 

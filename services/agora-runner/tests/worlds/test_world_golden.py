@@ -8,7 +8,7 @@ import playmolt_schemas
 import pytest
 from playmolt_agora import commands
 from playmolt_agora.rules import Agora
-from playmolt_core.decider import EndGame, Event, read_event
+from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_schemas.canonical import canonical_json
 
 GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "agora"

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_agora import commands, prompts
 from playmolt_agora.acts import Reason
-from playmolt_agora.rules import wish_id
-from playmolt_core.decider import PUBLIC, EndGame, read_event
-from playmolt_core.fold import state_hash
+from playmolt_agora.rules import effect_id
+from playmolt_core.game.decider import PUBLIC, EndGame, read_event
+from playmolt_core.game.fold import state_hash
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.limits import RECORD_BYTES
 
@@ -43,7 +43,7 @@ def played(runs: Any, phase: str, seed: int, turns: int = 8, **rules: Any) -> An
             run.fail(draw.choice(["parse_error", "invalid_action", "timeout", "refusal"]))
         else:
             run.answer(anything(draw, run.state, agent))
-    return run.when(commands.EndRun(wish_id=str(wish_id(run.state))))
+    return run.when(commands.EndRun(effect_id=str(effect_id(run.state))))
 
 
 def effects(event: Any, kind: str) -> Any:
@@ -201,7 +201,7 @@ def test_nothing_stored_holds_a_float_and_every_view_can_be_sent(runs: Any, seed
         canonical_json(run.decider.public(state, event, PUBLIC))
         canonical_json(run.decider.view(state, PUBLIC))
         canonical_json(run.decider.operator_view(state))
-        assert run.decider.card(state).over == state.over
+        assert run.decider.summary(state).over == state.over
 
 
 @settings(max_examples=10)
@@ -213,7 +213,7 @@ def test_every_run_can_be_ended_from_wherever_it_is(runs: Any, seed: int, steps:
             run.answer(anything(draw, run.state, run.state.next_agent))
     if paused:
         run.when(commands.PauseRun(code="stopped"))
-    assert paused or len(run.wishes) == 1
+    assert paused or len(run.effects) == 1
     run.when(EndGame(reason="enough")).then("game_aborted")
     assert run.state.over
 

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import Final, TypeVar
 
 import msgspec
-from playmolt_core.decider import Event
+from playmolt_core.game.decider import Event
 from playmolt_schemas.jury import VerdictName, VoteView
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 

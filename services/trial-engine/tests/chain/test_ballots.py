@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from chain_nodes import Node, case
-from playmolt_core.decider import Accepted, Command, Event
+from playmolt_core.game.decider import Accepted, Command, Event
 from playmolt_core.log.memory import MemoryLog
 from playmolt_jury import commands, game
 from playmolt_jury.ballots import Ballots
@@ -20,7 +20,7 @@ JURY = game.jury()
 
 
 class Table:
-    """A session in its vote, and the worker's errand to it."""
+    """A session in its vote, and the worker's leased to it."""
 
     def __init__(self, session: str) -> None:
         self.now = datetime.now(UTC)
@@ -33,22 +33,22 @@ class Table:
             self.state = JURY.evolve(self.state, event, self.now)
             self.kinds.append(event.type)
 
-    async def tell(self, command: Command) -> None:
+    async def submit(self, command: Command) -> None:
         decision = JURY.decide(self.state, command, self.now)
         assert isinstance(decision, Accepted), decision
         self.happened(*decision.events)
 
     async def work(self, ballots: Ballots) -> None:
-        while wish := next((wish for wish in JURY.wants(self.state) if wish.due <= self.now), None):
-            await ballots(Errand(self, wish))
+        while effect := next((effect for effect in JURY.effects(self.state) if effect.due <= self.now), None):
+            await ballots(LeasedEffect(self, effect))
 
 
-class Errand:
+class LeasedEffect:
     """As much of the host's as the worker asks for."""
 
-    def __init__(self, table: Table, wish: Any) -> None:
-        self.wish, self.snapshot, self.stream = wish, table, table.state.game_id
-        self.tell, self.stopping = table.tell, False
+    def __init__(self, table: Table, effect: Any) -> None:
+        self.effect, self.snapshot, self.stream = effect, table, table.state.game_id
+        self.submit, self.stopping = table.submit, False
 
 
 def voting(table: Table, undecided: Sequence[str]) -> None:
@@ -85,10 +85,10 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
     table = Table(sessions())
     voting(table, undecided)
     opened = await chain.deploy(case(table.state.game_id))
-    (deploy,) = JURY.wants(table.state)
-    await table.tell(
+    (deploy,) = JURY.effects(table.state)
+    await table.submit(
         commands.CaseOpened(
-            wish_id=deploy.id, address=opened.address, chain_id=opened.chain_id, tx_hash=opened.tx_hash,
+            effect_id=deploy.id, address=opened.address, chain_id=opened.chain_id, tx_hash=opened.tx_hash,
             log_hash="0x" + "ab" * 32,
         )
     )  # fmt: skip
@@ -96,7 +96,7 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
     assert table.kinds.count("vote_cast") == 5 - len(undecided)
     assert table.state.phase == "vote"
 
-    (verdict,) = JURY.wants(table.state)
+    (verdict,) = JURY.effects(table.state)
     table.now = verdict.due
     node.ask("evm_increaseTime", hex(OPEN_SECONDS + 60))
     async with asyncio.timeout(20):

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer, Wish
-from playmolt_core.desk import Ask, Reply
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Effect, Event, Refused, Viewer
 from playmolt_core.llm import port
 from playmolt_core.llm.port import Attempt, ModelRequest
-from playmolt_core.llm.scripted import Cast, ScriptedModel
+from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_jury import commands, game, orders, react, scripted
-from playmolt_jury.desk import JuryDesk
+from playmolt_jury.desk import JuryApi
 from playmolt_jury.material import (
     TOPICS,
     Choice,
@@ -136,7 +136,7 @@ class Session:
 
     def __init__(self, jury: Jury, *, language: str = "en", model: str = "scripted", opened: bool = True) -> None:
         self.jury = jury
-        self.desk = JuryDesk(jury, aliases=("scripted", "m1"))
+        self.desk = JuryApi(jury, aliases=("scripted", "m1"))
         self.now = datetime(2026, 3, 1, tzinfo=UTC)
         self.state: State = jury.initial("jury-1")
         self.log: list[tuple[Event, datetime, State]] = []
@@ -159,7 +159,7 @@ class Session:
     def call(self, route: str, body: Any = None, *, agent: str = OWNER, run: bool = True, **params: str) -> Any:
         """Makes a call and lets the workers do what follows; gives what the caller reads, or the refusal."""
         self.calls += 1
-        ask = Ask(
+        ask = ApiRequest(
             route=route, stream="jury-1", params=params, body=body, agent_id=agent, name="Ada",
             command_id=f"{self.calls:032x}", seed="7",
         )  # fmt: skip
@@ -175,22 +175,24 @@ class Session:
                 self.work()
         return self.answer(ask)
 
-    def answer(self, ask: Ask | None = None) -> Any:
+    def answer(self, ask: ApiRequest | None = None) -> Any:
         answer = self.desk.answer(self.state, ask or self.ask)
         if isinstance(answer, Refused):
             return answer
         self.status = answer.status
-        assert isinstance(answer, Reply)
+        assert isinstance(answer, ApiReply)
         return msgspec.json.decode(msgspec.json.encode(answer.body))
 
     def work(self) -> "Session":
-        """Fulfils every wish for a model, as `said` has it."""
-        while wish := next((wish for wish in self.jury.wants(self.state) if wish.kind == commands.TURN_WISH), None):
-            self.turn(wish.id)
+        """Fulfils every effect for a model, as `said` has it."""
+        while effect := next(
+            (effect for effect in self.jury.effects(self.state) if effect.kind == commands.TURN_EFFECT), None
+        ):
+            self.turn(effect.id)
         return self
 
-    def turn(self, wish_id: str) -> "Session":
-        turn = orders.order(self.state, wish_id)
+    def turn(self, effect_id: str) -> "Session":
+        turn = orders.order(self.state, effect_id)
         assert isinstance(turn, Turn)
         state, so_far = self.state, list[Any]()
         while isinstance(step := react.next_request(state, turn, self.jury.material(state), so_far), ModelRequest):
@@ -206,28 +208,28 @@ class Session:
 
     def chain(self, *, closed_without: Sequence[str] = (), until: str = "") -> "Session":
         """Does what the chain owes, as a chain does: it counts what was voted."""
-        while wish := self.due(commands.CHAIN_WISH):
-            order = orders.order(self.state, wish.id)
+        while effect := self.due(commands.CHAIN_EFFECT):
+            order = orders.order(self.state, effect.id)
             assert isinstance(order, orders.ChainOrder)
             if order.work == until:
                 break
             self.when(self._mined(order, closed_without))
         return self
 
-    def due(self, kind: str) -> Wish | None:
+    def due(self, kind: str) -> Effect | None:
         """Give what is to be done now."""
-        wants = (wish for wish in self.jury.wants(self.state) if wish.kind == kind)
-        return next((wish for wish in wants if wish.due <= self.now), None)
+        wants = (effect for effect in self.jury.effects(self.state) if effect.kind == kind)
+        return next((effect for effect in wants if effect.due <= self.now), None)
 
     def _mined(self, order: orders.ChainOrder, closed_without: Sequence[str]) -> Command:
         if order.work == "deploy":
             return commands.CaseOpened(
-                wish_id=order.wish_id, address=CONTRACT, chain_id=31337, tx_hash="0x01", log_hash=LOG_HASH
+                effect_id=order.effect_id, address=CONTRACT, chain_id=31337, tx_hash="0x01", log_hash=LOG_HASH
             )
         if order.work == "vote":
             missed = order.juror_id in closed_without
             return commands.VoteMined(
-                wish_id=order.wish_id, juror_id=order.juror_id, guilty=None if missed else order.guilty,
+                effect_id=order.effect_id, juror_id=order.juror_id, guilty=None if missed else order.guilty,
                 tx_hash="" if missed else f"0x{order.juror_id.encode().hex()}",
             )  # fmt: skip
         none = Ballot(guilty=False, stance=0, diverged=False, decided_at=self.now)
@@ -241,7 +243,7 @@ class Session:
         )  # fmt: skip
         guilty = sum(vote.guilty is True for vote in votes)
         return commands.VerdictFound(
-            wish_id=order.wish_id, guilty=guilty >= 3, guilty_votes=guilty,
+            effect_id=order.effect_id, guilty=guilty >= 3, guilty_votes=guilty,
             not_guilty_votes=sum(vote.guilty is False for vote in votes), votes=votes, contract=CONTRACT,
             chain_id=31337, log_hash=LOG_HASH,
         )  # fmt: skip

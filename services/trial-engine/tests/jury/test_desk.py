@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_core.decider import Refused
-from playmolt_core.desk import Ask
+from playmolt_core.game.api import ApiRequest
+from playmolt_core.game.decider import Refused
 from playmolt_core.llm.port import Failed
 
 READS = (
@@ -103,7 +103,7 @@ def test_an_unopened_session_is_nobodys(sessions: Callable[..., Any]) -> None:
 def test_an_answer_without_its_command_shows_no_more(
     session: Any, route: str, params: dict[str, str], code: str
 ) -> None:
-    ask = Ask(route=route, stream="jury-1", params=params, agent_id="agent-1", command_id="f" * 32)
+    ask = ApiRequest(route=route, stream="jury-1", params=params, agent_id="agent-1", command_id="f" * 32)
     assert session.desk.answer(session.state, ask).code.wire == code
 
 
@@ -115,10 +115,10 @@ def test_every_writing_route_has_a_command_and_every_route_an_answer(session: An
 
 
 def test_a_list_holds_the_callers_sessions_alone(session: Any, sessions: Callable[..., Any]) -> None:
-    ask = Ask(route="jury_list", stream="", agent_id="agent-1")
+    ask = ApiRequest(route="jury_list", stream="", agent_id="agent-1")
     states = [session.state, sessions(opened=False).state]
     assert [each.id for each in session.desk.many(states, ask).body.sessions] == ["jury-1"]
-    stranger = Ask(route="jury_list", stream="", agent_id="agent-2")
+    stranger = ApiRequest(route="jury_list", stream="", agent_id="agent-2")
     assert session.desk.many(states, stranger).body.sessions == ()
 
 
@@ -196,5 +196,5 @@ def test_numbers_are_seen_by_the_operators_switch_and_after_the_verdict(sessions
 
 def test_an_operator_sees_what_pins_the_session_and_no_word_of_it(session: Any) -> None:
     assert session.jury.operator_view(session.state) == {"language": "en", "model": "scripted", "seed": "7"}
-    card = session.jury.card(session.state)
-    assert (card.phase, card.round, card.seated, card.needed, card.over) == ("prologue", 0, 1, 1, False)
+    summary = session.jury.summary(session.state)
+    assert (summary.phase, summary.round, summary.seated, summary.needed, summary.over) == ("prologue", 0, 1, 1, False)

@@ -459,4 +459,4 @@ def test_a_turn_played_again_asks_the_same(persuading: Any) -> None:
     assert again.turn.kind == "tool"
     done = react.next_request(persuading.state, turn, material, [*said, Reply(text="Yes.", tool_calls=(), attempts=1)])
     assert isinstance(done, commands.JurorTurn)
-    assert done.wish_id == turn.id
+    assert done.effect_id == turn.id

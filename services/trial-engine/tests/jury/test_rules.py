@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from playmolt_core.decider import Accepted, DeadlinePassed, EndGame, Join, Refused
+from playmolt_core.game.decider import Accepted, DeadlinePassed, EndGame, Join, Refused
 from playmolt_core.llm.port import Failed
 from playmolt_jury import commands, orders
 from playmolt_jury.material import TopicImpact
@@ -77,8 +77,8 @@ def test_a_stranger_does_not_know_of_it(session: Any) -> None:
 
 def test_it_is_no_bot_game(session: Any) -> None:
     assert code(session.when(Join(agent_id="agent-1", name="x")).decision) == ("invalid_request", 400)
-    assert session.when(DeadlinePassed(wish_id="x")).decision == Accepted()
-    assert session.jury.offers(session.state, "agent-1") == ()
+    assert session.when(DeadlinePassed(effect_id="x")).decision == Accepted()
+    assert session.jury.allowed_actions(session.state, "agent-1") == ()
     assert session.jury.participants(session.state) == {"agent-1": "Ada"}
 
 
@@ -317,7 +317,7 @@ def test_many_calls_at_once_do_not_get_past_the_limit(session: Any) -> None:
     session.to("persuasion")
     answers = [session.chat(run=False) for _ in range(12)]
     assert [isinstance(answer, Refused) for answer in answers] == [False] * 10 + [True] * 2
-    assert len(session.jury.wants(session.state)) == 1
+    assert len(session.jury.effects(session.state)) == 1
     session.work()
     assert session.view()["jurors"][0]["rounds_left"] == 0
     told = [outcome.rounds_left for outcome in session.state.outcomes.values()]
@@ -329,7 +329,7 @@ def test_jurors_think_side_by_side(session: Any) -> None:
     session.chat("radical", "First.", run=False)
     session.chat("radical", "Second.", run=False)
     session.chat("philosopher", run=False)
-    turns = [orders.order(session.state, wish.id) for wish in session.jury.wants(session.state)]
+    turns = [orders.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
     assert [(turn.name, turn.text) for turn in turns] == [("chat:radical", "First."), ("chat:philosopher", "Listen.")]
     session.turn(turns[1].id)
     assert session.answer()["juror_id"] == "philosopher"
@@ -406,15 +406,15 @@ def test_a_call_taken_already_changes_nothing(session: Any) -> None:
     assert (before, after) == (after - 3, len(session.log))
 
 
-def test_a_second_answer_to_a_wish_changes_nothing(session: Any) -> None:
+def test_a_second_answer_to_an_effect_changes_nothing(session: Any) -> None:
     session.to("persuasion")
     session.chat(run=False)
-    wish = session.jury.wants(session.state)[0].id
-    session.when(commands.JurorTurn(wish_id=wish, text="Yes."))
+    effect = session.jury.effects(session.state)[0].id
+    session.when(commands.JurorTurn(effect_id=effect, text="Yes."))
     before = len(session.log)
     for late in (
-        commands.JurorTurn(wish_id=wish, text="No."),
-        commands.TurnLost(wish_id=wish, code="refused", detail="", attempts=1),
+        commands.JurorTurn(effect_id=effect, text="No."),
+        commands.TurnLost(effect_id=effect, code="refused", detail="", attempts=1),
     ):
         assert session.when(late).decision == Accepted()
     assert len(session.log) == before
@@ -423,15 +423,15 @@ def test_a_second_answer_to_a_wish_changes_nothing(session: Any) -> None:
 def test_an_answer_without_words_is_not_taken(session: Any) -> None:
     session.to("persuasion")
     session.chat(run=False)
-    wish = session.jury.wants(session.state)[0].id
-    assert code(session.when(commands.JurorTurn(wish_id=wish, text=" ")).decision) == ("invalid_request", 400)
-    assert code(session.when(commands.JurorTurn(wish_id=wish, text="\x00a")).decision) == ("invalid_request", 400)
+    effect = session.jury.effects(session.state)[0].id
+    assert code(session.when(commands.JurorTurn(effect_id=effect, text=" ")).decision) == ("invalid_request", 400)
+    assert code(session.when(commands.JurorTurn(effect_id=effect, text="\x00a")).decision) == ("invalid_request", 400)
 
 
 def test_every_attempt_is_an_event_that_decides_nothing(session: Any) -> None:
     session.to("persuasion")
     attempt = {"alias": "scripted", "outcome": "ok"}
-    session.when(commands.Attempted(wish_id="w", turn="classify", kind="ask", attempt=attempt))
+    session.when(commands.Attempted(effect_id="w", turn="classify", kind="ask", attempt=attempt))
     assert session.events("attempt_made")[0].attempt == attempt
     assert session.messages()[-1] == {"type": "progress"}
 
@@ -605,12 +605,12 @@ def test_what_the_chain_says_counts(session: Any) -> None:
     session.to("vote")
     session.call("jury_vote")
     session.chain(until="verdict")
-    (wish,) = session.jury.wants(session.state)
+    (effect,) = session.jury.effects(session.state)
     seats = tuple(
         commands.SeatRead(juror_id=juror, address="0x1", guilty=False, tx_hash="0x2") for juror in reversed(JURORS)
     )
     found = commands.VerdictFound(
-        wish_id=wish.id, guilty=False, guilty_votes=0, not_guilty_votes=5, votes=seats, contract="0x9", chain_id=7,
+        effect_id=effect.id, guilty=False, guilty_votes=0, not_guilty_votes=5, votes=seats, contract="0x9", chain_id=7,
         log_hash="0x8",
     )  # fmt: skip
     session.when(found)
@@ -622,29 +622,29 @@ def test_what_the_chain_says_counts(session: Any) -> None:
     assert session.call("jury_ending")["verdict"] == "not_guilty"
 
 
-def test_wishes_of_the_chain_come_one_after_the_other_and_keep_their_ids(session: Any) -> None:
+def test_effects_of_the_chain_come_one_after_the_other_and_keep_their_ids(session: Any) -> None:
     session.to("vote")
     session.call("jury_vote")
-    (deploy,) = session.jury.wants(session.state)
+    (deploy,) = session.jury.effects(session.state)
     order = orders.order(session.state, deploy.id)
     assert (order.work, order.jurors, order.log_hash) == ("deploy", JURORS, "")
-    assert orders.chain_wish(session.state, "deploy") == deploy.id
-    opened = commands.CaseOpened(wish_id=deploy.id, address="0x1", chain_id=1, tx_hash="0x2", log_hash="0x3")
+    assert orders.chain_effect(session.state, "deploy") == deploy.id
+    opened = commands.CaseOpened(effect_id=deploy.id, address="0x1", chain_id=1, tx_hash="0x2", log_hash="0x3")
     session.when(opened)
-    votes = [orders.order(session.state, wish.id) for wish in session.jury.wants(session.state)]
+    votes = [orders.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
     assert [(vote.juror_id, vote.guilty, vote.log_hash) for vote in votes][:2] == [
         ("ophiuchus", True, "0x3"), ("radical", True, "0x3"),
     ]  # fmt: skip
     before = len(session.log)
     session.when(opened)
-    session.when(commands.VoteMined(wish_id="0" * 32, juror_id="radical", guilty=True, tx_hash="0x5"))
+    session.when(commands.VoteMined(effect_id="0" * 32, juror_id="radical", guilty=True, tx_hash="0x5"))
     assert len(session.log) == before
 
 
 def test_chain_work_begins_while_others_still_think(session: Any) -> None:
     session.to("vote")
     session.call("jury_vote", run=False)
-    session.turn(session.jury.wants(session.state)[0].id)
+    session.turn(session.jury.effects(session.state)[0].id)
     session.chain()
     assert ids(session.events("vote_cast")) == ["ophiuchus"]
     assert session.state.phase == "vote"
@@ -687,11 +687,11 @@ def test_a_juror_that_never_votes_costs_a_vote_at_the_deadline_and_not_the_sessi
     session.said["vote:radical"] = AWAY
     session.call("jury_vote")
     session.chain()
-    (wish,) = session.jury.wants(session.state)
-    assert wish.due == session.state.contract.deployed_at + timedelta(days=7)
-    session.now = wish.due - timedelta(seconds=1)
+    (effect,) = session.jury.effects(session.state)
+    assert effect.due == session.state.contract.deployed_at + timedelta(days=7)
+    session.now = effect.due - timedelta(seconds=1)
     assert session.chain().state.phase == "vote"
-    session.now = wish.due
+    session.now = effect.due
     assert session.chain().state.phase == "ended"
     verdict = session.call("jury_verdict")
     assert (verdict["verdict"], verdict["guilty"], verdict["not_guilty"]) == ("not_guilty", 2, 2)
@@ -707,11 +707,11 @@ def test_a_verdict_that_comes_while_a_juror_still_thinks_ends_the_session(sessio
     session.call("jury_vote")
     session.chain()
     session.call("jury_vote", run=False)
-    (turn,) = (wish for wish in session.jury.wants(session.state) if wish.kind == commands.TURN_WISH)
+    (turn,) = (effect for effect in session.jury.effects(session.state) if effect.kind == commands.TURN_EFFECT)
     session.now += timedelta(days=7)
     session.chain()
     assert session.state.phase == "ended"
-    assert session.when(commands.JurorTurn(wish_id=turn.id)).decision == Accepted()
+    assert session.when(commands.JurorTurn(effect_id=turn.id)).decision == Accepted()
     assert session.answer()["verdict"] == "not_guilty"
 
 
@@ -721,13 +721,13 @@ def test_a_vote_decided_at_the_deadline_is_missed_before_the_verdict_is_read(ses
     session.call("jury_vote")
     session.chain()
     session.now += timedelta(days=7)
-    late = session.due(commands.CHAIN_WISH)
+    late = session.due(commands.CHAIN_EFFECT)
     session.said["vote:radical"] = "…"
     session.call("jury_vote")
     before = len(session.log)
     session.when(
         commands.VerdictFound(
-            wish_id=late.id, guilty=False, guilty_votes=2, not_guilty_votes=2, votes=(), contract="0x9", chain_id=7,
+            effect_id=late.id, guilty=False, guilty_votes=2, not_guilty_votes=2, votes=(), contract="0x9", chain_id=7,
             log_hash="0x8",
         )
     )  # fmt: skip
@@ -740,7 +740,7 @@ def test_a_failed_vote_is_tried_again_by_its_own_call_while_others_still_think(s
     session.to("vote")
     session.call("jury_vote", run=False)
     ask, (first, *rest) = session.ask, session.state.turns
-    session.when(commands.TurnLost(wish_id=first.id, code="refused", detail="no", attempts=1))
+    session.when(commands.TurnLost(effect_id=first.id, code="refused", detail="no", attempts=1))
     assert code(session.answer(ask)) == ("unavailable", 503)
     session.when(session.desk.command(session.state, ask))
     assert {turn.juror_id for turn in session.state.turns} == set(JURORS)
@@ -756,10 +756,10 @@ def test_a_vote_called_again_hears_of_a_failure_of_the_first_call(session: Any) 
     session.to("vote")
     session.call("jury_vote", run=False)
     first, slow, *_ = session.state.turns
-    session.when(commands.TurnLost(wish_id=first.id, code="refused", detail="fast", attempts=1))
+    session.when(commands.TurnLost(effect_id=first.id, code="refused", detail="fast", attempts=1))
     session.call("jury_vote", run=False)
     assert session.status == 202
-    session.when(commands.TurnLost(wish_id=slow.id, code="refused", detail="slow", attempts=1))
+    session.when(commands.TurnLost(effect_id=slow.id, code="refused", detail="slow", attempts=1))
     session.answer()
     assert session.status == 202, "jurors of both calls still think"
     session.work()
@@ -810,8 +810,8 @@ def test_an_operator_can_end_every_session(session: Any, at: str) -> None:
     session.when(EndGame(reason=" maintenance "))
     assert session.events("game_aborted")[0].reason == "maintenance"
     assert session.view()["phase"] == "aborted"
-    assert session.jury.card(session.state).over
-    assert session.jury.wants(session.state) == ()
+    assert session.jury.summary(session.state).over
+    assert session.jury.effects(session.state) == ()
     if at == "persuasion":
         assert code(session.answer()) == ("game_over", 409)
     assert code(session.when(EndGame(reason="again")).decision) == ("game_over", 409)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import EndGame, Event, read_event
+from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_core.llm.port import Failed, Reply, ToolCall
 from playmolt_jury import commands
 from playmolt_jury.material import TopicImpact
@@ -33,7 +33,7 @@ def every_event(sessions: Callable[..., Any]) -> list[Event]:
     session.argue("radical", TopicImpact(topic="ai_autonomy", impact="neutral"), text="Your weak spot.")
     session.call("jury_present", juror_id="ophiuchus", evidence_id="E3")
     attempt = {"alias": "scripted", "outcome": "ok", "latency_ms": 12}
-    session.when(commands.Attempted(wish_id="w", turn="chat:radical", kind="ask", attempt=attempt))
+    session.when(commands.Attempted(effect_id="w", turn="chat:radical", kind="ask", attempt=attempt))
     session.said["chat"] = Failed(code="refused", detail="no", attempts=1)
     session.chat("philosopher")
     session.to("deliberation")

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from playmolt_core.decider import Accepted, EndGame, Refused, read_event
-from playmolt_core.fold import state_hash
+from playmolt_core.game.decider import Accepted, EndGame, Refused, read_event
+from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.port import Failed
 from playmolt_jury import commands, game
 from playmolt_schemas.canonical import canonical_json
@@ -119,10 +119,10 @@ class Sessions(RuleBasedStateMachine):
         witness = JURY.material(self.session.state).witnesses[0].id
         self.session.call(route, body, juror_id="radical", evidence_id="E1", witness_id=witness, run=False)
 
-    @rule(text=TEXTS, wish=st.integers(0, 3))
-    def babble(self, text: str, wish: int) -> None:
-        wanted = [*(wish.id for wish in JURY.wants(self.session.state)), "0" * 32]
-        self.session.when(commands.JurorTurn(wish_id=wanted[wish % len(wanted)], text=text))
+    @rule(text=TEXTS, effect=st.integers(0, 3))
+    def babble(self, text: str, effect: int) -> None:
+        wanted = [*(effect.id for effect in JURY.effects(self.session.state)), "0" * 32]
+        self.session.when(commands.JurorTurn(effect_id=wanted[effect % len(wanted)], text=text))
 
     @invariant()
     def the_fold_is_the_live_state(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.llm.port import Message, ModelRequest, Turn
-from playmolt_core.llm.scripted import Cast, Scene
+from playmolt_core.llm.scripted.model import Cast, Scene
 from playmolt_jury import answers, content, lexicon, scripted
 from playmolt_jury.material import TOPICS
 from playmolt_schemas.jury import DELIBERATION_ROUNDS

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.decider import Refused
+from playmolt_core.game.decider import Refused
 from playmolt_core.llm.port import Reply, ToolCall
 from playmolt_jury.material import TopicImpact, Weakness
 

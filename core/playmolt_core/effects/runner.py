@@ -1,0 +1,167 @@
+"""Runs pending effects: due deadlines, and workers under leases.
+
+Every replica looks, and hears of its own commits at once; the log lets one answer to an effect through.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Worker, effect_command_id
+from playmolt_core.effects.leases import LeaseLost, Leases, holding
+from playmolt_core.effects.ports import CommittedStreams, Submit
+from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
+from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.ops import tracing
+from playmolt_core.ops.telemetry import log, where
+
+_log = log("effects")
+LOOK_SECONDS = 0.5
+_AT_ONCE = 500
+_DEADLINE = "deadline"
+LEASE_SECONDS = 15.0
+_PAUSE_SECONDS = 1.0
+_PAUSE_MOST = 60.0
+_DRAIN_SECONDS = 5.0
+
+
+class EffectRunner:
+    """Has effects carried out when they are due. `workers` maps a kind to who does it, under a lease each."""
+
+    def __init__(
+        self,
+        decider: Decider[Any],
+        event_log: EventLog,
+        streams: CommittedStreams,
+        submit: Submit,
+        *,
+        on_due: Callable[[Callable[[str], None]], None] = lambda _: None,
+        workers: Mapping[str, Worker] | None = None,
+        leases: Leases | None = None,
+        at_once: int = 64,
+    ) -> None:
+        self._decider = decider
+        self._log = event_log
+        self._streams = streams
+        self._submit = submit
+        self._workers = workers or {}
+        self._leases = leases
+        self._room = asyncio.Semaphore(at_once)
+        self._holder = uuid.uuid4().hex
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._stopping = False
+        if self._workers:
+            on_due(self._hear)
+
+    @property
+    def under_way(self) -> int:
+        """Effects in hand."""
+        return len(self._under_way)
+
+    async def run(self) -> None:
+        """Look twice a second."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self.look(datetime.now(UTC))
+            except LogUnavailable as error:
+                _log.warning("log_away", detail=str(error)[:300])
+
+    async def look(self, now: datetime) -> None:
+        """Take up every effect that is due."""
+        for stream in await self._log.due(self._decider.game, now, _AT_ONCE):
+            await self._look_at(stream, now)
+
+    async def stop(self) -> None:
+        """Take up no more effects; finish what is in hand if it is quick, else leave it to the next holder."""
+        self._stopping = True
+        tasks = list(self._under_way.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=_DRAIN_SECONDS)
+        for task in tasks:
+            task.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _hear(self, stream: str) -> None:
+        """Look at a stream right after its commit, without asking the log: memory is as new as the commit."""
+        snapshot = self._streams.present(stream)
+        if snapshot is not None:
+            self._take_up_all(stream, snapshot, datetime.now(UTC))
+
+    async def _look_at(self, stream: str, now: datetime) -> None:
+        try:
+            snapshot = await self._streams.snapshot(stream)
+        except LogUnavailable:
+            raise
+        except Exception as error:  # a stored event that does not fold: the other games go on
+            _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
+            return
+        if snapshot is not None:
+            self._take_up_all(stream, snapshot, now)
+
+    def _take_up_all(self, stream: str, snapshot: Snapshot, now: datetime) -> None:
+        if self._stopping:
+            return
+        try:
+            effects = self._decider.effects(snapshot.state)
+        except Exception as error:  # a bug in rules: neither the commit that told of it nor other games may end with it
+            _log.error("effects_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
+            return
+        for effect in effects:
+            if effect.due <= now and (effect.lease or effect.id) not in self._under_way:
+                self._take_up(stream, effect)
+
+    def _take_up(self, stream: str, effect: Effect) -> None:
+        if effect.kind == _DEADLINE:
+            work = self._pass_deadline(stream, effect)
+        elif effect.kind in self._workers and self._leases is not None:
+            work = self._fulfil(stream, effect, self._workers[effect.kind], self._leases)
+        else:
+            return
+        task, name = asyncio.create_task(work), effect.lease or effect.id
+        self._under_way[name] = task
+        task.add_done_callback(lambda _: self._under_way.pop(name, None))
+
+    def _owed(self, snapshot: Snapshot, effect_id: str) -> Effect | None:
+        return next((each for each in self._decider.effects(snapshot.state) if each.id == effect_id), None)
+
+    async def _pass_deadline(self, stream: str, effect: Effect) -> None:
+        passed = await self._submit(stream, DeadlinePassed(effect_id=effect.id), effect_command_id(effect.id))
+        if isinstance(passed, Refused):
+            _log.warning("deadline_refused", stream=stream, code=passed.code.wire)
+
+    async def _fulfil(self, stream: str, effect: Effect, worker: Worker, leases: Leases) -> None:
+        """Fulfil an effect under its lease. What goes wrong is tried again, ever more slowly, as the next attempt."""
+        attempt = 1
+        try:
+            async with self._room:
+                lease = await leases.take(effect.lease or effect.id, self._holder, LEASE_SECONDS)
+                if lease is None:
+                    return
+                attempt = lease.attempt
+                async with holding(leases, lease, LEASE_SECONDS):
+                    snapshot = await self._streams.snapshot(stream)
+                    now = self._owed(snapshot, effect.id) if snapshot else None
+                    if snapshot is None or now is None:
+                        return
+                    leased = LeasedEffect(
+                        stream, now, snapshot, attempt, self._submit, self._streams, lambda: self._stopping
+                    )
+                    with tracing.fulfilling(effect.kind, stream, attempt):
+                        await worker(leased)
+                    return
+        except CommandRefused as refused:
+            _log.warning("effect_refused", stream=stream, kind=effect.kind, detail=str(refused))
+        except (LogUnavailable, LeaseLost) as error:
+            _log.warning("effect_put_off", stream=stream, kind=effect.kind, error=type(error).__name__)
+        except Exception as error:  # a bug in a worker must not take the other games of this engine down
+            _log.error(
+                "worker_failed", stream=stream, kind=effect.kind, error=type(error).__name__, traceback=where(error)
+            )
+        await asyncio.sleep(min(_PAUSE_SECONDS * 2 ** min(attempt - 1, 6), _PAUSE_MOST))

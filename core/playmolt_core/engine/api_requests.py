@@ -1,0 +1,37 @@
+"""A call of a game's own route, out of its envelope."""
+
+from typing import Any
+
+import msgspec
+from playmolt_schemas.envelopes import Call
+
+from playmolt_core.game.api import ApiRequest
+from playmolt_core.ops.json_values import parse_json
+
+
+class BadBody(ValueError):
+    """A call's body is not what its op carries."""
+
+
+def api_request(call: Call, seed: str = "0") -> ApiRequest:
+    """Read the body of `tell` and `ask`: {route, params, query, body, offset}. Raises BadBody."""
+    try:
+        told = parse_json(call.body)
+        asked: dict[str, Any] = {name: told[name] for name in ("route", "params", "query")}
+        body = told.get("body")
+        return msgspec.convert(
+            {
+                **asked, "stream": call.target, "body": None, "agent_id": call.agent, "name": call.name,
+                "operator": call.operator, "command_id": call.command_id, "seed": seed,
+            },
+            ApiRequest,
+        ).with_body(body)  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadBody(str(error)) from error
+
+
+def offset_of(call: Call) -> int:
+    """Give where the wanted part of a long answer starts."""
+    told = parse_json(call.body)
+    offset = told.get("offset", 0)
+    return offset if isinstance(offset, int) and offset >= 0 else 0

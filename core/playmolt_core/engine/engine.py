@@ -1,0 +1,103 @@
+"""The engine of one game: what decides, reads and fulfils, around one decider and the log."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from playmolt_schemas.codes import Code
+from playmolt_schemas.envelopes import WRITES, Call
+from playmolt_schemas.identifiers import SESSION_TYPES
+
+from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.effects.leases import Leases
+from playmolt_core.effects.runner import EffectRunner
+from playmolt_core.engine.committed_reads import CommittedReads
+from playmolt_core.engine.pending_call import PendingCall, Respond
+from playmolt_core.engine.reads import Fetch, Reads
+from playmolt_core.engine.stream_cache import StreamCache
+from playmolt_core.engine.writes import Writes
+from playmolt_core.game.api import GameApi
+from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.log.port import EventLog
+from playmolt_core.ops.metrics import Histogram, Sample, label
+from playmolt_core.settings import Settings
+
+_DRAIN_SECONDS = 8
+_PUBLIC_OPS = frozenset({"feed", "games"})
+
+
+class Engine:
+    """The host of one decider, with the api and the workers it has."""
+
+    def __init__(
+        self,
+        decider: Decider[Any],
+        event_log: EventLog,
+        settings: Settings,
+        on_commit: Callable[[], None],
+        *,
+        api: GameApi[Any] | None = None,
+        workers: Mapping[str, Worker] | None = None,
+        leases: Leases | None = None,
+        fetches: Mapping[str, Fetch] | None = None,
+    ) -> None:
+        self.decider = decider
+        self.streams = StreamCache(decider, event_log, settings.hot_games)
+        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api)
+        self.fresh = CommittedReads(event_log, self.streams, self.writes)
+        self.reads = Reads(decider, event_log, self.fresh, api, fetches)
+        self.effects = EffectRunner(
+            decider,
+            event_log,
+            self.fresh,
+            self.writes.submit,
+            on_due=self.writes.hear_due,
+            workers=workers,
+            leases=leases,
+            at_once=settings.effects_at_once,
+        )
+        self.tasks: list[asyncio.Task[None]] = []
+        """What runs until `stop`. One that ends before has met a bug, and the engine is of no use any more."""
+
+    def start(self) -> None:
+        """Start committing, reading and looking for what is due."""
+        runs = (self.writes.run(), self.fresh.run(), self.effects.run())
+        self.tasks = [asyncio.create_task(run) for run in runs]
+
+    async def stop(self) -> None:
+        """Finish what has been taken, then stop."""
+        await self.effects.stop()
+        await self.writes.drain(_DRAIN_SECONDS)
+        for task in self.tasks:
+            task.cancel()
+
+    async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
+        """See `effects.ports.Submit`."""
+        return await self.writes.submit(stream, command, command_id)
+
+    def receive(self, call: Call, respond: Respond) -> None:
+        """Take a call of a trusted service."""
+        (self.writes if call.op in WRITES else self.reads).take(PendingCall(call, respond))
+
+    def receive_public(self, call: Call, respond: Respond) -> None:
+        """Take a call of a service that may see public messages only: whatever it says of itself is dropped."""
+        if self.decider.game in SESSION_TYPES:
+            PendingCall(call, respond).refuse(Code.NOT_FOUND, "There is no such game.")
+        elif call.op in _PUBLIC_OPS:
+            public = Call(call.id, call.op, call.target, call.body, deadline_ms=call.deadline_ms)
+            self.reads.take(PendingCall(public, respond))
+
+    def samples(self) -> list[Sample]:
+        """Give the engine's figures as they are now."""
+        labels = label("game", self.decider.game)
+        writes = self.writes
+        figures: dict[str, int | Histogram] = {
+            "playmolt_commits_total": writes.commits,
+            "playmolt_commands_total": writes.committed_commands,
+            "playmolt_commit_commands": writes.batch_sizes,
+            "playmolt_commit_seconds": writes.batch_seconds,
+            "playmolt_commands_under_way": writes.under_way,
+            "playmolt_hot_streams": len(self.streams),
+            "playmolt_effects_under_way": self.effects.under_way,
+        }
+        return [Sample(name, value, labels) for name, value in figures.items()]

@@ -1,0 +1,43 @@
+"""The bytes that go out for an event: its public message and its lobby message."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from playmolt_schemas.game_summary import GameSummary, LobbyMessage, lobby_type
+from playmolt_schemas.identifiers import SESSION_TYPES
+
+from playmolt_core.game.decider import Decider, Event, Viewer
+
+_encode = msgspec.json.encode
+_PROGRESS: Mapping[str, str] = {"type": "progress"}
+
+
+def message(
+    decider: Decider[Any], stream: str, version: int, at: str, state: Any, event: Event, viewer: Viewer
+) -> bytes:
+    """Give the flat message of an event for a viewer, with game_id, version and at behind the game's own fields.
+
+    In a session the id is told as session_id. `at` is as rfc3339 writes it.
+
+    An event with nothing to tell is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
+    """
+    told = decider.public(state, event, viewer)
+    body = _encode(_PROGRESS if told is None else told)
+    name = "session_id" if decider.game in SESSION_TYPES else "game_id"
+    return body[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
+
+
+def lobby_message(game: str, stream: str, before: GameSummary | None, after: GameSummary, at: str) -> bytes | None:
+    """Give the lobby message of a change, or None when the lobby shows the game as before."""
+    if game in SESSION_TYPES:
+        return None
+    kind = lobby_type(after)
+    if before is not None and lobby_type(before) == kind and (kind != "game_waiting" or before.seated == after.seated):
+        return None
+    return _encode(
+        LobbyMessage(
+            type=kind, game_id=stream, gameType=game, phase=after.phase, seated=after.seated, needed=after.needed,
+            at=at,
+        )
+    )  # fmt: skip

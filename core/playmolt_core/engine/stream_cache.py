@@ -1,0 +1,61 @@
+"""The streams in memory: bounded, filled from the log, thrown away at will."""
+
+import asyncio
+from collections import OrderedDict
+from itertools import islice
+from typing import Any
+
+from playmolt_schemas.identifiers import is_lobby
+
+from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
+from playmolt_core.game.decider import Decider
+from playmolt_core.game.lobby import LobbyRules
+from playmolt_core.log.port import EventLog
+
+_LOBBY_RULES = LobbyRules()
+_READING = 32
+
+
+class StreamCache:
+    """A bounded cache of entries, least recently used first out; an entry with uncommitted changes stays."""
+
+    def __init__(self, decider: Decider[Any], log: EventLog, limit: int) -> None:
+        self._decider = decider
+        self._log = log
+        self._limit = limit
+        self._entries: OrderedDict[str, CachedStream] = OrderedDict()
+        self._reads = asyncio.Semaphore(_READING)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, stream: str) -> CachedStream | None:
+        """Give a stream's entry if it is in memory."""
+        entry = self._entries.get(stream)
+        if entry is not None:
+            self._entries.move_to_end(stream)
+        return entry
+
+    def put(self, entry: CachedStream) -> None:
+        """Keep an entry; the longest unused ones go."""
+        self._entries[entry.stream] = entry
+        self._entries.move_to_end(entry.stream)
+        for stream in list(islice(self._entries, max(0, len(self._entries) - self._limit))):
+            if not self._entries[stream].uncommitted and not is_lobby(stream):
+                del self._entries[stream]
+
+    def drop(self, stream: str) -> None:
+        """Forget a stream: memory and log disagree, or may."""
+        self._entries.pop(stream, None)
+
+    async def read(self, stream: str) -> CachedStream | None:
+        """Read a stream from the log; None when it is unknown. A lobby always exists.
+
+        Raises Archived and LogUnavailable.
+        """
+        decider: Decider[Any] = _LOBBY_RULES if is_lobby(stream) else self._decider
+        async with self._reads:
+            stored = await self._log.facts(stream, commands=True)
+        if stored is not None:
+            return read_stream(decider, stream, stored)
+        return fresh_stream(decider, stream) if is_lobby(stream) else None

@@ -1,0 +1,66 @@
+"""Which form of a request a server takes: the best one first, a plainer one after a refusal, and what that taught."""
+
+from typing import Final
+
+import msgspec
+
+from playmolt_core.llm.openai.completion import error_of
+from playmolt_core.llm.openai.request_body import DECODINGS, Form, constrained, offered_tools, spelt
+from playmolt_core.llm.openai.tool_text import demands_tool
+from playmolt_core.llm.port import Attempt, ModelRequest
+
+_REJECTS_PARAMETER: Final = frozenset({400, 415, 422})
+_NOT_THE_FORM: Final = ("context_length", "context length", "maximum context", "model_not_found", "content_filter")
+_FORMAT_WORDS: Final = ("response_format", "json_schema", "json_object", "schema", "grammar", "structured")
+
+
+def first_form(request: ModelRequest, known: Form) -> Form:
+    """Give the best form that the server is not known to reject; a decoding that was asked for is kept."""
+    if request.decoding != "best":
+        return msgspec.structs.replace(known, decoding=request.decoding)
+    if known.tools == "native" and offered_tools(request):
+        # Bound to a schema while tools are on offer, many servers never call one.
+        return msgspec.structs.replace(known, decoding="prompt")
+    return known
+
+
+def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form | None:
+    """Give the form to ask in next after this attempt; None when there is none or none is needed.
+
+    Each is plainer than the one before, so that there are at most five.
+    """
+    text_tools = None
+    if form.tools == "native" and offered_tools(request):
+        decoding = known.decoding if request.decoding == "best" else request.decoding
+        text_tools = msgspec.structs.replace(form, tools="text", decoding=decoding)
+    if attempt.outcome in ("ok", "empty"):
+        return text_tools if demands_tool(request) and not attempt.tool_calls else None
+    if attempt.outcome != "rejected" or attempt.status not in _REJECTS_PARAMETER:
+        return None
+    error = error_of(attempt.reply.encode())
+    words = " ".join(error.values()).lower()
+    if form.limit == "max_tokens" and "max_completion_tokens" in words:
+        return msgspec.structs.replace(form, limit="max_completion_tokens")
+    if any(word in words for word in _NOT_THE_FORM):
+        return None
+    plainer = _plainer(request, form, error.get("param", ""), words)
+    return plainer or (text_tools if not error.get("param") or "tool" in words else None)
+
+
+def _plainer(request: ModelRequest, form: Form, parameter: str, words: str) -> Form | None:
+    if request.decoding != "best" or not constrained(request, form):
+        return None
+    if parameter and not any(word in words for word in _FORMAT_WORDS):
+        return None
+    return msgspec.structs.replace(form, decoding=DECODINGS[DECODINGS.index(form.decoding) + 1])
+
+
+def learned(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form:
+    """Give what is known of the server after a reply in this form: a refusal alone teaches nothing."""
+    if attempt.outcome != "ok":
+        return known
+    known = msgspec.structs.replace(known, limit=form.limit)
+    if form.tools == "text" and (attempt.tool_calls or not demands_tool(request)):
+        known = msgspec.structs.replace(known, tools="text")
+    bound = request.schema is not None if not offered_tools(request) else spelt(request, form)
+    return msgspec.structs.replace(known, decoding=form.decoding) if request.decoding == "best" and bound else known

@@ -1,0 +1,154 @@
+"""A model behind an OpenAI-compatible server: bounded retries, and what the server can do found out by asking."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.limits import PATIENCE_SECONDS, Crowded, ModelLimits, permitted
+from playmolt_core.llm.openai.ability import first_form, learned, other_form
+from playmolt_core.llm.openai.completion import Completion, error_of, read_completion, storable
+from playmolt_core.llm.openai.exchange import Answer, Exchange
+from playmolt_core.llm.openai.request_body import (
+    DECODINGS,
+    Form,
+    body_of,
+    expected_tokens,
+    offered_tools,
+    spelt,
+    stored,
+)
+from playmolt_core.llm.openai.tool_text import demands_tool, read_tool_text
+from playmolt_core.llm.port import (
+    TRANSPORT_FAULTS,
+    Attempt,
+    Failed,
+    FailureCode,
+    ModelRequest,
+    Outcome,
+    Record,
+    Reply,
+)
+from playmolt_core.llm.spans import attempt_span, finish
+
+RETRY_SECONDS: Final = (0.5, 1.0, 2.0)
+"""The waits before the three repeats of a request that met a transport fault, where the server names none."""
+_FAILURES: Final[dict[Outcome, FailureCode]] = {
+    "refusal": "refused",
+    "too_large": "invalid_reply",
+    "empty": "invalid_reply",
+}
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class OpenAIModel:
+    """One alias. What its server turned out to be able to do is remembered as long as the process lives."""
+
+    def __init__(self, entry: ModelEntry, key: str, limits: ModelLimits, *, sleep: Sleep = asyncio.sleep) -> None:
+        self._entry = entry
+        self._limits = limits
+        self._sleep = sleep
+        self._exchange = Exchange(entry, key)
+        self._known = Form(decoding=entry.decoding or DECODINGS[0])
+
+    async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
+        """See `port.Model`."""
+        longest = self._entry.reply_tokens or request.max_tokens
+        request = msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
+        form, retries, number = first_form(request, self._known), 0, 0
+        while True:
+            number += 1
+            try:
+                attempt = await self._attempt(request, form, number)
+            except Crowded as crowded:
+                return Failed(code="model_unavailable", detail=f"{crowded}; raise its limits", attempts=number - 1)
+            await record(attempt)
+            if attempt.outcome in TRANSPORT_FAULTS and retries < len(RETRY_SECONDS):
+                pause = RETRY_SECONDS[retries] if attempt.retry_after_ms is None else attempt.retry_after_ms / 1000
+                retries += 1
+                await self._sleep(pause)
+                continue
+            other = other_form(request, form, attempt, self._known)
+            if other is None:
+                self._known = learned(request, form, attempt, self._known)
+                return self._result(request, form, attempt)
+            form = other
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._exchange.close()
+
+    async def _attempt(self, request: ModelRequest, form: Form, number: int) -> Attempt:
+        entry, body, headers = self._entry, body_of(request, self._entry.model, form), request.all_headers()
+        address = urlsplit(entry.base_url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        tokens = expected_tokens(request)
+        async with permitted(self._limits, entry.alias, entry.allowance, tokens, PATIENCE_SECONDS) as permit:
+            with attempt_span(request, "openai", entry.model, address.hostname or "", port) as span:
+                answer = await self._exchange.send(body, headers)
+                said = _said(answer, request, form)
+                attempt = Attempt(
+                    number=number,
+                    alias=entry.alias,
+                    model_asked=entry.model,
+                    model_answered=said.model,
+                    headers=headers,
+                    request=stored(body),
+                    decoding=form.decoding,
+                    outcome=said.outcome,
+                    status=answer.status,
+                    detail=said.detail,
+                    reply=said.text,
+                    tool_calls=said.tool_calls,
+                    finish_reason=said.finish_reason,
+                    usage=said.usage,
+                    cost=entry.cost(said.usage),
+                    latency_ms=answer.latency_ms,
+                    retry_after_ms=answer.retry_after_ms,
+                )
+                finish(span, attempt)
+            permit.tokens = said.usage.total if said.usage else None
+        return attempt
+
+    def _result(self, request: ModelRequest, form: Form, attempt: Attempt) -> Reply | Failed:
+        if attempt.outcome != "ok":
+            code = _FAILURES.get(attempt.outcome, "model_unavailable")
+            detail = f"{self._entry.alias}: {attempt.detail}{self._advice(attempt)}"
+            return Failed(code=code, detail=detail, attempts=attempt.number, reply=attempt.reply)
+        if demands_tool(request) and not attempt.tool_calls:
+            detail = f"{self._entry.alias}: the model used none of the tools; take a model that calls tools"
+            return Failed(code="invalid_reply", detail=detail, attempts=attempt.number, reply=attempt.reply)
+        text = read_tool_text(request, attempt.reply)[0] if spelt(request, form) else attempt.reply
+        cut = attempt.finish_reason == "length"
+        return Reply(text=text, tool_calls=attempt.tool_calls, attempts=attempt.number, cut=cut)
+
+    def _advice(self, attempt: Attempt) -> str:
+        if attempt.status in (401, 403):
+            return f"; put a valid key into {self._entry.api_key_env or 'api_key_env'}"
+        if attempt.status == 404:
+            return "; check base_url and model of the alias"
+        if attempt.outcome == "rejected":
+            return "; change the request or take another model"
+        return f" ({attempt.number} requests); try again later" if attempt.outcome in TRANSPORT_FAULTS else ""
+
+
+def _said(answer: Answer, request: ModelRequest, form: Form) -> Completion:
+    """Judge an answer as the one to this request."""
+    if answer.fault is not None:
+        text = storable(answer.body.decode(errors="replace"))
+        message = error_of(answer.body).get("message") if answer.body else None
+        detail = f"{answer.detail}: {message}" if message else answer.detail
+        return Completion(outcome=answer.fault, detail=storable(detail), text=text)
+    said = read_completion(answer.body)
+    if said.outcome != "ok":
+        return said
+    if spelt(request, form):
+        return msgspec.structs.replace(said, tool_calls=read_tool_text(request, said.text)[1])
+    calls = said.tool_calls if offered_tools(request) else ()  # an uninvited call is no answer
+    if not calls and not said.text.strip():
+        return msgspec.structs.replace(said, outcome="empty", detail="the reply is empty", tool_calls=())
+    return msgspec.structs.replace(said, tool_calls=calls)

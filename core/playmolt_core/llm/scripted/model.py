@@ -1,0 +1,178 @@
+"""Scripted models: no network, no key, the same answer to the same request for ever.
+
+A game registers characters in a `Cast`; who nobody plays is played by the generic one, whose replies are true to the
+schema and make plain sense.
+"""
+
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Final
+
+import msgspec
+from playmolt_schemas.canonical import digest
+
+from playmolt_core.game import draws
+from playmolt_core.llm.catalogue import SCRIPTED
+from playmolt_core.llm.openai.completion import storable
+from playmolt_core.llm.openai.request_body import Form, body_of, offered_tools, stored
+from playmolt_core.llm.port import Attempt, Failed, ModelRequest, Record, Reply, Tool, ToolCall, Usage
+from playmolt_core.llm.scripted.replies import Draw, sentence, true_to
+from playmolt_core.llm.spans import attempt_span, finish
+
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+class Scene(msgspec.Struct, frozen=True, dict=True):
+    """What a character plays to. All chance comes from `draw`, whose stream is of this request and seed alone."""
+
+    request: ModelRequest
+    seed: str
+
+    @property
+    def turn(self) -> str:
+        """The name of the turn, "" without one."""
+        return self.request.turn.name if self.request.turn else ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the turn: `ask`, `repair` …"""
+        return self.request.turn.kind if self.request.turn else "ask"
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools on offer."""
+        return offered_tools(self.request)
+
+    @cached_property
+    def korean(self) -> bool:
+        """Whether the conversation is in Korean."""
+        return any(_HANGUL.search(message.content) for message in self.request.messages)
+
+    @cached_property
+    def _stream(self) -> str:
+        return digest(self.request)
+
+    def draw(self, name: str, bound: int) -> int:
+        """Draw an integer from 0 to bound - 1."""
+        return draws.below(self.seed, f"{self._stream}/{name}", bound)
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a character says: a text (valid or not, that is its business), tool calls, or a refusal in words."""
+
+    text: str = ""
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    """(name, arguments as JSON text)."""
+    refusal: bool = False
+
+
+Character = Callable[[Scene], Said]
+"""A pure function of the scene."""
+
+
+class _Part(msgspec.Struct, frozen=True):
+    character: Character
+    alias: str
+    turn: str
+    schema: str
+
+
+class Cast:
+    """Who plays which turn."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+
+    def add(self, character: Character, *, alias: str = "*", turn: str = "*", schema: str = "*") -> None:
+        """Give a character the requests whose alias, turn name and schema name match the patterns (`*`, `?`).
+
+        Of several that match, the one added last plays. A full alias `scripted-NAME` makes that alias known.
+        """
+        self._parts.insert(0, _Part(character, alias, turn, schema))
+
+    def knows(self, alias: str) -> bool:
+        """Say whether the alias is `scripted` or one that a character was added for."""
+        return alias == SCRIPTED or any(part.alias == alias for part in self._parts)
+
+    def character(self, scene: Scene) -> Character:
+        """Give who plays a scene."""
+        request = scene.request
+        for part in self._parts:
+            pairs = ((request.alias, part.alias), (scene.turn, part.turn), (request.schema_name, part.schema))
+            if all(fnmatchcase(name, pattern) for name, pattern in pairs):
+                return part.character
+        return generic
+
+
+def generic(scene: Scene) -> Said:
+    """Use a tool where one is demanded, or sometimes once where it is free; else say something true to the schema."""
+    request = scene.request
+    used = any(message.role == "tool" for message in request.messages)
+    demanded = request.tool_choice not in ("auto", "none")
+    if scene.tools and (demanded or (not used and scene.draw("tool", 2) == 0)):
+        named = [tool for tool in scene.tools if tool.name == request.tool_choice]
+        tool = (named or scene.tools)[scene.draw("which", len(named or scene.tools))]
+        return Said(tool_calls=((tool.name, _encoded(true_to(tool.parameters, _draw(scene), korean=scene.korean))),))
+    if request.schema is None:
+        return Said(sentence("text", _draw(scene), korean=scene.korean))
+    return Said(_encoded(true_to(request.schema, _draw(scene), korean=scene.korean)))
+
+
+class ScriptedModel:
+    """`port.Model` over a cast. It costs nothing, takes no time and is never away."""
+
+    def __init__(self, cast: Cast, seed: str = "0") -> None:
+        self._cast = cast
+        self._seed = seed
+
+    async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
+        """See `port.Model`."""
+        if not self._cast.knows(request.alias):
+            detail = f"no scripted character plays {request.alias!r}: use {SCRIPTED!r}, or add one to the cast"
+            return Failed(code="model_unavailable", detail=detail, attempts=0)
+        scene = Scene(request, self._seed)
+        said = self._cast.character(scene)(scene)
+        with attempt_span(request, "playmolt", request.alias) as span:
+            attempt = _attempt(request, said)
+            finish(span, attempt)
+        await record(attempt)
+        if attempt.outcome == "ok":
+            return Reply(text=attempt.reply, tool_calls=attempt.tool_calls, attempts=1)
+        code: Final = "refused" if said.refusal else "invalid_reply"
+        return Failed(code=code, detail=attempt.detail, attempts=1, reply=attempt.reply)
+
+
+def _attempt(request: ModelRequest, said: Said) -> Attempt:
+    body = body_of(request, request.alias, Form(decoding="prompt"))
+    number = 1 + sum(len(message.tool_calls) for message in request.messages)
+    calls = tuple(ToolCall(f"call_{number + n}", name, text) for n, (name, text) in enumerate(said.tool_calls))
+    empty = not said.text.strip() and not calls
+    size = len(said.text.encode()) + sum(len(call.arguments.encode()) for call in calls)
+    return Attempt(
+        number=1,
+        alias=request.alias,
+        model_asked=request.alias,
+        model_answered=request.alias,
+        headers=request.all_headers(),
+        request=stored(body),
+        decoding="prompt",
+        outcome="refusal" if said.refusal else "empty" if empty else "ok",
+        status=None,
+        detail="the model refused to answer" if said.refusal else "the reply is empty" if empty else "",
+        reply=storable(said.text),
+        tool_calls=calls,
+        finish_reason="tool_calls" if calls else "stop",
+        usage=Usage(len(msgspec.json.encode(request.messages)) // 4, size // 4),
+        cost="0",
+        latency_ms=0,
+    )
+
+
+def _draw(scene: Scene) -> Draw:
+    return scene.draw
+
+
+def _encoded(value: object) -> str:
+    return msgspec.json.encode(value).decode()

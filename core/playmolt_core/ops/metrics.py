@@ -1,0 +1,148 @@
+"""Every figure that a service shows at /metrics: its name, what it says, how it is written (Prometheus text 0.0.4).
+
+`python -m playmolt_core.ops.metrics` prints the table of docs/telemetry.md; a test compares it.
+"""
+
+import sys
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+Kind = Literal["counter", "gauge", "histogram"]
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+SIZES: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
+LONG_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0)
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A figure: who shows it, its kind, its labels and what it says."""
+
+    service: str
+    kind: Kind
+    labels: str
+    text: str
+
+
+METRICS: Final[dict[str, Metric]] = {
+    "playmolt_gateway_requests_total": Metric("gateway", "counter", "route, status", "Requests answered."),
+    "playmolt_gateway_request_seconds": Metric("gateway", "histogram", "route", "Time from request to answer."),
+    "playmolt_gateway_in_flight": Metric("gateway", "gauge", "", "Requests being served."),
+    "playmolt_gateway_open_waits": Metric("gateway", "gauge", "", "Long polls and streams that are open."),
+    "playmolt_gateway_cached_keys": Metric("gateway", "gauge", "", "API keys remembered as valid."),
+    "playmolt_commits_total": Metric("engine", "counter", "game", "Transactions committed."),
+    "playmolt_commands_total": Metric("engine", "counter", "game", "Commands committed."),
+    "playmolt_commit_commands": Metric("engine", "histogram", "game", "Commands in one transaction."),
+    "playmolt_commit_seconds": Metric("engine", "histogram", "game", "Time that a transaction took."),
+    "playmolt_commands_under_way": Metric("engine", "gauge", "game", "Commands taken and not answered."),
+    "playmolt_hot_streams": Metric("engine", "gauge", "game", "Games kept in memory."),
+    "playmolt_effects_under_way": Metric(
+        "engine", "gauge", "game", "Model turns, transactions and deadlines in hand, also those that wait for room."
+    ),
+    "playmolt_llm_requests_total": Metric("engine", "counter", "model, outcome", "Requests to models, each attempt."),
+    "playmolt_llm_seconds": Metric("engine", "histogram", "model", "Time from request to a model's answer."),
+    "playmolt_llm_tokens_total": Metric("engine", "counter", "model, kind", "Tokens as models counted them."),
+    "playmolt_llm_cost_total": Metric("engine", "counter", "model", "Cost by the catalogue's prices, in their unit."),
+    "playmolt_relay_ready": Metric("relay", "gauge", "", "1 while this relay publishes."),
+    "playmolt_relay_log_position": Metric("relay", "gauge", "", "Position of the log, looked at every 5 s."),
+    "playmolt_relay_events_sequence": Metric("relay", "gauge", "", "End of the stream EVENTS."),
+    "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "", "End of the stream SPECTATE."),
+    "playmolt_relay_projections_position": Metric("relay", "gauge", "", "What the projections hold."),
+    "playmolt_relay_lag_events": Metric("relay", "gauge", "copy", "Events in the log and not in this copy."),
+    "playmolt_relay_lag_seconds": Metric(
+        "relay", "histogram", "", "Time from an event's `at` to its place in both streams; the oldest of each batch."
+    ),
+    "playmolt_relay_batch_events": Metric("relay", "histogram", "", "Events published at once."),
+    "playmolt_games": Metric("relay", "gauge", "game, phase", "Games and sessions that are not over."),
+    "playmolt_effects_pending": Metric(
+        "relay", "gauge", "game", "Games and sessions that an effect is due of now, in hand or not."
+    ),
+    "playmolt_spectator_readers": Metric("spectator", "gauge", "transport", "Connected readers."),
+    "playmolt_spectator_games_watched": Metric("spectator", "gauge", "", "Games with a subscription."),
+    "playmolt_spectator_messages_sent_total": Metric(
+        "spectator", "counter", "", "Messages handed to readers, heartbeats aside."
+    ),
+    "playmolt_spectator_bytes_sent_total": Metric(
+        "spectator", "counter", "", "Bytes of those messages, framing included."
+    ),
+    "playmolt_spectator_readers_dropped_total": Metric(
+        "spectator", "counter", "", "Readers dropped because they were too slow."
+    ),
+    "playmolt_spectator_backfills_total": Metric(
+        "spectator", "counter", "source", "Pages of older messages fetched, by where they came from."
+    ),
+    "playmolt_spectator_feed_lag_seconds": Metric(
+        "spectator", "histogram", "", "Time from an event's `at` to its writing to the readers; the newest of a burst."
+    ),
+}
+
+
+class Histogram:
+    """Counts observations up to each bound."""
+
+    __slots__ = ("_bounds", "_counts", "_sum")
+
+    def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count one."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def lines(self, name: str, labels: str) -> list[str]:
+        """Write the buckets, the sum and the count."""
+        total, comma = 0, "," if labels else ""
+        lines = []
+        for bound, count in zip((*(f"{bound:g}" for bound in self._bounds), "+Inf"), self._counts, strict=True):
+            total += count
+            lines.append(f'{name}_bucket{{{labels}{comma}le="{bound}"}} {total}')
+        inside = f"{{{labels}}}" if labels else ""
+        return [*lines, f"{name}_sum{inside} {self._sum:.6f}", f"{name}_count{inside} {total}"]
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """A figure as it is now. `labels` is what stands in the braces: `route="act",status="200"`."""
+
+    name: str
+    value: float | str | Histogram
+    labels: str = ""
+
+
+def label(name: str, value: str) -> str:
+    """Write one label."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'{name}="{escaped}"'
+
+
+def render(samples: Iterable[Sample]) -> str:
+    """Write samples, each name once with its kind; KeyError for a name that METRICS does not know."""
+    named: dict[str, list[str]] = {}
+    for sample in samples:
+        lines = named.setdefault(sample.name, [])
+        if isinstance(sample.value, Histogram):
+            lines += sample.value.lines(sample.name, sample.labels)
+        else:
+            inside = f"{{{sample.labels}}}" if sample.labels else ""
+            lines.append(f"{sample.name}{inside} {sample.value}")
+    page = []
+    for name, lines in named.items():
+        metric = METRICS[name]
+        page += [f"# HELP {name} {metric.text}", f"# TYPE {name} {metric.kind}", *lines]
+    return "\n".join([*page, ""])
+
+
+def table() -> str:
+    """Give the table of docs/telemetry.md."""
+    rows = [
+        f"| `{name}` | {metric.service} | {metric.kind} | {metric.labels or '–'} | {metric.text} |"
+        for name, metric in METRICS.items()
+    ]
+    return "\n".join(["| name | shown by | kind | labels | what it says |", "|---|---|---|---|---|", *rows, ""])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table())

@@ -1,0 +1,179 @@
+"""Traces by OpenTelemetry: one action from HTTP over its decision, commit and relay to those who watch.
+
+The context travels as W3C traceparent text: in the request's header, in `Call.trace`, in the event's `metadata.trace`
+and in a header of the public NATS message. Spans are made only where OTEL_EXPORTER_OTLP_ENDPOINT names a collector
+(OTLP over HTTP) and only of sampled requests; everything else pays one comparison. Spans hold ids, types and sizes,
+never a payload.
+"""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from opentelemetry import context, trace
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, Tracer
+
+from playmolt_core.ops import telemetry
+from playmolt_core.settings import InvalidSettings
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+SHARE_VARIABLE: Final = "OTEL_TRACES_SAMPLER_ARG"
+"""Share of the requests without a context of their own that start a trace, 0 to 1; all of them unless set."""
+TRACES_A_SECOND: Final = 20
+"""Requests a process traces in one second at most, whoever asks for it: a caller cannot make the house work for him."""
+_EXPORT_SECONDS: Final = 3.0
+_LENGTH: Final = len("00-") + 32 + 1 + 16 + len("-01")
+_SAMPLED: Final = frozenset("13579bdf")
+
+Attributes = Mapping[str, str | int]
+
+
+class _Exporting:
+    """Where spans go, and how many may begin."""
+
+    def __init__(self, provider: "TracerProvider", share: float) -> None:
+        self.provider = provider
+        self.tracer: Tracer = provider.get_tracer("playmolt")
+        self._share = share
+        self._second = 0
+        self._begun = 0
+
+    def admits(self, asked: bool) -> bool:
+        """Say whether one more request is traced now; `asked`: its caller brought a sampled context."""
+        if not asked and random.random() >= self._share:  # noqa: S311 -- picks samples, guards nothing
+            return False
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._begun = second, 0
+        self._begun += 1
+        return self._begun <= TRACES_A_SECOND
+
+
+_exporting: _Exporting | None = None
+
+
+def configure(service: str, environment: Mapping[str, str] = os.environ, *, everybody: bool = True) -> None:
+    """Export this process's spans if the environment names a collector; else do nothing.
+
+    `everybody`: code that asks OpenTelemetry for a tracer (spans of models) is heard, too. Not in the gateway: FastAPI
+    makes three spans of each request, sampled or not.
+    OTEL_SDK_DISABLED, OTEL_RESOURCE_ATTRIBUTES and the OTEL_EXPORTER_OTLP_* and OTEL_BSP_* variables mean what
+    OpenTelemetry says.
+    """
+    if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_SDK_DISABLED", "") == "true":
+        return
+    # A third of a second and 20 MB that a process without a collector need not pay; as for what `install` needs.
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
+    share = _share(environment.get(SHARE_VARIABLE, "") or "1")
+    install(service, BatchSpanProcessor(OTLPSpanExporter(timeout=_EXPORT_SECONDS)), share)
+    if everybody and _exporting is not None:
+        trace.set_tracer_provider(_exporting.provider)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InvalidSettings(f"{SHARE_VARIABLE}={text!r}: must be a share of the requests from 0 to 1, as in 0.1")
+    return share
+
+
+def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> None:
+    """Give the spans of this process to a processor."""
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+
+    global _exporting  # noqa: PLW0603 -- as OpenTelemetry's own provider: one for the process, set once at its start
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": service, "service.namespace": "playmolt"}), shutdown_on_exit=False
+    )
+    provider.add_span_processor(processor)
+    _exporting = _Exporting(provider, share)
+
+
+def close(seconds: float = _EXPORT_SECONDS) -> None:
+    """Send what waits, then make no more spans; a collector that is away holds nobody for more than `seconds`."""
+    global _exporting  # noqa: PLW0603 -- see install
+    if _exporting is None:
+        return
+    flushing = threading.Thread(target=_exporting.provider.shutdown, daemon=True)
+    _exporting = None
+    flushing.start()
+    flushing.join(seconds)
+
+
+def on() -> bool:
+    """Say whether this process makes spans at all."""
+    return _exporting is not None
+
+
+def sampled(carried: str) -> bool:
+    """Say whether spans are to be made for a context, as text; "" is none."""
+    return _exporting is not None and carried[-1:] in _SAMPLED
+
+
+def carried_by(span: Span) -> str:
+    """Give a span's context as the text that travels (W3C traceparent)."""
+    own = span.get_span_context()
+    return f"00-{own.trace_id:032x}-{own.span_id:016x}-{int(own.trace_flags):02x}"
+
+
+def _parent(carried: str) -> context.Context:
+    """Read a context that travels; what is none makes a root."""
+    if len(carried) != _LENGTH:
+        return context.Context()
+    remote = SpanContext(int(carried[3:35], 16), int(carried[36:52], 16), True, TraceFlags(int(carried[53:], 16)))
+    return trace.set_span_in_context(NonRecordingSpan(remote), context.Context())
+
+
+def serve(carried: str, name: str) -> tuple[Span | None, str]:
+    """Open the span of a request that came with a context ("" for none); gives it and the context to go on with.
+
+    None: nobody is told of this request, neither here nor further on. `answered` closes the span.
+    """
+    if _exporting is None:
+        return None, carried
+    asked = sampled(carried)
+    if (carried and not asked) or not _exporting.admits(asked):
+        return None, f"{carried[:-2]}00" if carried else ""
+    span = _exporting.tracer.start_span(name, _parent(carried), SpanKind.SERVER, {"playmolt.route": name})
+    return span, carried_by(span)
+
+
+def answered(span: Span, status: int) -> None:
+    """Close the span of a request with its HTTP status."""
+    span.set_attribute("http.response.status_code", status)
+    if status >= 500:
+        span.set_status(Status(StatusCode.ERROR))
+    span.end()
+
+
+def record(carried: str, name: str, started: int, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
+    """Write a span of a sampled context that lasted from `started` (nanoseconds since the epoch) until now."""
+    if _exporting is not None:
+        _exporting.tracer.start_span(name, _parent(carried), kind, attributes, start_time=started).end()
+
+
+@contextmanager
+def fulfilling(kind: str, stream: str, attempt: int) -> Iterator[None]:
+    """Trace the fulfilment of an effect; the spans of models asked inside belong to it, and so do its log lines."""
+    if _exporting is None:
+        yield
+        return
+    attributes: Attributes = {"playmolt.stream": stream, "playmolt.effect.attempt": attempt}
+    span = _exporting.tracer.start_span(f"effect {kind}", attributes=attributes)
+    # The message of an error may hold what nobody may learn early: it stays out of the span.
+    inside = trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
+    with inside, telemetry.about(carried_by(span)):
+        yield

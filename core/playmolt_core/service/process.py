@@ -1,0 +1,133 @@
+"""A service process: its games, the event log and the bus, wired once. A service's main says `run(service, …)`."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import uvloop
+
+from playmolt_core.bus.engine_bus import EngineBus
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.effects.postgres_leases import PgLeases
+from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.reads import Fetch
+from playmolt_core.game.api import GameApi
+from playmolt_core.game.decider import Decider
+from playmolt_core.llm.catalogue import Catalogue, load
+from playmolt_core.llm.figures import FIGURES
+from playmolt_core.llm.postgres_limits import PgModelLimits
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.ops import garbage, health, telemetry, tracing
+from playmolt_core.ops.metrics import render
+from playmolt_core.settings import Settings, from_environment
+
+if TYPE_CHECKING:
+    from playmolt_core.llm.models import Models
+    from playmolt_core.llm.scripted.model import Cast
+
+_log = telemetry.log("process")
+
+
+class ServiceContext:
+    """What a game's workers and api may be built of. `engines` holds every game of the process once all are built."""
+
+    def __init__(self, settings: Settings, pool: Pool, log: PostgresLog) -> None:
+        self.settings = settings
+        self.pool = pool
+        self.log = log
+        self.catalogue: Catalogue = load(settings.models, os.environ)
+        self.engines: dict[str, Engine] = {}
+        self._limits = PgModelLimits(pool)
+
+    def models(self, cast: "Cast", *, seed: str = "0") -> "Models":
+        """Give the models there are, the scripted ones played by a cast."""
+        # An eighth of a service's start, which games without models need not pay.
+        from playmolt_core.llm.models import Models  # noqa: PLC0415
+
+        return Models(self.catalogue, self._limits, cast, seed=seed)
+
+
+class GameModule(msgspec.Struct, frozen=True):
+    """A game as a service hosts it: rules, calls of its own, workers by kind of effect."""
+
+    decider: Any
+    api: Any = None
+    workers: Mapping[str, Worker] = {}
+    fetches: Mapping[str, Fetch] = {}
+    """Routes whose answer has to be fetched from somewhere, once the api lets the caller have it."""
+
+
+Build = Callable[[ServiceContext], GameModule]
+
+
+def _engine(hosted: GameModule, kit: ServiceContext, bus: EngineBus) -> Engine:
+    decider: Decider[Any] = hosted.decider
+    api: GameApi[Any] | None = hosted.api
+    return Engine(
+        decider, kit.log, kit.settings, bus.poke, api=api, workers=hosted.workers, leases=PgLeases(kit.pool),
+        fetches=hosted.fetches,
+    )  # fmt: skip
+
+
+async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stopping.set)
+    pool = await open_pool(settings.database_url, role=settings.database_role)
+    kit = ServiceContext(settings, pool, PostgresLog(pool))
+    bus = EngineBus(settings, service)
+    await bus.open()
+    for build in builds:
+        hosted = build(kit)
+        kit.engines[hosted.decider.game] = _engine(hosted, kit, bus)
+    engines = tuple(kit.engines.values())
+    for engine in engines:
+        engine.start()
+
+    async def ready() -> Mapping[str, bool]:
+        return {"nats": await bus.responds(), "postgres": await pool.answers()}
+
+    def metrics() -> str:
+        own = [sample for engine in engines for sample in engine.samples()]
+        return render([*own, *FIGURES.samples()])
+
+    server = await health.serve(settings.health_port, ready, metrics, settings.host)
+    for engine in engines:
+        schemas = sorted(kind for kind, _ in engine.decider.events)
+        await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
+    garbage.settle()
+    _log.info("serving", service=service, games=list(kit.engines), health_port=server.port)
+    await until_stopped(stopping, [task for engine in engines for task in engine.tasks])
+    _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
+    await bus.withdraw()
+    await asyncio.gather(*(engine.stop() for engine in engines))
+    await bus.close()
+    await server.close()
+    await pool.close()
+
+
+async def until_stopped(stopping: asyncio.Event, running: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for the word to stop. A part that ends by itself ends the process, to be started anew: without its commits
+    an engine would look well and answer nobody. Its callers ask again and find what was stored."""
+    stopped = asyncio.create_task(stopping.wait())
+    done, _ = await asyncio.wait([stopped, *running], return_when=asyncio.FIRST_COMPLETED)
+    for task in done - {stopped}:
+        error = task.exception()
+        _log.error("part_ended", error=type(error).__name__, traceback=telemetry.where(error) if error else "")
+        raise SystemExit(1)
+
+
+def run(service: str, *builds: Build) -> None:
+    """Serve games until SIGTERM, then finish what was taken. Settings come from the environment."""
+    settings = from_environment()
+    telemetry.configure(service, settings.log_level)
+    tracing.configure(service)
+    try:
+        uvloop.run(_serve(service, builds, settings))
+    finally:
+        tracing.close()
