@@ -51,7 +51,7 @@ class ServiceContext:
         return Models(self.catalogue, self._limits, cast, seed=seed)
 
 
-class GameModule(msgspec.Struct, frozen=True):
+class HostedGame(msgspec.Struct, frozen=True):
     """A game as a service hosts it: rules, calls of its own, workers by kind of effect."""
 
     decider: Any
@@ -61,10 +61,10 @@ class GameModule(msgspec.Struct, frozen=True):
     """Routes whose answer has to be fetched from somewhere, once the api lets the caller have it."""
 
 
-Build = Callable[[ServiceContext], GameModule]
+Build = Callable[[ServiceContext], HostedGame]
 
 
-def _engine(hosted: GameModule, kit: ServiceContext, bus: EngineBus) -> Engine:
+def _engine(hosted: HostedGame, kit: ServiceContext, bus: EngineBus) -> Engine:
     decider: Decider[Any] = hosted.decider
     api: GameApi[Any] | None = hosted.api
     return Engine(

@@ -3,7 +3,7 @@
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
-from playmolt_core.service.process import GameModule, ServiceContext, run
+from playmolt_core.service.process import HostedGame, ServiceContext, run
 
 from playmolt_agora import commands, scripted
 from playmolt_agora import experiment_commands as experiments
@@ -23,7 +23,7 @@ from playmolt_agora.runner.turns import Turns
 from playmolt_agora.runner.watch import Watch
 
 
-def runs(kit: ServiceContext) -> GameModule:
+def runs(kit: ServiceContext) -> HostedGame:
     """Build what hosts the runs. The experiments' engine is there by the time a worker is first asked."""
     rules, cast, blobs = Agora(), scripted.cast(), PgBlobs(kit.pool)
     asking = Asking(
@@ -45,10 +45,10 @@ def runs(kit: ServiceContext) -> GameModule:
         commands.REPORT_EFFECT: take_turns,
         commands.RESUME_EFFECT: Pauses(standings),
     }
-    return GameModule(rules, None, workers)
+    return HostedGame(rules, None, workers)
 
 
-def experiment(kit: ServiceContext) -> GameModule:
+def experiment(kit: ServiceContext) -> HostedGame:
     """Build what hosts the experiments."""
     rules = Experiment()
 
@@ -62,7 +62,7 @@ def experiment(kit: ServiceContext) -> GameModule:
     }
     library = Library()
     fetches = {"agora_report": library, "agora_bundle": library}
-    return GameModule(rules, ExperimentApi(kit.catalogue), workers, fetches)
+    return HostedGame(rules, ExperimentApi(kit.catalogue), workers, fetches)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The legal orchestrator's process."""
 
 from playmolt_core.llm.scripted.model import Cast
-from playmolt_core.service.process import GameModule, ServiceContext, run
+from playmolt_core.service.process import HostedGame, ServiceContext, run
 
 from playmolt_legal.commands import EFFECT_KIND
 from playmolt_legal.desk import LegalApi
@@ -10,11 +10,11 @@ from playmolt_legal.scripted import ALIASES
 from playmolt_legal.turns import Turns
 
 
-def build(kit: ServiceContext) -> GameModule:
+def build(kit: ServiceContext) -> HostedGame:
     """Build the simulation of what this process has."""
     rules = Legal()
     aliases = (*ALIASES, *kit.catalogue.models)
-    return GameModule(rules, LegalApi(rules, aliases), {EFFECT_KIND: Turns(kit.models(Cast()))})
+    return HostedGame(rules, LegalApi(rules, aliases), {EFFECT_KIND: Turns(kit.models(Cast()))})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.scripted.model import Cast
-from playmolt_core.service.process import GameModule, ServiceContext
+from playmolt_core.service.process import HostedGame, ServiceContext
 
 from playmolt_jury import game, scripted
 from playmolt_jury.ballots import Ballots
@@ -13,7 +13,7 @@ from playmolt_jury.desk import JuryApi
 from playmolt_jury.turns import Turns
 
 
-def build(kit: ServiceContext) -> GameModule:
+def build(kit: ServiceContext) -> HostedGame:
     """Build the jury of what this process has. Raises ValueError, in one line, for a chain without a key that pays."""
     settings = kit.settings
     jury = game.jury(show_stances=settings.jury_show_stances)
@@ -27,4 +27,4 @@ def build(kit: ServiceContext) -> GameModule:
     aliases = (SCRIPTED, *kit.catalogue.models)
     models = kit.models(scripted.add_to(Cast()))
     workers: dict[str, Worker] = {TURN_EFFECT: Turns(jury, models, preload), CHAIN_EFFECT: Ballots(chain, kit.log)}
-    return GameModule(jury, JuryApi(jury, aliases), workers)
+    return HostedGame(jury, JuryApi(jury, aliases), workers)
