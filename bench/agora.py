@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx
 import msgspec
-from playmolt_agora import plan as plans
-from playmolt_cli.folder import Run
-from playmolt_cli.stack import Stack
+from playmolt_agora.plan import plan as plans
+from playmolt_cli.local.folder import Run
+from playmolt_cli.local.stack import Stack
 
 from bench.servers import ROOT, folder
 

@@ -30,7 +30,7 @@ from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.pace import Pace
+from playmolt_spectator.timeouts import Pace
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket

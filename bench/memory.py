@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 import uvloop
-from playmolt_cli.embedded import Postgres
+from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
 from playmolt_core.engine.engine import Engine

@@ -17,12 +17,12 @@ import msgspec
 import uvloop
 from eventsourcing.application import Application
 from eventsourcing.domain import Aggregate, event
-from playmolt_cli.embedded import Postgres
+from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.decider import Decider, Event
-from playmolt_core.game.fold import fold
 from playmolt_core.log.chain import seal
+from playmolt_core.log.folding import fold
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.canonical import canonical_json

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playmolt_cli.embedded import Nats
+from playmolt_cli.local.embedded import Nats
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60

@@ -30,7 +30,7 @@ if inside sh -c 'touch /opt/playmolt/written' 2>/dev/null; then fail "its progra
 inside playmolt --help >/dev/null || fail "the command does not start"
 inside python -c '
 import importlib, pkgutil, sys
-for name in ("playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_spectator", "playmolt_trial", "playmolt_jury",
+for name in ("playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_spectator", "playmolt_trial", "playmolt_jury", "playmolt_trial_engine",
              "playmolt_ox", "playmolt_legal", "playmolt_agora", "playmolt", "playmolt_cli"):
     for module in pkgutil.walk_packages(importlib.import_module(name).__path__, name + "."):
         if not module.name.endswith("__main__"):

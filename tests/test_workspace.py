@@ -15,12 +15,23 @@ PACKAGES = {
     for pattern in ("schemas/*", "core/*", "services/*/*", "sdk/*", "cli/*")
     for marker in ROOT.glob(f"{pattern}/py.typed")
 }
-GAMES = {rules.parent.name for rules in ROOT.glob("services/*/*/rules.py")}
+GAMES = {
+    ".".join(rules.parent.relative_to(package.parent).parts)
+    for package in ROOT.glob("services/*/playmolt_*")
+    for rules in package.rglob("rules.py")
+}
 
 
 def test_there_are_packages_and_games() -> None:
     assert {"playmolt_core", "playmolt_gateway", "playmolt_ox", "playmolt"} <= PACKAGES
-    assert {"playmolt_trial", "playmolt_jury", "playmolt_ox", "playmolt_legal", "playmolt_agora"} <= GAMES
+    assert {
+        "playmolt_trial",
+        "playmolt_jury",
+        "playmolt_ox",
+        "playmolt_legal",
+        "playmolt_agora.run",
+        "playmolt_agora.experiment",
+    } <= GAMES
     folders = {path.parent.name for path in ROOT.glob("services/*/*/__init__.py") if path.parent.name != "tests"}
     assert folders <= PACKAGES, "each package says that it is typed"
 

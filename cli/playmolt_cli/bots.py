@@ -11,10 +11,10 @@ from playmolt.errors import PlayMoltError
 from playmolt.loop import GameResult
 from playmolt_schemas.api import GameType
 
-from playmolt_cli.failures import Failure
-from playmolt_cli.folder import Folder
 from playmolt_cli.games import deciders
-from playmolt_cli.options import data_option, json_option, read_settings
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 _POLICIES = "; ".join(f"{game}: {', '.join(names)}" for game, names in sorted(POLICIES.items()))
 

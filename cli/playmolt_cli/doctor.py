@@ -13,18 +13,18 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.migrate import MigrationRefused, pending
 from playmolt_core.db.pool import NotPermitted, Pool, open_pool
-from playmolt_core.log.port import LogUnavailable
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import telemetry
 from playmolt_core.settings import Settings
 from playmolt_schemas.subjects import EVENTS_STREAM, SPECTATE_STREAM
 
-from playmolt_cli import probe
-from playmolt_cli.embedded import ServerError, binaries
-from playmolt_cli.folder import Folder, Run
-from playmolt_cli.options import data_option, json_option, read_settings
+from playmolt_cli.local import probe
+from playmolt_cli.local.embedded import ServerError, binaries
+from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 _PYTHON = (3, 11)
 _ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")

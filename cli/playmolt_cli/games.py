@@ -10,9 +10,9 @@ _RULES = {
     "trial": "playmolt_trial.rules:Trial",
     "ox": "playmolt_ox.rules:Ox",
     "legal": "playmolt_legal.rules:Legal",
-    "jury": "playmolt_jury.game:jury",
-    "agora": "playmolt_agora.rules:Agora",
-    "experiment": "playmolt_agora.experiment:Experiment",
+    "jury": "playmolt_jury.content.game:jury",
+    "agora": "playmolt_agora.run.rules:Agora",
+    "experiment": "playmolt_agora.experiment.rules:Experiment",
 }
 """Loaded when somebody asks: a command that reads no log, `up` before all, need not wait for them."""
 

@@ -4,19 +4,19 @@ import sys
 
 import click
 
-from playmolt_cli.agora import agora
+from playmolt_cli.agora.commands import agora
 from playmolt_cli.bots import bots
-from playmolt_cli.content import content
-from playmolt_cli.demo import demo
+from playmolt_cli.demo.commands import demo
 from playmolt_cli.doctor import doctor
-from playmolt_cli.failures import Commands
-from playmolt_cli.jury import jury
-from playmolt_cli.legal import legal
-from playmolt_cli.log import log
+from playmolt_cli.jury.commands import jury
+from playmolt_cli.jury.content import content
+from playmolt_cli.jury.verdict import verify_verdict
+from playmolt_cli.legal.commands import legal
+from playmolt_cli.local.up import up
+from playmolt_cli.log.commands import log
+from playmolt_cli.log.replay import replay
 from playmolt_cli.migrate import migrate
-from playmolt_cli.replay import replay
-from playmolt_cli.up import up
-from playmolt_cli.verdict import verify_verdict
+from playmolt_cli.terminal.failures import Commands
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

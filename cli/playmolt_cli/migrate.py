@@ -8,9 +8,9 @@ import click
 from playmolt_core.db.migrate import MigrationRefused, Phase
 from playmolt_core.db.migrate import migrate as apply
 
-from playmolt_cli.database import database
-from playmolt_cli.failures import Failure
-from playmolt_cli.options import data_option, json_option
+from playmolt_cli.local.database import database
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import data_option, json_option
 
 
 @click.command()

@@ -7,14 +7,15 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playmolt_agora import plan as plans
-from playmolt_cli import agora_follow, agora_office
-from playmolt_cli.agora_follow import INTERRUPTED, follow, stopped_by_ctrl_c
-from playmolt_cli.agora_office import Declined, Office
-from playmolt_cli.agora_opening import opened, taken_up
-from playmolt_cli.agora_plan import Chosen, chosen
-from playmolt_cli.agora_table import total
-from playmolt_cli.failures import Failure
+from playmolt_agora.plan import plan as plans
+from playmolt_cli.agora import experiments_client
+from playmolt_cli.agora import follow as agora_follow
+from playmolt_cli.agora.experiments_client import Declined, Office
+from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
+from playmolt_cli.agora.opening import opened, taken_up
+from playmolt_cli.agora.plan import Chosen, chosen
+from playmolt_cli.agora.table import total
+from playmolt_cli.terminal.failures import Failure
 from playmolt_schemas.agora_plan import Budget, ExperimentState, LookLine, PcsSoFar, Progress, RunLine, Spent
 from rich.console import Console
 
@@ -94,7 +95,7 @@ def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
     played = Platform(_state())
     client = httpx.Client
     monkeypatch.setattr(
-        agora_office.httpx, "Client", lambda **options: client(transport=httpx.MockTransport(played), **options)
+        experiments_client.httpx, "Client", lambda **options: client(transport=httpx.MockTransport(played), **options)
     )
     monkeypatch.setattr(agora_follow, "_LOOK_SECONDS", 0.0)
     return played

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from playmolt_agora import symmetry
-from playmolt_cli.agora_plan import chosen
-from playmolt_cli.failures import Failure
+from playmolt_agora.checks import symmetry
+from playmolt_cli.agora.plan import chosen
 from playmolt_cli.main import cli
+from playmolt_cli.terminal.failures import Failure
 
 PLAN = """\
 name: mine

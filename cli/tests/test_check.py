@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from playmolt_cli.check import Difference, check
 from playmolt_cli.games import deciders
+from playmolt_cli.log.check import Difference, check
 from playmolt_core.log.memory import MemoryLog
 from playmolt_ox.rules import Ox
 

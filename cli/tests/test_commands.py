@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
-from playmolt_cli.embedded import free_port
+from playmolt_cli.local.embedded import free_port
 from playmolt_cli.main import cli
 
 NOWHERE = f"127.0.0.1:{free_port()}"

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from playmolt_cli.embedded.binaries import ROOT_STORE
+from playmolt_cli.local.embedded.binaries import ROOT_STORE
 
 
 def lines(text: str) -> list[str]:

@@ -13,11 +13,11 @@ from typing import Any
 
 import asyncpg
 import pytest
-from playmolt_cli.embedded import Nats, Postgres, ServerError, child, free_port
+from playmolt_cli.local.embedded import Nats, Postgres, ServerError, child, free_port
 
 PARENT = """
 import sys, time
-from playmolt_cli.embedded import Nats, Postgres
+from playmolt_cli.local.embedded import Nats, Postgres
 servers = [Postgres(sys.argv[1] + "/postgres").start(), Nats(sys.argv[1] + "/nats").start()]
 print(*(server.process.pid for server in servers), flush=True)
 time.sleep(60)
@@ -86,7 +86,7 @@ def test_a_taken_port_is_told(folder: Path) -> None:
 
 def test_a_port_is_given_to_one_process_while_that_lives() -> None:
     ask = """
-from playmolt_cli.embedded import ports
+from playmolt_cli.local.embedded import ports
 ports._RANGE = range(31_000, 31_300)
 print(*{ports.free_port() for _ in range(40)})
 input()

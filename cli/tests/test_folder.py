@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playmolt_cli.folder import Folder, FolderInUseError, Run
+from playmolt_cli.local.folder import Folder, FolderInUseError, Run
 
 RUN = Run(
     pid=1, ready=True, gateway="http://127.0.0.1:1", spectator="http://127.0.0.1:2", database_url="postgresql://x",

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import click
-from playmolt_cli.jury_calls import SLOW_SECONDS
+from playmolt_cli.jury.calls import SLOW_SECONDS
 from playmolt_cli.main import cli
 from playmolt_core.settings import variables
-from playmolt_jury import content
-from playmolt_jury.check import MAJORITY
+from playmolt_jury.content import content
+from playmolt_jury.content.check import MAJORITY
 from playmolt_schemas.jury import DELIBERATION_ROUNDS, NOTE_CHARS, NOTES, ROUNDS_WITH_JUROR
 
 PAGE = " ".join((Path(__file__).parents[2] / "docs" / "jury.md").read_text().split())

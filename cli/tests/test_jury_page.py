@@ -4,9 +4,9 @@ import io
 import string
 
 import pytest
-from playmolt_cli.jury_overseer import ARGUMENTS, NOTES
-from playmolt_cli.jury_page import Page
-from playmolt_cli.jury_words import _CODES, _WORDS, Words
+from playmolt_cli.jury.overseer import ARGUMENTS, NOTES
+from playmolt_cli.jury.page import Page
+from playmolt_cli.jury.words import _CODES, _WORDS, Words
 from playmolt_schemas.jury import (
     NOTE_CHARS,
     ChatReply,

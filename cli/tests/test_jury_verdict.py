@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from playmolt_cli.embedded import free_port
-from playmolt_cli.jury_chain import chain_url
+from playmolt_cli.jury.chain import chain_url
+from playmolt_cli.local.embedded import free_port
 from playmolt_cli.main import cli
 from playmolt_core.log.memory import MemoryLog
-from playmolt_jury import check
+from playmolt_jury.content import check
 
 Store = Callable[..., Awaitable[None]]
 

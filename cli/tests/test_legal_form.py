@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 import pytest
-from playmolt_cli.failures import Failure
-from playmolt_cli.legal_asking import Asker
-from playmolt_cli.legal_form import ask_facts, ask_form, with_fields
-from playmolt_cli.legal_page import Page
-from playmolt_cli.legal_words import Words
+from playmolt_cli.legal.asking import Asker
+from playmolt_cli.legal.form import ask_facts, ask_form, with_fields
+from playmolt_cli.legal.page import Page
+from playmolt_cli.legal.words import Words
+from playmolt_cli.terminal.failures import Failure
 from playmolt_core.game.decider import Accepted, Command
-from playmolt_legal import commands, scripted, views
+from playmolt_legal import commands, views
+from playmolt_legal.roles import scripted
 from playmolt_legal.rules import Legal, effect_id
 from playmolt_schemas.legal import Gate, Session
 from rich.console import Console

@@ -4,8 +4,8 @@ import io
 from typing import Any
 
 import pytest
-from playmolt_cli.legal_page import Page, speaking
-from playmolt_cli.legal_words import Words
+from playmolt_cli.legal.page import Page, speaking
+from playmolt_cli.legal.words import Words
 from playmolt_schemas.legal import Citation, Facts, Failed, Gate, Hit, Language, Numbered, Session, Steering, Turn
 from rich.cells import cell_len
 from rich.console import Console
@@ -162,7 +162,7 @@ def test_a_failed_turn_says_why() -> None:
 
 
 def test_both_languages_have_the_same_words() -> None:
-    from playmolt_cli import legal_words
+    from playmolt_cli.legal import words as legal_words
 
     for table in (legal_words._WORDS, legal_words._FIELDS):
         assert table["ko"].keys() == table["en"].keys()

@@ -12,8 +12,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 from click.testing import CliRunner, Result
-from playmolt_cli.embedded import Postgres
-from playmolt_cli.folder import Folder
+from playmolt_cli.local.embedded import Postgres
+from playmolt_cli.local.folder import Folder
 from playmolt_cli.main import cli
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool

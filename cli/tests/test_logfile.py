@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from playmolt_cli import logfile
-from playmolt_cli.logfile import LogFile
+from playmolt_cli.local import logfile
+from playmolt_cli.local.logfile import LogFile
 
 
 def _append(path: Path, *lines: str) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import nats
 import pytest
 from nats.aio.client import Client
-from playmolt_cli.embedded import Nats, users
-from playmolt_cli.embedded.nats import USERS
+from playmolt_cli.local.embedded import Nats, users
+from playmolt_cli.local.embedded.nats import USERS
 from playmolt_core.bus.connection import delivered
 from playmolt_schemas import subjects
 

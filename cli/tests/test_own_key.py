@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from playmolt_cli.failures import Failure
-from playmolt_cli.own_key import KeyFile, client, desk
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.session_key import KeyFile, client, desk
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from playmolt_cli.replay import Agreement, Moment
+from playmolt_cli.log.replay import Agreement, Moment
 
 
 @pytest.mark.parametrize(

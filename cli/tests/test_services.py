@@ -1,8 +1,8 @@
 """Each service is told what it needs and no secret of another's."""
 
 import pytest
-from playmolt_cli.embedded.nats import SERVICES, USERS
-from playmolt_cli.services import environment, service_settings
+from playmolt_cli.local.embedded.nats import SERVICES, USERS
+from playmolt_cli.local.services import environment, service_settings
 from playmolt_core.settings import Settings, from_environment
 
 PASSWORDS = {user: f"{user} secret" for user in USERS}

@@ -1,7 +1,7 @@
 """A game is told in lines that no agent can abuse."""
 
 import pytest
-from playmolt_cli.story import Story, standings
+from playmolt_cli.terminal.narration import Story, standings
 
 AGENT = "agent-1"
 SWITCH = {"type": "switch_submitted", "agent_id": AGENT, "name": "Ada"}

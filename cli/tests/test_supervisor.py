@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playmolt_cli import supervisor
-from playmolt_cli.embedded import child
-from playmolt_cli.folder import Folder
-from playmolt_cli.probe import Readiness
-from playmolt_cli.services import Counts, Program
-from playmolt_cli.supervisor import BACKOFF_MOST, Kept, Supervisor
+from playmolt_cli.local import supervisor
+from playmolt_cli.local.embedded import child
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.local.probe import Readiness
+from playmolt_cli.local.services import Counts, Program
+from playmolt_cli.local.supervisor import BACKOFF_MOST, Kept, Supervisor
 from playmolt_core.settings import Settings
 
 

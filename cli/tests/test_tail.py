@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from playmolt_cli.games import deciders
-from playmolt_cli.tail import tail
+from playmolt_cli.log.tail import tail
 from playmolt_core.log.memory import MemoryLog
 
 RUNNING = "ox-00000000-0000-7000-8000-000000000001"

@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 import msgspec
 import pytest
 from playmolt_core.game.decider import Decider, Event, stored_types
-from playmolt_core.game.fold import facts_of
+from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import Head, StoredFacts
 from playmolt_schemas.records import ZERO_HASH
 

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from typing import Any, cast
 
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.log.port import EventLog
 
 
 class Away:

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.engine import Engine
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.port import AppendStatus, LogUnavailable, Unit
+from playmolt_core.log.port import AppendStatus, Unit
 from playmolt_core.service.process import until_stopped
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer, Call, Op

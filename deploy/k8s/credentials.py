@@ -12,7 +12,7 @@ import string
 import sys
 from collections.abc import Mapping
 
-from playmolt_cli.embedded.nats import USERS
+from playmolt_cli.local.embedded.nats import USERS
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
 
 NAMESPACE = "playmolt"

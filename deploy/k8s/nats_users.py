@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from playmolt_cli.embedded.nats import users
+from playmolt_cli.local.embedded.nats import users
 
 PAGE = Path(__file__).parent / "base" / "nats" / "users.conf"
 
@@ -23,7 +23,7 @@ def page() -> str:
     text = json.dumps(users(lambda user: f"${variable(user)}"), indent=2)
     # In quotes a variable would be its own name.
     bare = re.sub(r'"(\$\w+_PASSWORD)"', r"\1", text)
-    return f"# Written by deploy/k8s/nats_users.py from playmolt_cli.embedded.nats.\nusers: {bare}\n"
+    return f"# Written by deploy/k8s/nats_users.py from playmolt_cli.local.embedded.nats.\nusers: {bare}\n"
 
 
 if __name__ == "__main__":

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from nats.micro.service import ServicePing
-from playmolt_cli.embedded import nats as server
+from playmolt_cli.local.embedded import nats as server
 from playmolt_core.bus import jetstream
 from playmolt_core.relay.feeds import EVENTS, SPECTATE
-from playmolt_gateway.auth import hash_of
+from playmolt_gateway.http.auth import hash_of
 from playmolt_schemas import subjects
 from playmolt_schemas.export.asyncapi import document
 from playmolt_schemas.export.channels import CHANNELS, PARAMETERS, PUBLIC, address
 from playmolt_schemas.export.json_schemas import references
 from playmolt_schemas.export.operations import OPERATIONS, Operation
 from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_spectator import frames, reader
+from playmolt_spectator import frames, watcher
 from playmolt_spectator.http import Connection
 
 DOCUMENT: dict[str, Any] = json.loads(json.dumps(document()))
@@ -229,5 +229,5 @@ def test_the_spectator_answers_on_the_paths_of_the_document(channel: Any) -> Non
 
 def test_close_codes_are_those_of_the_spectator() -> None:
     told = DOCUMENT["channels"]["game_socket"]["description"]
-    codes = {reader.NORMAL, reader.GOING_AWAY, reader.FAILED, reader.BAD_REQUEST, reader.SLOW}
+    codes = {watcher.NORMAL, watcher.GOING_AWAY, watcher.FAILED, watcher.BAD_REQUEST, watcher.SLOW}
     assert {int(code) for code in re.findall(r"\b[14]\d{3}\b", told.partition("Close codes")[2])} == codes

@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playmolt_cli import probe
-from playmolt_cli.embedded import Postgres, binaries, child, free_port
+from playmolt_cli.local import probe
+from playmolt_cli.local.embedded import Postgres, binaries, child, free_port
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import K8S, Json, containers, environment, named, of_kind, render, services

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from playmolt_cli import probe
+from playmolt_cli.local import probe
 from playmolt_core.llm.port import Outcome
 from playmolt_core.ops.metrics import METRICS
 

@@ -13,8 +13,8 @@ import httpx
 import nats
 import pytest
 from nats.aio.client import Client
-from playmolt_cli import probe
-from playmolt_cli.embedded import child
+from playmolt_cli.local import probe
+from playmolt_cli.local.embedded import child
 from playmolt_core.bus.connection import delivered
 from playmolt_schemas.identifiers import ENGINES
 
@@ -219,8 +219,8 @@ def test_a_stop_grants_the_time_that_draining_may_take(cluster: Cluster) -> None
     from playmolt_core.effects.runner import _DRAIN_SECONDS as WISHES
     from playmolt_core.engine.engine import _DRAIN_SECONDS as ENGINE
     from playmolt_core.settings import Settings
-    from playmolt_gateway.serving import DRAIN_SECONDS
-    from playmolt_spectator.pace import Pace
+    from playmolt_gateway.http.serving import DRAIN_SECONDS
+    from playmolt_spectator.timeouts import Pace
 
     closing = 10  # connections to NATS and Postgres, each bounded at three to five seconds
     wanted = {

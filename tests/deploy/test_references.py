@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playmolt_cli.embedded.nats import USERS
+from playmolt_cli.local.embedded.nats import USERS
 from playmolt_core.db.pool import open_pool
 from playmolt_gateway.__main__ import POOL_SIZE
 from playmolt_schemas.routes import ROUTES

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playmolt_cli.embedded import binaries
-from playmolt_cli.embedded.nats import USERS, users
-from playmolt_cli.services import _MODULES, service_settings
+from playmolt_cli.local.embedded import binaries
+from playmolt_cli.local.embedded.nats import USERS, users
+from playmolt_cli.local.services import _MODULES, service_settings
 from playmolt_core.ops.tracing import ENDPOINTS, SHARE_VARIABLE
 from playmolt_core.settings import Settings, from_environment, variables
 

@@ -18,8 +18,8 @@ import asyncpg
 import nats
 import pytest
 from nats.js.errors import NotFoundError
-from playmolt_cli.embedded import Nats, Postgres
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.embedded import Nats, Postgres
+from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
 SECONDS = 20

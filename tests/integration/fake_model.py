@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer
 

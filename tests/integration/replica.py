@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Self
 
-from playmolt_cli import probe
-from playmolt_cli.embedded import free_port
-from playmolt_cli.stack import Stack
+from playmolt_cli.local import probe
+from playmolt_cli.local.embedded import free_port
+from playmolt_cli.local.stack import Stack
 
 SECONDS = 30
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import httpx
 import pytest
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
 from tests.integration.agora_operator import (

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playmolt_cli.folder import Folder
+from playmolt_cli.local.folder import Folder
 
 from tests.integration.agora_operator import playmolt_agora
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer
 from tests.integration.agora_operator import Counted, Operator, calls_of, plan, turns_asked, turns_of

@@ -20,9 +20,9 @@ import httpx
 import pytest
 import rfc8785
 from click.testing import CliRunner, Result
-from playmolt_cli.embedded import binaries
+from playmolt_cli.local.embedded import binaries
+from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
-from playmolt_cli.stack import Stack
 from playmolt_schemas.records import ZERO_HASH, record_hash
 
 from tests.integration.test_play import Table, check, watch

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
-from playmolt_cli.embedded import Nats
+from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.engine_bus import EngineBus, Respond

@@ -13,8 +13,8 @@ import pytest
 from nats.js.api import StreamInfo
 from nats.js.client import JetStreamContext
 from nats.js.errors import Error as JetStreamError
-from playmolt_cli.embedded import Nats, free_port
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.embedded import Nats, free_port
+from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
 from tests.integration.test_play import Table, check, watch

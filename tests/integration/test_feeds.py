@@ -12,7 +12,7 @@ from playmolt.bots import run_house_bots
 from playmolt.client import AsyncClient
 from playmolt.loop import Turn
 from playmolt_cli.games import deciders
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 from playmolt_schemas.api import Events, GameType
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake

@@ -19,19 +19,19 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
-from playmolt_cli.jury_overseer import ARGUMENTS
+from playmolt_cli.jury.overseer import ARGUMENTS
+from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
-from playmolt_cli.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Accepted
 from playmolt_core.log.chain import seal
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_jury import game
 from playmolt_jury.commands import OpenJury
+from playmolt_jury.content import game
+from playmolt_jury.content.material import Weakness
 from playmolt_jury.events import JuryOpened
-from playmolt_jury.material import Weakness
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
-from playmolt_cli.stack import Stack
 
 from tests.integration.jury_person import Overseer
 

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
+from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
-from playmolt_cli.stack import Stack
 from playmolt_schemas.codes import Code
 
 from core.tests.llm.fake_server import Asked, Canned, FakeServer

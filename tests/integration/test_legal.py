@@ -13,12 +13,12 @@ import httpx
 import msgspec
 import pytest
 from playmolt_cli.games import deciders
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.fold import step
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
-from playmolt_legal.report import report
+from playmolt_legal.report.report import report
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
 from tests.integration.contract import heard, judged

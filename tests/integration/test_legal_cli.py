@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
-from playmolt_cli.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer, reply
 from tests.integration.fake_model import fake_model, platform_with

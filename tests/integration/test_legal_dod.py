@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer, reply
 from tests.integration.fake_model import fake_model, platform_with

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Callable
 
 import asyncpg
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.postgres_leases import PgLeases
 from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits
-from playmolt_core.log.port import LogUnavailable
 
 from core.tests.llm.leases_contract import LeasesContract
 from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Connection, Pool, close, connect, open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, Ended, NotArchived
 from playmolt_core.log.export import json_lines
 from playmolt_core.log.files import records_in
-from playmolt_core.log.port import LogUnavailable, Unit
+from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.stats import stats
 from playmolt_core.log.verify import Break, Verification, verify, verify_records

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.migrate import MigrationRefused, migrate, migrations, pending
-from playmolt_core.log.port import LogUnavailable
 
 ALL = [migration.name for migration in migrations()]
 

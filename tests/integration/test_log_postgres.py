@@ -5,10 +5,11 @@ from contextlib import suppress
 
 import asyncpg
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
-from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log_contract import Game, LogContract, outcome, unit

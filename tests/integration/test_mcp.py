@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from mcp import Client
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 
 SECONDS = 60
 

@@ -16,7 +16,7 @@ from playmolt.calls import Request
 from playmolt.client import AsyncClient
 from playmolt.retries import Retry
 from playmolt_cli.games import deciders
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify

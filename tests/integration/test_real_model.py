@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.llm.parsing import Parsed, parse_object
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_legal import outputs
+from playmolt_legal.roles import outputs
 
 from tests.integration.legal_person import Person, round1, round2
 from tests.integration.small_model import install, serving

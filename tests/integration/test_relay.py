@@ -16,8 +16,8 @@ import msgspec
 import nats
 import pytest
 from nats.aio.client import Client
-from playmolt_cli import probe
-from playmolt_cli.embedded import Nats
+from playmolt_cli.local import probe
+from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.jetstream import Fenced, JetStream, Message, open_jetstream
 from playmolt_core.bus.port import BusUnavailable
@@ -550,7 +550,7 @@ async def ask(connection: Client, subject: str) -> dict[str, int]:
 async def test_the_service_relays_answers_and_stops_when_told(
     database_url: str, nats_url: str, log: PostgresLog, pool: Pool
 ) -> None:
-    from playmolt_cli.embedded import free_port
+    from playmolt_cli.local.embedded import free_port
 
     port = free_port()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playmolt_cli.embedded import child, free_port
+from playmolt_cli.local.embedded import child, free_port
 from playmolt_core.settings import Settings, to_environment
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -11,8 +11,8 @@ from pathlib import Path
 import asyncpg
 import httpx
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import unavailable
-from playmolt_core.log.port import LogUnavailable
 
 sys.path.insert(0, str(Path(__file__).parent))
 

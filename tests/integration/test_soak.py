@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from playmolt_cli.folder import Folder
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.local.stack import Stack
 
 from tests.soak.course import REPLICAS, faults, soak
 from tests.soak.findings import different, lost

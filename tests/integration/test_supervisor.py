@@ -13,9 +13,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playmolt.client import Client
-from playmolt_cli import probe
-from playmolt_cli.embedded import free_port
-from playmolt_cli.stack import Stack
+from playmolt_cli.local import probe
+from playmolt_cli.local.embedded import free_port
+from playmolt_cli.local.stack import Stack
 from playmolt_schemas.identifiers import ENGINES
 
 StackFactory = Callable[..., Stack]

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import httpx
 import pytest
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 from playmolt_core.ops.metrics import METRICS
 from websockets.sync.client import connect
 

@@ -16,7 +16,7 @@ import pytest
 from playmolt.calls import Request
 from playmolt.errors import Unavailable
 from playmolt.retries import Retry
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.stack import Stack
 from playmolt_core.db import migrate as migrating
 from playmolt_core.db.migrate import migrate, migrations, pending
 from playmolt_schemas.api import GameType

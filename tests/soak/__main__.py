@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
-from playmolt_cli.embedded import free_port
-from playmolt_cli.folder import Folder
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.embedded import free_port
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.local.stack import Stack
 
 from tests.soak.course import REPLICAS, faults, soak
 

@@ -7,10 +7,10 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 
-from playmolt_cli.folder import Run
-from playmolt_cli.log import verified
-from playmolt_cli.reading import with_log
-from playmolt_cli.stack import Stack
+from playmolt_cli.local.folder import Run
+from playmolt_cli.local.stack import Stack
+from playmolt_cli.log.commands import verified
+from playmolt_cli.log.reading import with_log
 
 from tests.soak.findings import different, lost
 from tests.soak.players import GAME_SECONDS, Players

@@ -12,12 +12,12 @@ from playmolt.bots import seats
 from playmolt.calls import Request
 from playmolt.client import AsyncClient
 from playmolt.errors import Unavailable
-from playmolt_cli.agora_follow import follow
-from playmolt_cli.agora_office import Office
-from playmolt_cli.demo_jury import Heard, hear
-from playmolt_cli.folder import Run
+from playmolt_cli.agora.experiments_client import Office
+from playmolt_cli.agora.follow import follow
+from playmolt_cli.demo.jury import Heard, hear
+from playmolt_cli.demo.legal import CASES, argue
 from playmolt_cli.games import deciders
-from playmolt_cli.legal_demo import CASES, argue
+from playmolt_cli.local.folder import Run
 from playmolt_schemas.api import ActionAccepted, GameType
 from rich.console import Console
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Final
 
-from playmolt_cli.stack import Stack
-from playmolt_cli.supervisor import NotReadyError
+from playmolt_cli.local.stack import Stack
+from playmolt_cli.local.supervisor import NotReadyError
 
 _PAUSE_SECONDS: Final = (1.0, 6.0)
 _STILL_SECONDS: Final = (0.5, 2.0, 4.0, 8.0, 14.0)

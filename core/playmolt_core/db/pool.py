@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from playmolt_core.log.port import LogUnavailable
+from playmolt_core.db.errors import LogUnavailable
 
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0

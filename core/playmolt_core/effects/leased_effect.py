@@ -6,10 +6,10 @@ from typing import Any
 
 from playmolt_schemas.codes import Code
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.ports import CommittedStreams, Submit
 from playmolt_core.game.decider import Command, Effect, Refused
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import LogUnavailable
 
 
 def effect_command_id(effect_id: str, step: str = "") -> str:

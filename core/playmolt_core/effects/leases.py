@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from playmolt_core.log.port import LogUnavailable
+from playmolt_core.db.errors import LogUnavailable
 
 
 class Lease(msgspec.Struct, frozen=True):

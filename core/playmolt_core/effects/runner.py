@@ -10,12 +10,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Worker, effect_command_id
 from playmolt_core.effects.leases import LeaseLost, Leases, holding
 from playmolt_core.effects.ports import CommittedStreams, Submit
 from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.log.port import EventLog
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, where
 

@@ -6,8 +6,8 @@ from typing import Any
 from playmolt_schemas.records import ZERO_HASH
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.game.fold import fold
 from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.log.folding import fold
 from playmolt_core.log.port import StoredFacts
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -3,10 +3,11 @@
 import asyncio
 from asyncio import Future
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes import Writes
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import ARCHIVED, Archived, EventLog, LogUnavailable
+from playmolt_core.log.port import ARCHIVED, Archived, EventLog
 
 _LOOKS = 4
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from playmolt_core.game.decider import Decider, Event
-from playmolt_core.game.fold import facts_of
+from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import EventLog, StoredFacts
 
 _KEPT = 128

@@ -13,6 +13,7 @@ from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, lobby_of, rfc3339
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.api_requests import BadBody, api_request, offset_of
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.history import Histories
@@ -22,7 +23,7 @@ from playmolt_core.engine.planning import body_of
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import PUBLIC, Decider, Refused, Viewer
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import Archived, EventLog, LogUnavailable
+from playmolt_core.log.port import Archived, EventLog
 from playmolt_core.ops.telemetry import log, where
 
 _log = log("reads")

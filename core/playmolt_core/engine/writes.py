@@ -13,6 +13,7 @@ from playmolt_schemas.codes import MISMATCH, Code
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import SESSION_TYPES
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.api_requests import BadBody, api_request
 from playmolt_core.engine.cached_stream import fresh_stream, number_of
 from playmolt_core.engine.commit_queue import CommitQueue, Group
@@ -21,7 +22,7 @@ from playmolt_core.engine.planning import Need, Plan, Planner, body_of
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
-from playmolt_core.log.port import Archived, EventLog, LogUnavailable, RecordTooLarge
+from playmolt_core.log.port import Archived, EventLog, RecordTooLarge
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log, trace_id, where

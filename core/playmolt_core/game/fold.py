@@ -1,26 +1,18 @@
 """State is the fold of events; its hash says whether two folds agree."""
 
 import hashlib
-from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import cache
-from operator import attrgetter
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar
 
 import immutables
 import msgspec
 from playmolt_schemas.records import Record
 
-from playmolt_core.game.decider import Decider, Event, read_event
-from playmolt_core.log.port import StoredFacts
+from playmolt_core.game.decider import Decider, read_event
 
 S = TypeVar("S")
 
 _HASH_EVERY = 25
-_data = attrgetter("data")
-_read_tagged = msgspec.json.Decoder(list[tuple[str, msgspec.Raw]]).decode
-_read_times = msgspec.json.Decoder(list[datetime], strict=False).decode
-"""Not strict: they come as seconds."""
 
 
 def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
@@ -56,39 +48,3 @@ def step(decider: Decider[S], state: S, record: Record) -> S:
     """Fold one stored record."""
     event = read_event(decider, record.type, record.schema_version, record.data)
     return decider.evolve(state, event, time_of(record))
-
-
-def fold(decider: Decider[S], stream: str, stored: StoredFacts) -> S:
-    """Fold a stream that was read from its first event on."""
-    state, evolve = decider.initial(stream), decider.evolve
-    for event, at in facts_of(decider, stored):
-        state = evolve(state, event, at)
-    return state
-
-
-def facts_of(decider: Decider[Any], stored: StoredFacts) -> Iterator[tuple[Event, datetime]]:
-    """Read events and when they were decided; LookupError as `read_event`."""
-    try:
-        tagged = _reader(tuple(decider.events.items()))(stored.events)
-    except msgspec.ValidationError:
-        for tag, data in _read_tagged(stored.events):
-            kind, _, schema_version = tag.rpartition(":")
-            read_event(decider, kind, int(schema_version), data)
-        raise
-    return zip(map(_data, tagged), _read_times(stored.times), strict=True)
-
-
-@cache
-def _reader(events: tuple[tuple[tuple[str, int], type[Event]], ...]) -> Callable[[str], list[Any]]:
-    """Give what reads all events of a stream in one pass: one at a time would take twice as long."""
-    tagged = [
-        msgspec.defstruct(
-            f"Tagged{event.__name__}",
-            [("data", event)],
-            tag=f"{kind}:{version}", array_like=True, frozen=True, gc=False,
-        )
-        for (kind, version), event in events
-    ]  # fmt: skip
-    kinds: Any = Union[tuple(tagged)]  # noqa: UP007 -- made of a list
-    decode: Callable[[str], list[Any]] = msgspec.json.Decoder(list[kinds]).decode
-    return decode

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from playmolt_core.log.port import LogUnavailable
+from playmolt_core.db.errors import LogUnavailable
 
 WINDOW_SECONDS: Final = 60.0
 LEASE_SECONDS: Final = 15.0

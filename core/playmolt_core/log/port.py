@@ -137,10 +137,6 @@ class RecordTooLarge(ValueError):
     """A record over 512 KiB; nothing of the batch is stored."""
 
 
-class LogUnavailable(ConnectionError):
-    """The database did not answer. Whether an append was stored is unknown: read again before answering anybody."""
-
-
 class Archived(LookupError):
     """The stream's records were taken out of the log and are in a file that its register names."""
 

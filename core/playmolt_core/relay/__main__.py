@@ -11,11 +11,12 @@ import uvloop
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.game_counts import PgStanding
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
-from playmolt_core.log.port import EventLog, LogUnavailable
+from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import garbage, health, tracing
 from playmolt_core.ops.metrics import Sample, label, render

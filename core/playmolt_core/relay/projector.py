@@ -6,9 +6,10 @@ from typing import Final
 
 import msgspec
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.projections import PgProjections, Score, add_scores, clear, move
-from playmolt_core.log.port import EventLog, LogUnavailable, PublicRecord
+from playmolt_core.log.port import EventLog, PublicRecord
 from playmolt_core.log.reading import CHUNK
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.feeds import game_of

@@ -18,7 +18,8 @@ from playmolt_schemas.records import Record
 
 from playmolt_core.bus.jetstream import Fenced, Message
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.log.port import EventLog, LogUnavailable, Outgoing
+from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.log.port import EventLog, Outgoing
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger

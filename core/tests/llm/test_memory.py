@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leases import Lease, LeaseLost, Leases, MemoryLeases, holding
 from playmolt_core.llm.limits import MemoryLimits, ModelLimits
-from playmolt_core.log.port import LogUnavailable
 
 from core.tests.llm.leases_contract import LeasesContract
 from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import (
@@ -22,7 +23,6 @@ from playmolt_core.llm.port import (
     Turn,
     Usage,
 )
-from playmolt_core.log.port import LogUnavailable
 from playmolt_schemas.canonical import canonical_json
 
 from core.tests.llm.fake_server import Asked, Canned, FakeServer, Step, hang, huge, raw, reply, status, truncated

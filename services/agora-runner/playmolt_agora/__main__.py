@@ -5,27 +5,28 @@ from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 
-from playmolt_agora import commands, scripted
-from playmolt_agora import experiment_commands as experiments
-from playmolt_agora.experiment import Experiment
-from playmolt_agora.experiment_desk import ExperimentApi
-from playmolt_agora.rules import Agora
-from playmolt_agora.runner.asking import Asking
-from playmolt_agora.runner.library import Library
-from playmolt_agora.runner.looks import Looks
-from playmolt_agora.runner.openings import Openings
-from playmolt_agora.runner.pauses import Pauses
-from playmolt_agora.runner.prompt_store import PromptStore
-from playmolt_agora.runner.purse import Purse
-from playmolt_agora.runner.share import Share
-from playmolt_agora.runner.standing import Standings
-from playmolt_agora.runner.turns import Turns
-from playmolt_agora.runner.watch import Watch
+from playmolt_agora.experiment import commands as experiments
+from playmolt_agora.experiment.api import ExperimentApi
+from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.run import commands
+from playmolt_agora.run.rules import Agora
+from playmolt_agora.scripted import residents
+from playmolt_agora.workers.asking import Asking
+from playmolt_agora.workers.budget_reservations import Purse
+from playmolt_agora.workers.experiment_status import Standings
+from playmolt_agora.workers.library import Library
+from playmolt_agora.workers.load_balancing import Share
+from playmolt_agora.workers.looks import Looks
+from playmolt_agora.workers.model_worker import Turns
+from playmolt_agora.workers.openings import Openings
+from playmolt_agora.workers.pauses import Pauses
+from playmolt_agora.workers.prompt_store import PromptStore
+from playmolt_agora.workers.watch import Watch
 
 
 def runs(kit: ServiceContext) -> HostedGame:
     """Build what hosts the runs. The experiments' engine is there by the time a worker is first asked."""
-    rules, cast, blobs = Agora(), scripted.cast(), PgBlobs(kit.pool)
+    rules, cast, blobs = Agora(), residents.cast(), PgBlobs(kit.pool)
     asking = Asking(
         kit.models(cast), cast, kit.catalogue, blobs, PromptStore(blobs), Purse(PgBudgets(kit.pool), kit.catalogue)
     )

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora import adaptive
-from playmolt_agora import plan as plans
+from playmolt_agora.experiment import adaptive
+from playmolt_agora.plan import plan as plans
 from playmolt_schemas.agora_plan import Plan
 
 KO, EN = "phase1/scripted/ko", "phase1/scripted/en"

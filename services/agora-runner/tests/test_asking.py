@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import pytest
-from playmolt_agora import scripted
-from playmolt_agora.reply import TurnReply
-from playmolt_agora.runner.asking import Asking, Halt
-from playmolt_agora.runner.prompt_store import PromptStore
-from playmolt_agora.runner.purse import Purse
-from playmolt_agora.scene import Scene
+from playmolt_agora.scripted import residents
+from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.scene import Scene
+from playmolt_agora.workers.asking import Asking, Halt
+from playmolt_agora.workers.budget_reservations import Purse
+from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Attempt, Failed, ModelRequest, Outcome, Record, Reply, Usage
 from playmolt_schemas.agora import RunSpec, Sampling, Seat
@@ -73,7 +73,7 @@ def model() -> Model:
 def asking(model: Model) -> Asking:
     blobs: Any = Blobs()
     purse = Purse(cast("Any", None), CATALOGUE)  # without a budget nobody counts
-    return Asking(cast("Any", model), scripted.cast(), CATALOGUE, blobs, PromptStore(blobs), purse)
+    return Asking(cast("Any", model), residents.cast(), CATALOGUE, blobs, PromptStore(blobs), purse)
 
 
 def spec(**changes: Any) -> RunSpec:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playmolt_agora import attainable, equivalence
-from playmolt_agora import plan as plans
-from playmolt_agora.measures import permutation, reach
-from playmolt_agora.preview import preview
+from playmolt_agora.measures.inference import attainable_p, permutation
+from playmolt_agora.plan import attainable, equivalence
+from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan.preview import preview
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora_plan import Plan, PlannedTest
 
@@ -42,7 +42,7 @@ def planned(**changes: Any) -> dict[str, PlannedTest]:
     ],
 )
 def test_the_table_of_pcs(arms: list[tuple[int, int]], labelings: int, p: Fraction) -> None:
-    assert reach.relabelled(arms) == (labelings, p)
+    assert attainable_p.relabelled(arms) == (labelings, p)
 
 
 def smallest(values: Sequence[Any], labelled: Callable[[Any], float], labelings: Sequence[Any]) -> Fraction:
@@ -56,7 +56,7 @@ def test_relabelling_agrees_with_enumeration(one: int, two: int) -> None:
     picks = list(combinations(range(one + two), one))
     # Any statistic that is symmetric in its arms will do.
     found = smallest(values, lambda pick: abs(values[list(pick)].mean() - np.delete(values, pick).mean()), picks)
-    assert (len(picks), found) == reach.relabelled([(one, two)])
+    assert (len(picks), found) == attainable_p.relabelled([(one, two)])
 
 
 @pytest.mark.parametrize("runs", [1, 3, 6])
@@ -64,7 +64,7 @@ def test_flips_agree_with_enumeration(runs: int) -> None:
     values = np.abs(np.random.default_rng(2).normal(size=runs)) + 0.1
     flips = list(product((1, -1), repeat=runs))
     found = smallest(values, lambda signs: float(values @ np.array(signs)), flips)
-    assert (len(flips), found) == reach.flipped(runs)
+    assert (len(flips), found) == attainable_p.flipped(runs)
 
 
 @pytest.mark.parametrize(("groups", "runs"), [(3, 3), (3, 2), (2, 4)])
@@ -77,7 +77,7 @@ def test_shuffles_agree_with_enumeration(groups: int, runs: int) -> None:
         return float(((means - means.mean()) ** 2).sum())
 
     held = runs * ["abcdef"[:groups]]
-    assert (len(orders), smallest(base, statistic, orders)) == reach.shuffled(held)
+    assert (len(orders), smallest(base, statistic, orders)) == attainable_p.shuffled(held)
 
 
 @pytest.mark.parametrize(
@@ -97,19 +97,19 @@ def test_shuffles_of_runs_that_hold_some_of_the_groups_agree_with_enumeration(he
             row[place] = mine[place][list(order)]
         statistic, tested = permutation.within_rows(table, np.random.default_rng(1))
         best = max(best, (statistic or 0.0, -(tested.p or 1.0)))
-    labelings, p = reach.shuffled(held)
+    labelings, p = attainable_p.shuffled(held)
     assert (tested.labelings, -best[1]) == (labelings, pytest.approx(float(p)))
 
 
 def test_shuffles_of_three_runs_of_three_groups() -> None:
-    assert reach.shuffled(["abc"] * 3) == (216, Fraction(6, 216))
+    assert attainable_p.shuffled(["abc"] * 3) == (216, Fraction(6, 216))
 
 
 def test_what_is_drawn_goes_no_lower_than_its_draws_let_it() -> None:
-    assert reach.shuffled(["abc"] * 6) == (46_656, Fraction(1, 7776))
-    assert reach.shuffled(["abc"] * 7) == (6**7, Fraction(1, 10_001))
-    assert reach.flipped(15) == (2**15, Fraction(1, 2**15))
-    assert reach.flipped(16) == (2**16, Fraction(1, 10_001))
+    assert attainable_p.shuffled(["abc"] * 6) == (46_656, Fraction(1, 7776))
+    assert attainable_p.shuffled(["abc"] * 7) == (6**7, Fraction(1, 10_001))
+    assert attainable_p.flipped(15) == (2**15, Fraction(1, 2**15))
+    assert attainable_p.flipped(16) == (2**16, Fraction(1, 10_001))
     tested = permutation.sign_flips(np.full(16, 0.1), np.random.default_rng(1))
     assert tested.p == pytest.approx(1 / 10_001)
 

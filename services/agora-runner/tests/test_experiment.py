@@ -13,16 +13,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from playmolt_agora import experiment_commands as commands
-from playmolt_agora import matrix, symmetry, texts
-from playmolt_agora import plan as plans
-from playmolt_agora.budget import Reached
-from playmolt_agora.experiment import Experiment, look_effect, open_effect
-from playmolt_agora.experiment_desk import ExperimentApi
-from playmolt_agora.experiment_events import BudgetStopped, Preregistered, RunAdded
-from playmolt_agora.experiment_state import State
-from playmolt_agora.measures import definitions
-from playmolt_agora.rules import stage1_version
+from playmolt_agora.checks import symmetry
+from playmolt_agora.experiment import commands
+from playmolt_agora.experiment.api import ExperimentApi
+from playmolt_agora.experiment.budget import Reached
+from playmolt_agora.experiment.events import BudgetStopped, Preregistered, RunAdded
+from playmolt_agora.experiment.rules import Experiment, look_effect, open_effect
+from playmolt_agora.experiment.state import State
+from playmolt_agora.measures.data import definitions
+from playmolt_agora.plan import matrix
+from playmolt_agora.plan import plan as plans
+from playmolt_agora.run.rules import stage1_version
+from playmolt_agora.turn import texts
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import (
     PUBLIC,

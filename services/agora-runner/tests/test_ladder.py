@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playmolt_agora import ladder
-from playmolt_agora.ladder import read, reask_message, reply_schema
-from playmolt_agora.reply import Parsed
-from playmolt_agora.scene import Scene
+from playmolt_agora.turn import reply_parser
+from playmolt_agora.turn.reply import Parsed
+from playmolt_agora.turn.reply_parser import read, reask_message, reply_schema
+from playmolt_agora.turn.scene import Scene
 from playmolt_schemas.agora import ACTIONS, SKILLS, VALID_CODES, ParseCode
 from playmolt_schemas.text import unstorable
 
@@ -201,9 +201,9 @@ def test_what_is_kept_is_trimmed_storable_and_bounded(scene_of: Scenes) -> None:
     long = read(reply(thought="t" * 9000, action="speak", content="c" * 9000, target="x" * 900), scene_of())
     assert long.code == "ok_canonicalised"
     assert [len(part or "") for part in (long.thought, long.content, long.target)] == [
-        ladder.THOUGHT_CHARS,
-        ladder.CONTENT_CHARS,
-        ladder.TARGET_CHARS,
+        reply_parser.THOUGHT_CHARS,
+        reply_parser.CONTENT_CHARS,
+        reply_parser.TARGET_CHARS,
     ]
 
 

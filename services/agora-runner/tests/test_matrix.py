@@ -8,10 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from playmolt_agora import budget, chance, costs, matrix, prompts, worlds
-from playmolt_agora import plan as plans
-from playmolt_agora.opening import opened
-from playmolt_agora.scene import Happening, Scene
+from playmolt_agora.experiment import budget
+from playmolt_agora.plan import costs, matrix
+from playmolt_agora.plan import plan as plans
+from playmolt_agora.run.opening import opened
+from playmolt_agora.turn import prompts
+from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.world import chance, worlds
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_schemas.agora import Language, PhaseName, RunSpec
 from playmolt_schemas.agora_plan import Budget, Limits, Plan, Spent

@@ -9,12 +9,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from playmolt_agora import plan as plans
-from playmolt_agora import scripted
-from playmolt_agora.document import Unreadable, load
-from playmolt_agora.preview import preview
-from playmolt_agora.printout import printout
-from playmolt_agora.squares import labels
+from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan.document import Unreadable, load
+from playmolt_agora.plan.latin_squares import labels
+from playmolt_agora.plan.preview import preview
+from playmolt_agora.plan.printout import printout
+from playmolt_agora.scripted import residents
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora_plan import Hypothesis, Plan, Preview, Stage1Import
 from playmolt_schemas.canonical import canonical_json
@@ -330,7 +330,7 @@ class TestRefusals:
     def test_an_unknown_model_lists_the_known_ones(self) -> None:
         found = refused(models=["exaone", "scripted", "scripted-nobody"])
         assert "scripted-nobody is no model" in found["models"]
-        assert all(alias in found["models"] for alias in scripted.ALIASES)
+        assert all(alias in found["models"] for alias in residents.ALIASES)
 
     def test_a_test_that_cannot_reach_its_alpha(self) -> None:
         phases = {"stage1": {"runs": 3, "turns": 5}, "phase1": {"runs": 3, "turns": 5}}

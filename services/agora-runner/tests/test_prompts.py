@@ -8,10 +8,10 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playmolt_agora import prompts, texts
-from playmolt_agora.acts import Reason
-from playmolt_agora.prompts import prompt_hash, prompt_text, render
-from playmolt_agora.scene import Happening, Scene
+from playmolt_agora.turn import prompts, texts
+from playmolt_agora.turn.prompts import prompt_hash, prompt_text, render
+from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.world.acts import Reason
 from playmolt_schemas.agora import Language
 
 Scenes = Callable[..., Scene]

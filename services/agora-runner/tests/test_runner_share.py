@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from playmolt_agora.runner.share import MOST_SECONDS, STEP_SECONDS, Share
+from playmolt_agora.workers.load_balancing import MOST_SECONDS, STEP_SECONDS, Share
 
 
 class Clock:

@@ -8,8 +8,10 @@ from math import log2
 from typing import Any
 
 import pytest
-from playmolt_agora import coding, glimpse, ladder, prompts, scripted, texts
-from playmolt_agora.scene import Happening, Scene
+from playmolt_agora.measures.data import coding
+from playmolt_agora.scripted import residents as scripted
+from playmolt_agora.turn import parsed_prompt, prompts, reply_parser, texts
+from playmolt_agora.turn.scene import Happening, Scene
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Turn
 from playmolt_core.llm.scripted.model import Said, ScriptedModel
 from playmolt_core.llm.scripted.model import Scene as Request
@@ -33,7 +35,7 @@ def shares(scenes: Scenes, alias: str, phase: str, turn: int = 1, **changes: Any
     counts: Counter[str] = Counter()
     for number in range(TURNS):
         scene = scenes(phase, ("ko", "en")[number % 2], turn=turn, **changes)
-        action = ladder.read(say(scene, alias, number).text, scene).action
+        action = reply_parser.read(say(scene, alias, number).text, scene).action
         if action in ACTIONS:
             counts[action] += 1
     return {action: counts[action] / counts.total() for action in ACTIONS}
@@ -67,9 +69,9 @@ def test_the_same_turn_is_answered_alike_and_another_is_not(alias: str, scene_of
 def test_a_glimpse_is_what_the_prompt_says(phase: str, language: Language, scene_of: Scenes) -> None:
     answer = (Happening(turn=3, kind="feedback", importance=1, values={"action": "trade"}),)
     scene = scene_of(phase, language, turn=31, residents=9, events=answer if phase == "phase2" else ())
-    found = glimpse.glimpse(request(scene, "scripted").messages)
+    found = parsed_prompt.glimpse(request(scene, "scripted").messages)
     places = ("plaza", "market", "alley") if phase == "phase2" else ("plaza", "alley_a", "alley_b", "alley_c", "market")
-    assert found == glimpse.Glimpse(
+    assert found == parsed_prompt.Glimpse(
         language=language,
         phase=phase,  # type: ignore[arg-type]
         place="market",
@@ -85,14 +87,14 @@ def test_a_glimpse_is_what_the_prompt_says(phase: str, language: Language, scene
 
 def test_nobody_here_and_no_persona_are_seen_as_such(scene_of: Scenes) -> None:
     scene = scene_of("phase2", persona=None, persona_condition="no_persona", here=())
-    found = glimpse.glimpse(request(scene, "scripted").messages)
+    found = parsed_prompt.glimpse(request(scene, "scripted").messages)
     assert found is not None
     assert (found.here, found.persona) == ((), None)
 
 
 def test_what_is_no_turn_of_agora_is_for_the_generic_one() -> None:
     ask = ModelRequest(alias="scripted", messages=(Message("user", "[YOUR IDENTITY] and nothing else"),))
-    assert glimpse.glimpse(ask.messages) is None
+    assert parsed_prompt.glimpse(ask.messages) is None
     assert scripted.characters()["scripted"](Request(ask, "1")).text
 
 
@@ -157,7 +159,7 @@ def _wild(scenes: Scenes) -> Counter[str]:
     for number in range(600):
         scene = scenes("phase1", ("ko", "en")[number % 2], place="alley_a")
         said = say(scene, "scripted-wild", number)
-        codes[ladder.read(said.text, scene, refused=said.refusal).code] += 1
+        codes[reply_parser.read(said.text, scene, refused=said.refusal).code] += 1
     return codes
 
 
@@ -176,7 +178,7 @@ def test_who_is_asked_again_takes_care(scene_of: Scenes) -> None:
         again = (*asked.messages, Message("assistant", "?"), Message("user", "again"))
         ask = ModelRequest(alias=asked.alias, messages=again, turn=asked.turn)
         said = scripted.characters()["scripted-wild"](Request(ask, "1"))
-        good += ladder.read(said.text, scene, refused=said.refusal, reask=True).code == "reasked"
+        good += reply_parser.read(said.text, scene, refused=said.refusal, reask=True).code == "reasked"
     assert good > 90
 
 
@@ -186,7 +188,7 @@ def test_thoughts_name_survival_where_it_is_at_stake(language: Language, scene_o
         cues = []
         for number in range(200):
             scene = scene_of(phase, language)
-            parsed = ladder.read(say(scene, "scripted-steady", number).text, scene)
+            parsed = reply_parser.read(say(scene, "scripted-steady", number).text, scene)
             cues.append(coding.cues(parsed.thought, language))
         return sum(cue.s for cue in cues), sum(cue.o for cue in cues)
 
@@ -209,7 +211,11 @@ def test_the_lexicons_find_the_aims_that_thoughts_are_written_for(language: Lang
 def test_the_architect_alone_uses_its_skills(scene_of: Scenes) -> None:
     def skills(phase: str, persona: str) -> set[str | None]:
         scene = scene_of(phase, persona=persona)
-        return {ladder.read(say(scene, "scripted", n).text, scene).action for n in range(200)} - set(ACTIONS) - {None}
+        return (
+            {reply_parser.read(say(scene, "scripted", n).text, scene).action for n in range(200)}
+            - set(ACTIONS)
+            - {None}
+        )
 
     assert skills("phase1", "architect") == {"build_billboard", "adjust_tax", "grant_subsidy"}
     assert skills("phase1", "citizen") == skills("phase2", "merchant") == set()

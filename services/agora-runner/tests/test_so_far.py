@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playmolt_agora import plan as plans
-from playmolt_agora import so_far
-from playmolt_agora.experiment_state import Run
+from playmolt_agora.experiment import interim_pcs
+from playmolt_agora.experiment.state import Run
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.divergence import count_jsd
+from playmolt_agora.plan import plan as plans
 from playmolt_schemas.agora import ACTIONS, Parent
 from playmolt_schemas.agora_plan import Plan
 
@@ -42,7 +42,7 @@ def played(cell: str, *counts: tuple[int, ...], **changes: Any) -> list[Run]:
 
 def test_the_example_comes_out_with_its_floors() -> None:
     runs = [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]
-    figure = so_far.figures(plan(), runs)[CELL]
+    figure = interim_pcs.figures(plan(), runs)[CELL]
     assert float(figure.pcs) == pytest.approx(0.3548, abs=5e-5)
     assert float(figure.floor_stage1 or 0) == pytest.approx(0.0226, abs=5e-5)
     assert float(figure.floor_phase1 or 0) == pytest.approx(0.0038, abs=5e-5)
@@ -52,20 +52,22 @@ def test_the_example_comes_out_with_its_floors() -> None:
 
 @given(ROWS, ROWS, st.sampled_from([0.0, 0.5]))
 def test_the_divergence_is_that_of_the_analysis(left: list[int], right: list[int], alpha: float) -> None:
-    assert so_far.jsd(left, right, alpha) == pytest.approx(float(count_jsd(np.array(left), np.array(right), alpha)))
+    assert interim_pcs.jsd(left, right, alpha) == pytest.approx(
+        float(count_jsd(np.array(left), np.array(right), alpha))
+    )
 
 
 def test_forks_and_other_arms_are_left_out() -> None:
     runs = [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]
     parent = Parent(run="agora-1", version=3, change="model=scripted-wild")
     more = [*played(CELL, (900, 0, 0, 0, 0, 0), parent=parent), *played("phase1_costs_real/scripted/ko", (9,) * 6)]
-    assert so_far.figures(plan(), [*runs, *more]) == so_far.figures(plan(), runs)
-    assert [so_far.counts(plan(), run) for run in (runs[0], runs[-1], *more)] == [True, True, False, False]
+    assert interim_pcs.figures(plan(), [*runs, *more]) == interim_pcs.figures(plan(), runs)
+    assert [interim_pcs.counts(plan(), run) for run in (runs[0], runs[-1], *more)] == [True, True, False, False]
 
 
 def test_a_cell_has_no_figure_before_both_arms_have_acted() -> None:
-    assert so_far.figures(plan(), played("stage1/scripted/ko", *STAGE1)) == {}
-    assert so_far.figures(plan(), played(CELL, (0,) * 6)) == {}
+    assert interim_pcs.figures(plan(), played("stage1/scripted/ko", *STAGE1)) == {}
+    assert interim_pcs.figures(plan(), played(CELL, (0,) * 6)) == {}
 
 
 def test_imported_counts_stand_for_stage1() -> None:
@@ -74,7 +76,7 @@ def test_imported_counts_stand_for_stage1() -> None:
             for number, row in enumerate(STAGE1)]  # fmt: skip
     imported = plan(phases={"phase1": {"runs": 3}}, stage1_import={"file": "old.csv", "runs": rows})
     found, whole = (
-        so_far.figures(each, runs)
+        interim_pcs.figures(each, runs)
         for each, runs in (
             (imported, played(CELL, *PHASE1)),
             (plan(), [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]),
@@ -86,6 +88,6 @@ def test_imported_counts_stand_for_stage1() -> None:
 def test_pilots_and_plans_without_stage1_have_none() -> None:
     runs = [*played("stage1/scripted/ko", *STAGE1), *played(CELL, *PHASE1)]
     for without in (plan(exploratory=True), plan(phases={"phase1": {"runs": 3}})):
-        assert so_far.cells(without) == ()
-        assert so_far.figures(without, runs) == {}
-    assert [cell.name for cell in so_far.cells(plan())] == [CELL]
+        assert interim_pcs.cells(without) == ()
+        assert interim_pcs.figures(without, runs) == {}
+    assert [cell.name for cell in interim_pcs.cells(plan())] == [CELL]

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from playmolt_agora import symmetry, texts
-from playmolt_agora.outline import outline
-from playmolt_agora.texts import Library, Texts
+from playmolt_agora.checks import symmetry
+from playmolt_agora.checks.outline import outline
+from playmolt_agora.turn import texts
+from playmolt_agora.turn.texts import Library, Texts
 from playmolt_schemas.agora import Language, PhaseName
 
 

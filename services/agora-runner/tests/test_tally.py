@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from playmolt_agora.events import CallMade
-from playmolt_agora.runner.tally import lost_call, newly_lost, told_lost
+from playmolt_agora.run.events import CallMade
+from playmolt_agora.workers.run_usage import lost_call, newly_lost, told_lost
 
 
 def called(turn: int, agent: str, call: dict[str, Any]) -> CallMade:

@@ -18,8 +18,8 @@ from playmolt_core.ops import garbage, tracing
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
-from playmolt_gateway.app import build
-from playmolt_gateway.serving import allow_many_connections, listening, serve
+from playmolt_gateway.http.app import build
+from playmolt_gateway.http.serving import allow_many_connections, listening, serve
 
 _log = log("gateway")
 POOL_SIZE: Final = 8

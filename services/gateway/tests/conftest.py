@@ -17,9 +17,9 @@ from playmolt_core.db.accounts import Agent
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.projections import Points, Ranked
 from playmolt_core.settings import Settings
-from playmolt_gateway.app import Gateway, build
-from playmolt_gateway.auth import hash_of, new_key
-from playmolt_gateway.serving import listening, serve
+from playmolt_gateway.http.app import Gateway, build
+from playmolt_gateway.http.auth import hash_of, new_key
+from playmolt_gateway.http.serving import listening, serve
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import ENGINES

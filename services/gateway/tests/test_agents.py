@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Points, Ranked
-from playmolt_gateway import agents, auth
-from playmolt_gateway.auth import Keys, hash_of, new_key
+from playmolt_gateway.http import auth
+from playmolt_gateway.http.auth import Keys, hash_of, new_key
+from playmolt_gateway.routes import agents
 from playmolt_schemas import subjects
 
 
@@ -95,7 +96,7 @@ async def test_a_notice_that_fails_is_waited_out(house: Any, monkeypatch: pytest
     _, key = house.agent()
     monkeypatch.setattr(house.bus, "publish", publish)
     monkeypatch.setattr(agents, "CACHED_SECONDS", 5.0)
-    monkeypatch.setattr("playmolt_gateway.agents.asyncio.sleep", sleep)
+    monkeypatch.setattr("playmolt_gateway.routes.agents.asyncio.sleep", sleep)
     assert (await house.send("POST", "/api/agents/me/keys", headers=key)).status_code == 201
     assert waited == [5.0]
 
@@ -261,6 +262,6 @@ async def test_no_key_is_ever_written_to_the_log(
     written = caplog.text + "".join(capfd.readouterr())
     assert "unavailable" in written
     assert "LookupError" in written
-    assert "hot.py" in written, "a bug is told with its place"
+    assert "action_route.py" in written, "a bug is told with its place"
     for hidden in (made["api_key"], hash_of(made["api_key"]), secret):
         assert hidden not in written

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_gateway import feeds
+from playmolt_gateway.routes import feeds
 from starlette.types import Message
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_gateway.bodies import parse
-from playmolt_gateway.idempotency import fingerprint
-from playmolt_gateway.waiting import OPEN_WAITS
+from playmolt_gateway.http.bodies import parse
+from playmolt_gateway.http.idempotency import fingerprint
+from playmolt_gateway.http.waiting import OPEN_WAITS
 
 
 def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
@@ -294,7 +294,7 @@ class TestState:
         assert 0.25 < asyncio.get_running_loop().time() - started < 10
 
     async def test_a_wait_above_30_counts_as_30(self, house: Any, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("playmolt_gateway.games.WAIT_SECONDS", 0.1)
+        monkeypatch.setattr("playmolt_gateway.routes.games.WAIT_SECONDS", 0.1)
         house.bus.engine = lambda _game, _call: (200, {"version": 4})
         async with asyncio.timeout(10):
             assert (await house.send("GET", f"/api/games/{game}/state?after=4&wait=99999999")).status_code == 200

@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 import pytest
-from playmolt_gateway import serving
-from playmolt_gateway.lane import Openings, read_action
+from playmolt_gateway.http import serving
+from playmolt_gateway.http.fast_http import Openings, read_action
 from playmolt_schemas.envelopes import Answer
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from playmolt_gateway.mcp_tools import Tool, call_of, tools
+from playmolt_gateway.mcp.tools import Tool, call_of, tools
 
 TURN = {"game_id": "ox-1", "gameType": "ox", "state": {}, "actions": []}
 

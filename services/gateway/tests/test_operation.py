@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema
 import pytest
 from fastapi.routing import APIRoute
-from playmolt_gateway import hot
-from playmolt_gateway.app import HANDLERS
-from playmolt_gateway.documents import openapi_bytes
+from playmolt_gateway.http import action_route
+from playmolt_gateway.http.app import HANDLERS
+from playmolt_gateway.routes.documents import openapi_bytes
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SESSION_TYPES
 from playmolt_schemas.routes import ROUTES
@@ -223,7 +223,7 @@ class TestRoutes:
         }
         heads = {("HEAD", route.path) for route in ROUTES if route.method == "GET" and not route.writes}
         assert mounted == {(route.method, route.path) for route in ROUTES} | heads
-        assert {route.name for route in ROUTES if not route.service} == {*HANDLERS, hot.NAME}
+        assert {route.name for route in ROUTES if not route.service} == {*HANDLERS, action_route.NAME}
 
     def test_names_are_unique_and_posts_declare_their_bodies(self) -> None:
         assert len({route.name for route in ROUTES}) == len(ROUTES)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_gateway import sessions
+from playmolt_gateway.routes import sessions
 from playmolt_schemas.envelopes import Call
 
 SESSION = "jury-0190c3f8-1111-7222-8333-444455556666"

@@ -3,11 +3,11 @@
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 
+from playmolt_legal.api import LegalApi
 from playmolt_legal.commands import EFFECT_KIND
-from playmolt_legal.desk import LegalApi
+from playmolt_legal.roles.scripted import ALIASES
 from playmolt_legal.rules import Legal
-from playmolt_legal.scripted import ALIASES
-from playmolt_legal.turns import Turns
+from playmolt_legal.workers.model_worker import Turns
 
 
 def build(kit: ServiceContext) -> HostedGame:

@@ -39,7 +39,7 @@ from playmolt_schemas.legal import (
     Unseen,
 )
 
-from playmolt_legal import commands, gates, guardrails, outputs, phases, steering, texts, views
+from playmolt_legal import commands, views
 from playmolt_legal.codes import refused, told
 from playmolt_legal.events import (
     EVENTS,
@@ -59,8 +59,11 @@ from playmolt_legal.events import (
     TurnRecorded,
     TurnStarted,
 )
-from playmolt_legal.forms import named_gate, read_form
-from playmolt_legal.intake import is_faults, read_facts, read_opening
+from playmolt_legal.forms import gates, phases, steering
+from playmolt_legal.forms.forms import named_gate, read_form
+from playmolt_legal.forms.intake import is_faults, read_facts, read_opening
+from playmolt_legal.guardrails import guardrails
+from playmolt_legal.roles import outputs, texts
 from playmolt_legal.state import State, evolve
 
 DETAIL_CHARS: Final = 2000

@@ -29,7 +29,6 @@ from playmolt_schemas.legal import (
     TimelineItem,
 )
 
-from playmolt_legal import outputs, phases
 from playmolt_legal.events import (
     Addition,
     AnsweredQuestion,
@@ -51,6 +50,8 @@ from playmolt_legal.events import (
     TurnRecorded,
     TurnStarted,
 )
+from playmolt_legal.forms import phases
+from playmolt_legal.roles import outputs
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):

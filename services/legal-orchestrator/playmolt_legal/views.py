@@ -19,7 +19,6 @@ from playmolt_schemas.legal import (
     TurnStartedMessage,
 )
 
-from playmolt_legal import corpus, forms, intake, outputs, texts
 from playmolt_legal.events import (
     FactsStipulated,
     GateOpened,
@@ -30,7 +29,10 @@ from playmolt_legal.events import (
     TurnRecorded,
     TurnStarted,
 )
-from playmolt_legal.phases import STIPULATE
+from playmolt_legal.forms import forms, intake
+from playmolt_legal.forms.phases import STIPULATE
+from playmolt_legal.guardrails import corpus
+from playmolt_legal.roles import outputs, texts
 from playmolt_legal.state import Spoken, State
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer
-from playmolt_legal import commands, scripted
+from playmolt_legal import commands
+from playmolt_legal.roles import scripted
 from playmolt_legal.rules import Legal, effect_id
 from playmolt_legal.state import State
 

@@ -5,9 +5,9 @@ import unicodedata
 from typing import Any
 
 import pytest
-from playmolt_legal import corpus, guardrails
-from playmolt_legal.particulars import names, particulars
-from playmolt_legal.sentences import sentences
+from playmolt_legal.guardrails import corpus, guardrails
+from playmolt_legal.guardrails.particulars import names, particulars
+from playmolt_legal.guardrails.sentences import sentences
 from playmolt_schemas.legal import Citation
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from playmolt_core.game.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
-from playmolt_legal import commands, prompts, report, scripted
+from playmolt_legal import commands
+from playmolt_legal.report import report
+from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.rules import Legal, effect_id
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.legal import Report

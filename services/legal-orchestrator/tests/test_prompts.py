@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from playmolt_legal import outputs, prompts, scripted, texts
+from playmolt_legal.roles import outputs, prompts, scripted, texts
 from playmolt_legal.state import State
 
 GOLDEN = Path(__file__).parent / "golden"

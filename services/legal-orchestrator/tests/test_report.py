@@ -10,12 +10,12 @@ import docx
 import msgspec
 import pytest
 from playmolt_core.game.decider import Refused
-from playmolt_legal import formats
-from playmolt_legal import report as reports
-from playmolt_legal.report_docx import render_docx
-from playmolt_legal.report_html import render_html
-from playmolt_legal.report_markdown import render_md
-from playmolt_legal.report_pdf import render_pdf
+from playmolt_legal.report import formats
+from playmolt_legal.report import report as reports
+from playmolt_legal.report.docx_format import render_docx
+from playmolt_legal.report.html_format import render_html
+from playmolt_legal.report.markdown_format import render_md
+from playmolt_legal.report.pdf_format import render_pdf
 from playmolt_legal.rules import Legal
 from playmolt_schemas.legal import Citation, Report
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from playmolt_legal.document import Document, Line, Section
-from playmolt_legal.report_pdf import _Paper
+from playmolt_legal.report.document import Document, Line, Section
+from playmolt_legal.report.pdf_format import _Paper
 
 
 @pytest.mark.parametrize("before", range(36, 40))

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Viewer
-from playmolt_legal import commands, phases
+from playmolt_legal import commands
+from playmolt_legal.forms import phases
 from playmolt_legal.rules import Legal, effect_id
 
 SAID = {"text": "자료에 따르면 그렇다.", "basis": ["F1"], "issue": None}

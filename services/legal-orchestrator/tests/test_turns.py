@@ -9,7 +9,7 @@ from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_legal import commands
-from playmolt_legal.turns import Turns
+from playmolt_legal.workers.model_worker import Turns
 from playmolt_schemas.codes import Code
 
 

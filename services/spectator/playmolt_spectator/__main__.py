@@ -23,7 +23,7 @@ from playmolt_spectator.http import READERS, REQUESTS, Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.pace import Pace
+from playmolt_spectator.timeouts import Pace
 
 _OWN_FILES = 64
 _log = log("spectator")

@@ -7,7 +7,7 @@ from itertools import islice
 
 from playmolt_spectator.frames import Dialect, Message
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.reader import NORMAL, Reader, chunked
+from playmolt_spectator.watcher import NORMAL, Reader, chunked
 
 TAIL_MESSAGES = 256
 TAIL_BYTES = 256 * 1024

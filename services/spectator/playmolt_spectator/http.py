@@ -25,9 +25,9 @@ from playmolt_spectator.frames import EVENTS, LOBBY_EVENTS, Dialect
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.pace import Pace
 from playmolt_spectator.port import Source
-from playmolt_spectator.reader import BAD_REQUEST, GOING_AWAY, EventReader, Reader, SocketReader, bound_kernel
+from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, EventReader, Reader, SocketReader, bound_kernel
 
 _log = log("http")
 READERS = 20_000

@@ -16,9 +16,9 @@ from playmolt_spectator.backfill import Backfill, UnknownGame, game_type, messag
 from playmolt_spectator.channel import Channel
 from playmolt_spectator.frames import Message
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.pace import Pace
 from playmolt_spectator.port import GameWatch, Source
-from playmolt_spectator.reader import FAILED, Reader
+from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.watcher import FAILED, Reader
 
 _BATCH = 64
 _EARLY = 512

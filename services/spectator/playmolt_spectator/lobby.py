@@ -15,9 +15,9 @@ from playmolt_schemas.limits import PAGE_MAX
 from playmolt_spectator.channel import Channel
 from playmolt_spectator.frames import Message
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.pace import Pace
 from playmolt_spectator.port import Source
-from playmolt_spectator.reader import Reader
+from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.watcher import Reader
 
 _ENDED: Final = 4096
 _RANK: Final = {"game_waiting": 0, "game_started": 1, "game_end": 2, "game_aborted": 2}

@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playmolt_spectator.pace import Pace
+from playmolt_spectator.timeouts import Pace
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -12,7 +12,7 @@ from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.pace import Pace
+from playmolt_spectator.timeouts import Pace
 from spectator_fakes import FakeBus
 from websockets.asyncio.client import ClientConnection, connect
 

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from playmolt_spectator.pace import Pace
+from playmolt_spectator.timeouts import Pace
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
 from websockets.exceptions import InvalidStatus

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_spectator.pace import Pace
+from playmolt_spectator.timeouts import Pace
 from spectator_fakes import FakeBus, game, raw
 from spectator_loopback import Spectator, ended, running, take
 

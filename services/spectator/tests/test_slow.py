@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from playmolt_spectator.pace import Pace
+from playmolt_spectator.timeouts import Pace
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
 from websockets.asyncio.client import ClientConnection

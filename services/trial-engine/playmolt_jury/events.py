@@ -14,8 +14,8 @@ from playmolt_schemas.jury import (
     VoteView,
 )
 
-from playmolt_jury.material import Juror
-from playmolt_jury.stance import Part
+from playmolt_jury.content.material import Juror
+from playmolt_jury.persuasion.stance import Part
 
 TurnKind = Literal["chat", "present", "note", "speech", "vote"]
 RequestKind = Literal["ask", "tool", "final", "repair"]

@@ -5,12 +5,13 @@ from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext
 
-from playmolt_jury import game, scripted
-from playmolt_jury.ballots import Ballots
+from playmolt_jury.api import JuryApi
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
 from playmolt_jury.commands import CHAIN_EFFECT, TURN_EFFECT
-from playmolt_jury.desk import JuryApi
-from playmolt_jury.turns import Turns
+from playmolt_jury.content import game
+from playmolt_jury.jurors import scripted
+from playmolt_jury.workers.chain_worker import Ballots
+from playmolt_jury.workers.model_worker import Turns
 
 
 def build(kit: ServiceContext) -> HostedGame:

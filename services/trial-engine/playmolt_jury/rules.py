@@ -33,9 +33,10 @@ from playmolt_schemas.jury import (
     VoteView,
 )
 
-from playmolt_jury import answers, bodies, commands, deliberation, dialogue, exchanges, orders, views
+from playmolt_jury import bodies, commands, views
+from playmolt_jury import effects as orders
 from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
-from playmolt_jury.dialogue import Talk
+from playmolt_jury.content.material import Ending, Material, Verdict, Witness
 from playmolt_jury.events import (
     EVENTS,
     AttemptMade,
@@ -54,7 +55,9 @@ from playmolt_jury.events import (
     VoteCast,
     VoteMissed,
 )
-from playmolt_jury.material import Ending, Material, Verdict, Witness
+from playmolt_jury.jurors import answers
+from playmolt_jury.persuasion import deliberation, dialogue, exchanges
+from playmolt_jury.persuasion.dialogue import Talk
 from playmolt_jury.state import Lost, State, Turn, evolve
 
 DETAIL_CHARS: Final = 2000

@@ -24,9 +24,7 @@ from playmolt_schemas.jury import (
     VerdictView,
 )
 
-from playmolt_jury import dialogue, stance
-from playmolt_jury.deliberation import SPEECHES
-from playmolt_jury.dialogue import Talk
+from playmolt_jury.content.material import Found, Juror
 from playmolt_jury.events import (
     AttemptMade,
     ContractDeployed,
@@ -56,7 +54,9 @@ from playmolt_jury.events import (
     VoteMissed,
     WitnessTalked,
 )
-from playmolt_jury.material import Found, Juror
+from playmolt_jury.persuasion import dialogue, stance
+from playmolt_jury.persuasion.deliberation import SPEECHES
+from playmolt_jury.persuasion.dialogue import Talk
 
 KEPT_OUTCOMES: Final = 128
 """How many answers are kept for repeated calls: all that can succeed in a session, and the newest that failed."""

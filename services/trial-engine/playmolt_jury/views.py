@@ -48,8 +48,7 @@ from playmolt_schemas.jury import (
     WitnessTalkedMessage,
 )
 
-from playmolt_jury import answers, dialogue, stance
-from playmolt_jury.dialogue import Talk
+from playmolt_jury.content.material import Material, Witness
 from playmolt_jury.events import (
     ContractDeployed,
     Ended,
@@ -75,7 +74,9 @@ from playmolt_jury.events import (
     VoteMissed,
     WitnessTalked,
 )
-from playmolt_jury.material import Material, Witness
+from playmolt_jury.jurors import answers
+from playmolt_jury.persuasion import dialogue, stance
+from playmolt_jury.persuasion.dialogue import Talk
 from playmolt_jury.state import State
 
 

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 
-from playmolt_agora.coding import plain
-from playmolt_agora.measures.definitions import MARKS
+from playmolt_agora.measures.data.coding import plain
+from playmolt_agora.measures.data.definitions import MARKS
+from playmolt_agora.measures.data.frame import SPEAK, WHISPER, Frame
+from playmolt_agora.measures.data.results import Result, ratio
 from playmolt_agora.measures.drift import longest, numbered
-from playmolt_agora.measures.frame import SPEAK, WHISPER, Frame
-from playmolt_agora.measures.results import Result, ratio
 
 
 def marked(content: str, persona: str, language: str) -> bool:

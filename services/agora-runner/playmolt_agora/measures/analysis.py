@@ -11,28 +11,14 @@ from typing import Any, Final
 
 from playmolt_schemas.agora import TurnRecord
 
-from playmolt_agora.measures import (
-    adherence,
-    confirmatory,
-    contrasts,
-    definitions,
-    dissociation,
-    drift,
-    hypotheses,
-    interaction,
-    networks,
-    parse,
-    pcs,
-    rates,
-    ritual,
-    treatments,
-    washout,
-)
+from playmolt_agora.measures import adherence, dissociation, drift, interaction, networks, pcs, rates, ritual, washout
 from playmolt_agora.measures import gini as inequality
-from playmolt_agora.measures.frame import Frame, frame
+from playmolt_agora.measures.data import definitions, parse, treatments
+from playmolt_agora.measures.data.frame import Frame, frame
+from playmolt_agora.measures.data.results import Result, Table, table
+from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
 from playmolt_agora.measures.gini import Holdings, Logged
-from playmolt_agora.measures.results import Result, Table, table
-from playmolt_agora.measures.tables import BESIDE, PROVENANCE, TABLES
+from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 
 Imported = Sequence[Mapping[str, Any]]
 Found = dict[str, list[Result]]

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from playmolt_agora.measures.definitions import TIE
-from playmolt_agora.measures.frame import Frame
-from playmolt_agora.measures.results import Result, ratio
-from playmolt_agora.measures.streams import stream
+from playmolt_agora.measures.data.definitions import TIE
+from playmolt_agora.measures.data.frame import Frame
+from playmolt_agora.measures.data.results import Result, ratio
+from playmolt_agora.measures.inference.streams import stream
 
 AGREEMENT_TURNS = 200
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from playmolt_agora.measures.definitions import SMOOTHING, UNSMOOTHED_FROM
+from playmolt_agora.measures.data.definitions import SMOOTHING, UNSMOOTHED_FROM
 
 Floats = NDArray[np.float64]
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from playmolt_agora.measures.definitions import PERMUTATIONS, SMOOTHING, WINDOW_TURNS
+from playmolt_agora.measures.data.definitions import PERMUTATIONS, SMOOTHING, WINDOW_TURNS
+from playmolt_agora.measures.data.frame import Frame, Integers
+from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, miller_madow, normed_entropy
-from playmolt_agora.measures.frame import Frame, Integers
-from playmolt_agora.measures.results import Result, number
-from playmolt_agora.measures.streams import stream
+from playmolt_agora.measures.inference.streams import stream
 
 ROLLING_TURNS: Final = 20
 ROLLING_STEP: Final = 5

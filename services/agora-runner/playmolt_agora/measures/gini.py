@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from playmolt_agora.measures.results import Result
+from playmolt_agora.measures.data.results import Result
 
 Kind = Literal["energy", "influence", "shadow"]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from playmolt_agora.measures.frame import SUPPORT, WHISPER, Frame
-from playmolt_agora.measures.results import Result
+from playmolt_agora.measures.data.frame import SUPPORT, WHISPER, Frame
+from playmolt_agora.measures.data.results import Result
 
 _KINDS = (("support", SUPPORT), ("whisper", WHISPER))
 

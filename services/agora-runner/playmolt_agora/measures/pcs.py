@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 from playmolt_schemas.agora import ACTIONS
 
-from playmolt_agora.measures import bootstrap, families, permutation, reach
-from playmolt_agora.measures.definitions import EARLY_EPOCHS, TIE
+from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, TIE
+from playmolt_agora.measures.data.frame import COSTS_REAL, Frame
+from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
-from playmolt_agora.measures.frame import COSTS_REAL, Frame
-from playmolt_agora.measures.results import Result, number
-from playmolt_agora.measures.streams import stream
+from playmolt_agora.measures.inference import attainable_p, bootstrap, families, permutation
+from playmolt_agora.measures.inference.streams import stream
 
 _LN2: Final = float(np.log(2))
 
@@ -314,7 +314,7 @@ def _uncertainty(cell: Cell, seed: str) -> dict[str, Any]:
         "loro_min": min(left_out, default=None),
         "loro_max": max(left_out, default=None),
         "p_perm": tested.p,
-        "p_min": float(reach.relabelled([sizes])[1]),
+        "p_min": float(attainable_p.relabelled([sizes])[1]),
         "labelings": tested.labelings,
     }
 

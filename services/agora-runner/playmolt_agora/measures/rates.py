@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 from playmolt_schemas.agora import ACTIONS
 
-from playmolt_agora.measures.frame import SPEAK, Frame, Integers, Seat
-from playmolt_agora.measures.results import Result, ratio
+from playmolt_agora.measures.data.frame import SPEAK, Frame, Integers, Seat
+from playmolt_agora.measures.data.results import Result, ratio
 
 _WITH_R: Final = frozenset(("speak", "trade", "support", "whisper"))
 _WITH_DYAD: Final = frozenset(("speak", "support", "whisper"))

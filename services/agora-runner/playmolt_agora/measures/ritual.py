@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from playmolt_agora.measures import logit, permutation
-from playmolt_agora.measures.definitions import PERMUTATIONS
+from playmolt_agora.measures.data.definitions import PERMUTATIONS
+from playmolt_agora.measures.data.frame import SUPPORT, TRADE, Bools, Frame, Integers, Seat
+from playmolt_agora.measures.data.results import Result, number, ratio
 from playmolt_agora.measures.divergence import Floats
-from playmolt_agora.measures.frame import SUPPORT, TRADE, Bools, Frame, Integers, Seat
-from playmolt_agora.measures.results import Result, number, ratio
-from playmolt_agora.measures.streams import stream
+from playmolt_agora.measures.inference import logit, permutation
+from playmolt_agora.measures.inference.streams import stream
 
 Level = Literal["agent", "run_model", "run_persona"]
 Group = Literal["model", "persona"]

@@ -5,13 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from playmolt_agora.measures import permutation
-from playmolt_agora.measures.definitions import SMOOTHING
+from playmolt_agora.measures.data.definitions import SMOOTHING
+from playmolt_agora.measures.data.frame import Frame
+from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd_parts
 from playmolt_agora.measures.drift import longest, numbered
-from playmolt_agora.measures.frame import Frame
-from playmolt_agora.measures.results import Result, number
-from playmolt_agora.measures.streams import stream
+from playmolt_agora.measures.inference import permutation
+from playmolt_agora.measures.inference.streams import stream
 
 _MOST_WORK: Final = 50_000_000
 """Additions for one action of one window: a tenth of a second."""

@@ -8,8 +8,7 @@ from playmolt_core.game.decider import Event
 from playmolt_schemas.agora import TurnRecord
 from playmolt_schemas.records import Record
 
-from playmolt_agora import events as run_events
-from playmolt_agora import experiment_events
+from playmolt_agora.experiment import events
 from playmolt_agora.measures.analysis import Analysis
 from playmolt_agora.measures.gini import Logged
 from playmolt_agora.report.study import (
@@ -23,6 +22,7 @@ from playmolt_agora.report.study import (
     StudyFault,
     Table,
 )
+from playmolt_agora.run import events as run_events
 
 Runs = Mapping[str, Sequence[Record]]
 
@@ -35,9 +35,9 @@ def study_of(
     `analysis` is what the measures made of `turns_of(runs)` and `ginis(runs)`. Raises StudyFault for an experiment
     without its lock and for a stream that does not begin with its first event.
     """
-    told = list(_read(experiment, experiment_events.EVENTS))
+    told = list(_read(experiment, events.EVENTS))
     lock = told[0] if told else None
-    if not isinstance(lock, experiment_events.Preregistered):
+    if not isinstance(lock, events.Preregistered):
         raise StudyFault("the experiment's first event is not its lock: there is nothing to report")
     notes = tuple(run_note(records, _money(told, run)) for run, records in runs.items())
     turns = turns_of(runs)
@@ -60,7 +60,7 @@ def study_of(
         provenance=analysis.provenance,
         treasury=treasuries(runs),
         deviations=_deviations(experiment, told),
-        looks=sum(isinstance(event, experiment_events.Looked | experiment_events.PcsSeen) for event in told),
+        looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in told),
         links=links or Links(),
     )
 
@@ -137,7 +137,7 @@ def _outcome(last: Event) -> str:
     return f"ended by the operator: {last.reason}" if isinstance(last, run_events.GameAborted) else "not finished"
 
 
-def _registered(lock: experiment_events.Preregistered, at: str) -> Registered:
+def _registered(lock: events.Preregistered, at: str) -> Registered:
     return Registered(
         at=at,
         plan_hash=lock.plan_hash,
@@ -154,7 +154,7 @@ def _registered(lock: experiment_events.Preregistered, at: str) -> Registered:
     )
 
 
-def _models(lock: experiment_events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[Model, ...]:
+def _models(lock: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[Model, ...]:
     answered: dict[str, set[str]] = {}
     for turn in turns:
         answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
@@ -179,7 +179,7 @@ def _deviations(records: Sequence[Record], told: Sequence[Event]) -> tuple[Devia
             text=f"{event.field}: {event.before} → {event.after} ({event.reason}; by {event.by})",
         )
         for record, event in zip(records, told, strict=True)
-        if isinstance(event, experiment_events.Deviation)
+        if isinstance(event, events.Deviation)
     )
 
 
@@ -188,7 +188,7 @@ def _money(told: Sequence[Event], run: str) -> str | None:
     spent = [
         event.spent
         for event in told
-        if isinstance(event, experiment_events.RunFinished | experiment_events.RunProgressed) and event.run == run
+        if isinstance(event, events.RunFinished | events.RunProgressed) and event.run == run
     ]
     return spent[-1].cost if spent else None
 

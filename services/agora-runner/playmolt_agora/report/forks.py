@@ -8,7 +8,7 @@ import msgspec
 from playmolt_schemas.agora import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import drift
-from playmolt_agora.measures.definitions import SMOOTHING
+from playmolt_agora.measures.data.definitions import SMOOTHING
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report.study import RunNote, Study
 from playmolt_agora.report.tallies import is_valid

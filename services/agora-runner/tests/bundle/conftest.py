@@ -9,19 +9,22 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora import commands, experiment_commands, ladder, prompts, scripted
 from playmolt_agora.bundle.seal import Contents, seal
-from playmolt_agora.experiment import Experiment
+from playmolt_agora.experiment import commands as experiment_commands
+from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.measures import analysis
-from playmolt_agora.reply import TurnReply
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.study import Links, Study
 from playmolt_agora.report.tables_io import write_tables
-from playmolt_agora.rules import Agora, effect_id
-from playmolt_agora.scenes import scene
-from playmolt_agora.state import State
+from playmolt_agora.run import commands
+from playmolt_agora.run.rules import Agora, effect_id
+from playmolt_agora.run.state import State
+from playmolt_agora.scripted import residents
+from playmolt_agora.turn import prompts, reply_parser
+from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.scenes import scene
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.port import Message, ModelRequest
 from playmolt_core.llm.scripted.model import Scene
@@ -120,9 +123,9 @@ def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
     request = ModelRequest(
         alias=alias, messages=(Message(role="system", content=prompt.system), Message(role="user", content=prompt.user))
     )
-    said = scripted.characters()[alias](Scene(request, f"{run.turn}/{agent}"))
+    said = residents.characters()[alias](Scene(request, f"{run.turn}/{agent}"))
     reply = TurnReply(
-        parsed=ladder.read(said.text, seen, refused=said.refusal), raw_reply=said.text, prompt_hash=digest,
+        parsed=reply_parser.read(said.text, seen, refused=said.refusal), raw_reply=said.text, prompt_hash=digest,
         model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(10, 5), cost="0", latency_ms=1,
         cache_hit=False,
     )  # fmt: skip

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playmolt_agora import coding
+from playmolt_agora.measures.data import coding
 from playmolt_schemas.agora import ACTIONS, VALID_CODES
 
 Record = dict[str, Any]

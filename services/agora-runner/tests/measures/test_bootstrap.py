@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from playmolt_agora.measures import bootstrap
-from playmolt_agora.measures.streams import stream
+from playmolt_agora.measures.inference import bootstrap
+from playmolt_agora.measures.inference.streams import stream
 
 
 @pytest.mark.parametrize(("first", "second"), [(5, 3), (1, 4), (3, 3), (7, 1), (2, 12)])

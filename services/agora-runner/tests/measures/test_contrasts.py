@@ -1,9 +1,10 @@
 import unicodedata
 
 import pytest
-from playmolt_agora.measures import adherence, contrasts, networks
+from playmolt_agora.measures import adherence, networks
+from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd
-from playmolt_agora.measures.frame import frame
+from playmolt_agora.measures.inference import contrasts
 
 KO, EN = [8, 1, 7, 1, 2, 1], [7, 1, 2, 1, 4, 5]
 

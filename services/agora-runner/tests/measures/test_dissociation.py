@@ -1,6 +1,6 @@
 import pytest
 from playmolt_agora.measures import dissociation
-from playmolt_agora.measures.frame import frame
+from playmolt_agora.measures.data.frame import frame
 
 
 def test_agreement_beyond_chance():

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from playmolt_agora import attainable
-from playmolt_agora import plan as plans
-from playmolt_agora.measures import families
 from playmolt_agora.measures.analysis import study
+from playmolt_agora.measures.inference import families
+from playmolt_agora.plan import attainable
+from playmolt_agora.plan import plan as plans
 from playmolt_schemas.agora_plan import Plan
 
 MODELS = ("E", "M", "H")

@@ -1,6 +1,6 @@
 import msgspec
 import pytest
-from playmolt_agora.measures.frame import CODES, IDLE, frame
+from playmolt_agora.measures.data.frame import CODES, IDLE, frame
 from playmolt_schemas.agora import ACTIONS, Effect, Sampling, Tokens, TurnRecord
 
 

@@ -1,5 +1,5 @@
 import pytest
-from playmolt_agora.measures.frame import frame
+from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.interaction import Pilots, pilots, rows, seed_events_advised, turn_rule
 
 

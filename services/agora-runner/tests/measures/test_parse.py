@@ -1,6 +1,6 @@
 import pytest
-from playmolt_agora.measures import parse
-from playmolt_agora.measures.frame import frame
+from playmolt_agora.measures.data import parse
+from playmolt_agora.measures.data.frame import frame
 
 
 def records(turn, failed, total, **key):

@@ -2,10 +2,11 @@ from itertools import starmap
 
 import numpy as np
 import pytest
-from playmolt_agora.measures import bootstrap, pcs, permutation, reach
+from playmolt_agora.measures import pcs
+from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
-from playmolt_agora.measures.frame import frame
-from playmolt_agora.measures.sampling import intervals
+from playmolt_agora.measures.inference import attainable_p, bootstrap, permutation
+from playmolt_agora.measures.inference.sampling import intervals
 from playmolt_schemas.agora import ACTIONS
 
 STAGE1 = ((2, 11, 5, 1, 1, 0), (3, 9, 5, 1, 0, 2), (1, 12, 4, 1, 1, 1), (2, 10, 6, 0, 0, 2), (2, 10, 5, 1, 1, 1))
@@ -90,7 +91,7 @@ def test_floor_of_independent_turns(n, floor):
     ],
 )
 def test_smallest_p_is_what_disjoint_arms_reach(strata, labelings, smallest):
-    assert reach.relabelled(strata)[1] == pytest.approx(smallest, abs=1e-12)
+    assert attainable_p.relabelled(strata)[1] == pytest.approx(smallest, abs=1e-12)
     rows = [(np.eye(6)[[0] * first] * 9, np.eye(6)[[1] * second] * 9) for first, second in strata]
     found = permutation.two_arms(rows, lambda p, q: count_jsd(p, q, 0.5), np.random.default_rng(1))
     assert found == permutation.Test(pytest.approx(smallest, abs=1e-12), labelings)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from playmolt_agora.measures import permutation
 from playmolt_agora.measures.divergence import count_jsd
+from playmolt_agora.measures.inference import permutation
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from playmolt_agora.measures import permutation, ritual
-from playmolt_agora.measures.frame import frame
+from playmolt_agora.measures import ritual
+from playmolt_agora.measures.data.frame import frame
+from playmolt_agora.measures.inference import permutation
 
 X = np.array([int(digit) for digit in "1101101010010000"], dtype=bool)
 Y = np.array([int(digit) for digit in "0101100101001010"], dtype=bool)

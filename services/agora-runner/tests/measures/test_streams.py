@@ -1,7 +1,7 @@
 import hashlib
 
 import numpy as np
-from playmolt_agora.measures.streams import stream
+from playmolt_agora.measures.inference.streams import stream
 
 
 def test_a_stream_follows_from_seed_measure_and_cell():

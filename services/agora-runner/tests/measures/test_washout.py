@@ -3,8 +3,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from playmolt_agora.measures import washout
+from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd
-from playmolt_agora.measures.frame import frame
 
 
 def agents(turns, counts, number, **key):

@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playmolt_agora import commands, scenes
-from playmolt_agora.events import AgentActed, TurnFailed
-from playmolt_agora.reply import Parsed, TurnReply
-from playmolt_agora.rules import Agora, effect_id
-from playmolt_agora.scene import Scene
-from playmolt_agora.state import State
+from playmolt_agora.run import commands
+from playmolt_agora.run.events import AgentActed, TurnFailed
+from playmolt_agora.run.rules import Agora, effect_id
+from playmolt_agora.run.state import State
+from playmolt_agora.turn import scenes
+from playmolt_agora.turn.reply import Parsed, TurnReply
+from playmolt_agora.turn.scene import Scene
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Event, Refused
 from playmolt_schemas.agora import RunSpec, Seat, Tokens, TurnRecord
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_agora import chance, course
+from playmolt_agora.world import chance, epoch
 
 Choose = Callable[[Any, str], Any]
 ALLEYS = ("alley_a", "alley_b", "alley_c")
@@ -29,7 +29,7 @@ def as_long_as_payable(run: Any, name: str, choice: Any) -> Choose:
 
 def test_decay_sums_to_292_over_50_epochs_and_to_50_over_the_first_10(runs: Any) -> None:
     state = runs().state
-    taken = [course.decay(state, turn, None) for turn in range(1, 51)]
+    taken = [epoch.decay(state, turn, None) for turn in range(1, 51)]
     assert (sum(taken), sum(taken[:10])) == (292, 50)
     assert [taken[t - 1] for t in (1, 19, 20, 39, 40, 50)] == [5, 5, 6, 6, 7, 7]
 

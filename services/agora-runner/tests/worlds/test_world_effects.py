@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from playmolt_agora import commands
-from playmolt_agora.rules import effect_id, stage1_version
+from playmolt_agora.run import commands
+from playmolt_agora.run.rules import effect_id, stage1_version
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Join
 
 

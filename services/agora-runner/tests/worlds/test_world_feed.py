@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora import commands, prompts, scenes
+from playmolt_agora.run import commands
+from playmolt_agora.turn import prompts, scenes
 from playmolt_core.game.decider import PUBLIC, EndGame, Viewer
 from playmolt_schemas.agora_feed import RunView
 from playmolt_schemas.canonical import canonical_json

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora import commands
+from playmolt_agora.run import commands
 from playmolt_core.game.decider import PUBLIC
 from playmolt_schemas.agora import Parent
 

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import playmolt_schemas
 import pytest
-from playmolt_agora import commands
-from playmolt_agora.rules import Agora
+from playmolt_agora.run import commands
+from playmolt_agora.run.rules import Agora
 from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_schemas.canonical import canonical_json
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora import commands, worlds
-from playmolt_agora.worlds import Rules
+from playmolt_agora.run import commands
+from playmolt_agora.world import worlds
+from playmolt_agora.world.worlds import Rules
 from playmolt_schemas.codes import FieldFault
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from playmolt_agora.scene import Happening
-from playmolt_agora.state import SHOWN_CHARS
+from playmolt_agora.run.state import SHOWN_CHARS
+from playmolt_agora.turn.scene import Happening
 
 IDLE = ("idle", None, None)
 

@@ -17,11 +17,11 @@ import uvicorn
 from eth_typing import Address
 
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain.devnode.ledger import CHAIN_ID, Ledger
+from playmolt_jury.chain.devnode.methods import Methods
+from playmolt_jury.chain.devnode.server import MAX_CONNECTIONS, App
+from playmolt_jury.chain.devnode.store import StoreTaken
 from playmolt_jury.chain.keys import address_of
-from playmolt_jury.chain.node.ledger import CHAIN_ID, Ledger
-from playmolt_jury.chain.node.methods import Methods
-from playmolt_jury.chain.node.server import MAX_CONNECTIONS, App
-from playmolt_jury.chain.node.store import StoreTaken
 
 HOST = "127.0.0.1"
 

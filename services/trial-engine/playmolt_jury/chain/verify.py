@@ -9,8 +9,8 @@ from playmolt_core.game.decider import Event
 from playmolt_schemas.jury import VerdictName, VoteView
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 
-from playmolt_jury import stance
 from playmolt_jury.chain.port import Verdict, Voted
+from playmolt_jury.content.material import Found
 from playmolt_jury.events import (
     Ended,
     EvidenceRead,
@@ -21,7 +21,7 @@ from playmolt_jury.events import (
     VerdictRead,
     VoteCast,
 )
-from playmolt_jury.material import Found
+from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 
 E = TypeVar("E", bound=Event)

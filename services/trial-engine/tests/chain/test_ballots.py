@@ -9,12 +9,13 @@ import pytest
 from chain_nodes import Node, case
 from playmolt_core.game.decider import Accepted, Command, Event
 from playmolt_core.log.memory import MemoryLog
-from playmolt_jury import commands, game
-from playmolt_jury.ballots import Ballots
+from playmolt_jury import commands
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.port import OPEN_SECONDS
+from playmolt_jury.content import game
 from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 from playmolt_jury.state import State
+from playmolt_jury.workers.chain_worker import Ballots
 
 JURY = game.jury()
 

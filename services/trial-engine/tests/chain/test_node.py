@@ -15,8 +15,8 @@ from eth_typing import Address
 from playmolt_jury.chain import keys
 from playmolt_jury.chain.__main__ import main
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
-from playmolt_jury.chain.node import server
-from playmolt_jury.chain.node.ledger import CHAIN_ID, MAX_TRANSACTION, Ledger
+from playmolt_jury.chain.devnode import server
+from playmolt_jury.chain.devnode.ledger import CHAIN_ID, MAX_TRANSACTION, Ledger
 
 KEY = bytes.fromhex(EMBEDDED_DEPLOYER_KEY[2:])
 SENDER = keys.address_of(KEY)

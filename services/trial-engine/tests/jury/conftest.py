@@ -12,9 +12,10 @@ from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Effe
 from playmolt_core.llm import port
 from playmolt_core.llm.port import Attempt, ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
-from playmolt_jury import commands, game, orders, react, scripted
-from playmolt_jury.desk import JuryApi
-from playmolt_jury.material import (
+from playmolt_jury import commands, effects
+from playmolt_jury.api import JuryApi
+from playmolt_jury.content import game
+from playmolt_jury.content.material import (
     TOPICS,
     Choice,
     Dossier,
@@ -32,6 +33,7 @@ from playmolt_jury.material import (
     When,
     Witness,
 )
+from playmolt_jury.jurors import react, scripted
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import Ballot, State, Turn
 
@@ -192,7 +194,7 @@ class Session:
         return self
 
     def turn(self, effect_id: str) -> "Session":
-        turn = orders.order(self.state, effect_id)
+        turn = effects.order(self.state, effect_id)
         assert isinstance(turn, Turn)
         state, so_far = self.state, list[Any]()
         while isinstance(step := react.next_request(state, turn, self.jury.material(state), so_far), ModelRequest):
@@ -209,8 +211,8 @@ class Session:
     def chain(self, *, closed_without: Sequence[str] = (), until: str = "") -> "Session":
         """Does what the chain owes, as a chain does: it counts what was voted."""
         while effect := self.due(commands.CHAIN_EFFECT):
-            order = orders.order(self.state, effect.id)
-            assert isinstance(order, orders.ChainOrder)
+            order = effects.order(self.state, effect.id)
+            assert isinstance(order, effects.ChainOrder)
             if order.work == until:
                 break
             self.when(self._mined(order, closed_without))
@@ -221,7 +223,7 @@ class Session:
         wants = (effect for effect in self.jury.effects(self.state) if effect.kind == kind)
         return next((effect for effect in wants if effect.due <= self.now), None)
 
-    def _mined(self, order: orders.ChainOrder, closed_without: Sequence[str]) -> Command:
+    def _mined(self, order: effects.ChainOrder, closed_without: Sequence[str]) -> Command:
         if order.work == "deploy":
             return commands.CaseOpened(
                 effect_id=order.effect_id, address=CONTRACT, chain_id=31337, tx_hash="0x01", log_hash=LOG_HASH

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playmolt_jury import content
-from playmolt_jury.check import check, report
-from playmolt_jury.content import (
+from playmolt_jury.content import content
+from playmolt_jury.content.check import check, report
+from playmolt_jury.content.content import (
     ChoiceFrame,
     ContentError,
     EvidenceFrame,
@@ -16,7 +16,17 @@ from playmolt_jury.content import (
     Structure,
     WitnessFrame,
 )
-from playmolt_jury.material import Evidence, Juror, Language, Material, Reaction, TopicImpact, Weakness, When, Witness
+from playmolt_jury.content.material import (
+    Evidence,
+    Juror,
+    Language,
+    Material,
+    Reaction,
+    TopicImpact,
+    Weakness,
+    When,
+    Witness,
+)
 
 Case = Mapping[Language, Material]
 

@@ -6,9 +6,9 @@ from typing import get_args
 import msgspec
 import pytest
 from msgspec.structs import replace
-from playmolt_jury import content
-from playmolt_jury.content import ContentError, Structure, TitledText, Words
-from playmolt_jury.material import TOPICS, Found, Language, Material, Verdict
+from playmolt_jury.content import content
+from playmolt_jury.content.content import ContentError, Structure, TitledText, Words
+from playmolt_jury.content.material import TOPICS, Found, Language, Material, Verdict
 
 LANGUAGES = get_args(Language)
 

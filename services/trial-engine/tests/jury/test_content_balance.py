@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 import pytest
-from playmolt_jury import content
-from playmolt_jury.check import ROUNDS, strongest
-from playmolt_jury.deliberation import leader, responders
-from playmolt_jury.material import Evidence, Juror, Material
-from playmolt_jury.stance import MIDDLE, argued, struck, swayed, votes_guilty
+from playmolt_jury.content import content
+from playmolt_jury.content.check import ROUNDS, strongest
+from playmolt_jury.content.material import Evidence, Juror, Material
+from playmolt_jury.persuasion.deliberation import leader, responders
+from playmolt_jury.persuasion.stance import MIDDLE, argued, struck, swayed, votes_guilty
 from playmolt_schemas.jury import TopicImpact
 
 DELIBERATION_ROUNDS = 4

@@ -4,10 +4,10 @@ import random
 from collections.abc import Collection, Iterator
 
 import pytest
-from playmolt_jury import content
-from playmolt_jury.dialogue import Talk, node_of, offered, said, shown, talked
+from playmolt_jury.content import content
+from playmolt_jury.content.material import Witness
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
-from playmolt_jury.material import Witness
+from playmolt_jury.persuasion.dialogue import Talk, node_of, offered, said, shown, talked
 
 MOST_STEPS = 2000
 OPEN = frozenset(f"E{number}" for number in range(1, 9))

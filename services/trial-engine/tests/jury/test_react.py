@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.llm.port import Failed, ModelRequest, Reply, ToolCall
-from playmolt_jury import commands, prompts, react, tools
-from playmolt_jury.material import TopicImpact
+from playmolt_jury import commands
+from playmolt_jury.content.material import TopicImpact
+from playmolt_jury.jurors import prompts, react, tools
 
 AWAY = Failed(code="model_unavailable", detail="the server is away", attempts=4)
 EMPTY = Failed(code="invalid_reply", detail="the reply is empty", attempts=1)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playmolt_core.game.decider import Accepted, DeadlinePassed, EndGame, Join, Refused
 from playmolt_core.llm.port import Failed
-from playmolt_jury import commands, orders
-from playmolt_jury.material import TopicImpact
+from playmolt_jury import commands, effects
+from playmolt_jury.content.material import TopicImpact
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 AWAY = Failed(code="model_unavailable", detail="the server is away", attempts=4)
@@ -329,7 +329,7 @@ def test_jurors_think_side_by_side(session: Any) -> None:
     session.chat("radical", "First.", run=False)
     session.chat("radical", "Second.", run=False)
     session.chat("philosopher", run=False)
-    turns = [orders.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
+    turns = [effects.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
     assert [(turn.name, turn.text) for turn in turns] == [("chat:radical", "First."), ("chat:philosopher", "Listen.")]
     session.turn(turns[1].id)
     assert session.answer()["juror_id"] == "philosopher"
@@ -626,12 +626,12 @@ def test_effects_of_the_chain_come_one_after_the_other_and_keep_their_ids(sessio
     session.to("vote")
     session.call("jury_vote")
     (deploy,) = session.jury.effects(session.state)
-    order = orders.order(session.state, deploy.id)
+    order = effects.order(session.state, deploy.id)
     assert (order.work, order.jurors, order.log_hash) == ("deploy", JURORS, "")
-    assert orders.chain_effect(session.state, "deploy") == deploy.id
+    assert effects.chain_effect(session.state, "deploy") == deploy.id
     opened = commands.CaseOpened(effect_id=deploy.id, address="0x1", chain_id=1, tx_hash="0x2", log_hash="0x3")
     session.when(opened)
-    votes = [orders.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
+    votes = [effects.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
     assert [(vote.juror_id, vote.guilty, vote.log_hash) for vote in votes][:2] == [
         ("ophiuchus", True, "0x3"), ("radical", True, "0x3"),
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_core.llm.port import Failed, Reply, ToolCall
 from playmolt_jury import commands
-from playmolt_jury.material import TopicImpact
+from playmolt_jury.content.material import TopicImpact
 from playmolt_jury.rules import Jury
 from playmolt_schemas.canonical import canonical_json
 

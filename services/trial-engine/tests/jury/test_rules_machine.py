@@ -9,7 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playmolt_core.game.decider import Accepted, EndGame, Refused, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.port import Failed
-from playmolt_jury import commands, game
+from playmolt_jury import commands
+from playmolt_jury.content import game
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.limits import RECORD_BYTES
 

@@ -9,8 +9,10 @@ import msgspec
 import pytest
 from playmolt_core.llm.port import Message, ModelRequest, Turn
 from playmolt_core.llm.scripted.model import Cast, Scene
-from playmolt_jury import answers, content, lexicon, scripted
-from playmolt_jury.material import TOPICS
+from playmolt_jury.content import content
+from playmolt_jury.content.material import TOPICS
+from playmolt_jury.jurors import answers, scripted
+from playmolt_jury.persuasion import lexicon
 from playmolt_schemas.jury import DELIBERATION_ROUNDS
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_jury import deliberation, stance
-from playmolt_jury.material import TopicImpact
+from playmolt_jury.content.material import TopicImpact
+from playmolt_jury.persuasion import deliberation, stance
 
 
 def about(topic: str, impact: str = "positive") -> TopicImpact:

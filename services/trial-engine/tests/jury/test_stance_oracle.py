@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_jury.material import TOPICS, Weakness
+from playmolt_jury.content.material import TOPICS, Weakness
 from playmolt_schemas.canonical import canonical_json
 
 ORDER = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.port import Reply, ToolCall
-from playmolt_jury.material import TopicImpact, Weakness
+from playmolt_jury.content.material import TopicImpact, Weakness
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 ABOUT = [TopicImpact(topic="technical_responsibility", impact="positive")]

@@ -1,0 +1,263 @@
+"""`playmolt agora`: plan, run, analyse, branch and hand on experiments."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import msgspec
+from playmolt_schemas.agora_plan import ExperimentState, Plan
+from playmolt_schemas.agora_routes import ForkRequest
+from playmolt_schemas.canonical import digest
+from rich.console import Console
+
+from playmolt_cli.agora import plan as agora_plan
+from playmolt_cli.agora import study as agora_study
+from playmolt_cli.agora.experiments_client import Office, office
+from playmolt_cli.agora.follow import follow, stopped_by_ctrl_c
+from playmolt_cli.agora.opening import opened, taken_up
+from playmolt_cli.agora.table import line
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.interrupts import stopping
+from playmolt_cli.terminal.narration import printable
+from playmolt_cli.terminal.options import data_option, json_option, read_settings
+
+if TYPE_CHECKING:
+    from playmolt_agora.checks.symmetry import Certificate
+
+F = TypeVar("F", bound=Callable[..., Any])
+_NEXT = {
+    "finished": "playmolt agora analyze {experiment} --out study{data}",
+    "stopped": "it was stopped by its operator: the same command with --resume goes on",
+    "budget_stopped": "the budget is spent: raise it in the plan, and the same command goes on",
+    "aborted": "it was ended for good; what it did can be read: playmolt agora analyze {experiment} --out study{data}",
+}
+_PRESETS = "Use a plan that comes with the software: white-room, white-room-stage1, pilots, example."
+
+
+@click.group()
+def agora() -> None:
+    """Run pre-registered experiments on small societies of LLM agents, and prove what came out.
+
+    Example: playmolt agora plan --example > plan.yaml, then playmolt agora run plan.yaml
+    """
+
+
+def _plan_arguments(command: F) -> F:
+    command = click.option("--preset", metavar="NAME", help=_PRESETS)(command)
+    return click.argument("file", required=False)(command)
+
+
+def _place_options(command: F) -> F:
+    command = data_option(command)
+    command = click.option("--key", metavar="K", help="The operator's key of that platform.")(command)
+    return click.option("--url", metavar="U", help="Gateway of a running platform, instead of --data.")(command)
+
+
+_out_option = click.option(
+    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder to write."
+)
+
+
+@agora.command()
+@_plan_arguments
+@click.option("--example", is_flag=True, help="Print the text of a commented plan (with --preset: of that one).")
+@json_option
+def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> None:
+    """Check a plan and say what it comes to: matrix, calls, tokens, cost, Latin squares, smallest reachable p.
+
+    Exit status 1 when it would be refused. Prices are those of PLAYMOLT_MODELS.
+
+    Example: playmolt agora plan --preset white-room --json
+    """
+    if example:
+        click.echo(agora_plan.text_of(preset), nl=False)
+        return
+    preview = agora_plan.preview_of(agora_plan.chosen(file, preset).plan)
+    if as_json:
+        click.echo(msgspec.json.encode(preview))
+    else:
+        from playmolt_agora.plan.printout import printout  # noqa: PLC0415 -- the first of its libraries takes a while
+
+        click.echo(printout(preview), nl=False)
+    if preview.faults:
+        raise SystemExit(1)
+
+
+@agora.command()
+@_plan_arguments
+@json_option
+def check(file: str | None, preset: str | None, as_json: bool) -> None:
+    """Compare Korean with English and condition with condition, over every text and rendered prompt.
+
+    Prints the certificate with the declared exceptions; with a plan, its seed events are compared, too. Exit status 1
+    on an undeclared difference, which `run` refuses.
+
+    Example: playmolt agora check plan.yaml
+    """
+    certificate = _certificate(agora_plan.chosen(file, preset).plan if file or preset else None)
+    if as_json:
+        click.echo(msgspec.json.encode(certificate))
+    else:
+        for entry in certificate.lines():
+            click.echo(entry)
+    if not certificate.ok:
+        raise SystemExit(1)
+
+
+@agora.command()
+@_plan_arguments
+@click.option("--resume", is_flag=True, help="Go on even if the experiment was stopped otherwise than by Ctrl-C here.")
+@click.option("--blind", is_flag=True, help="Show no PCS on the way, so that no look at it is logged.")
+@_place_options
+@json_option
+def run(
+    file: str | None, preset: str | None, resume: bool, blind: bool, url: str | None, key: str | None,
+    data: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Lock a plan and run it to its end; the same command goes on after a stop and does nothing when it is finished.
+
+    It uses the `up` on the data folder, or starts everything for as long as it takes. Ctrl-C stops the experiment. A
+    raised budget in the plan goes on where the old one ended. --json ends with {"experiment": ID}. On a terminal the
+    table shows PCS so far where the plan has one; each look at it is logged, at most one in a twentieth of the turns.
+
+    Example: playmolt agora run plan.yaml --data playmolt-data
+    """
+    console = _console(as_json)
+    chosen = agora_plan.chosen(file, preset)
+    _refuse_asymmetry()
+    if url is None:
+        _refuse_faults(chosen, data)
+    with stopping(), office(url, key, data) as calls:
+        state = opened(calls, chosen)
+        with _interruptible(calls, state.experiment, console):
+            console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
+            state = taken_up(calls, chosen, state, resume=resume)
+            if state.status == "running":
+                state = follow(calls, state.experiment, console, blind=blind)
+    _conclude(console, state, data)
+    if as_json:
+        click.echo(msgspec.json.encode({"experiment": state.experiment}))
+    if state.status != "finished":
+        raise SystemExit(1)
+
+
+@agora.command()
+@click.argument("experiment")
+@_out_option
+@data_option
+@json_option
+def analyze(experiment: str, out: Path, data: Path | None, as_json: bool) -> None:
+    """Measure an experiment out of the log: turns.jsonl, every table as CSV and Parquet, report.html.
+
+    Works while it runs, beside an `up` and without one. A folder that holds an older analysis is written over.
+
+    Example: playmolt agora analyze experiment-0190… --out study
+    """
+    report = agora_study.analyse(experiment, out, data, _console(as_json).print)
+    click.echo(msgspec.json.encode({"experiment": experiment, "report": str(report)}) if as_json else str(report))
+
+
+@agora.command()
+@click.argument("experiment")
+@_out_option
+@data_option
+@json_option
+def export(experiment: str, out: Path, data: Path | None, as_json: bool) -> None:
+    """Seal an experiment: events, prompts, models and prices, tables, figures, report, and a verifier.
+
+    `python DIR/verify.py` checks the bundle anywhere, without network and without this software.
+
+    Example: playmolt agora export experiment-0190… --out bundle
+    """
+    manifest = agora_study.export(experiment, out, data, _console(as_json).print)
+    told = {"experiment": experiment, "bundle": str(out), "manifest": str(manifest)}
+    click.echo(msgspec.json.encode(told) if as_json else f"{out}: python {out}/verify.py checks it")
+
+
+@agora.command()
+@click.argument("run_id", metavar="RUN")
+@click.option("--at", type=click.IntRange(1), required=True, metavar="V", help="Take over the events up to V.")
+@click.option(
+    "--set",
+    "change",
+    required=True,
+    metavar="CHANGE",
+    help="model=ALIAS, model=AGENT:ALIAS, persona=AGENT:PERSONA (or none) or content=TEXT (of the act at V).",
+)
+@click.option("--number", type=click.IntRange(1), default=1, show_default=True, help="Which of several equal forks.")
+@_place_options
+@json_option
+def fork(
+    run_id: str, at: int, change: str, number: int, url: str | None, key: str | None, data: Path | None, as_json: bool
+) -> None:
+    """Branch a run off after one of its events with one thing changed, and run the branch to its end.
+
+    Events up to V are taken over without a call. The branch is exploratory; the experiment's report shows the first
+    act that differs and how far the two drift apart. The same command goes on after a stop.
+
+    Example: playmolt agora fork agora-0190… --at 200 --set model=scripted-wild
+    """
+    console = _console(as_json)
+    with stopping(), office(url, key, data) as calls:
+        request = ForkRequest(at=at, set=change)
+        made = calls.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
+        with _interruptible(calls, made.experiment, console):
+            console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
+            state = taken_up(calls, None, calls.experiment(made.experiment), resume=False)
+            if state.status == "running":
+                state = follow(calls, made.experiment, console)
+    _conclude(console, state, data)
+    if as_json:
+        click.echo(msgspec.json.encode({"run": made.run, "experiment": made.experiment}))
+    if state.status != "finished":
+        raise SystemExit(1)
+
+
+def _console(as_json: bool) -> Console:
+    return Console(highlight=False, markup=False, soft_wrap=True, stderr=as_json)
+
+
+def _certificate(plan: Plan | None = None) -> "Certificate":
+    from playmolt_agora.checks import symmetry  # noqa: PLC0415 -- few commands need it
+    from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- as the next
+
+    return symmetry.check(told=plans.told(plan) if plan else ())
+
+
+def _refuse_asymmetry() -> None:
+    certificate = _certificate()
+    if not certificate.ok:
+        click.echo("the prompts are not symmetric, so nothing is run; `playmolt agora check`:", err=True)
+        for fault in certificate.faults:
+            click.echo(f"  {fault}", err=True)
+        raise SystemExit(1)
+
+
+def _refuse_faults(chosen: agora_plan.Chosen, data: Path | None) -> None:
+    """Refuse a plan before a platform is started for it; one that runs has models of its own and judges itself."""
+    if Folder(data or read_settings().data).run() is not None:
+        return
+    faults = agora_plan.preview_of(chosen.plan).faults
+    if faults:
+        raise Failure(f"{chosen.name} would be refused\n{agora_plan.told(faults)}")
+
+
+@contextmanager
+def _interruptible(calls: Office, experiment: str, console: Console) -> Iterator[None]:
+    try:
+        with stopped_by_ctrl_c(calls, experiment, console):
+            yield
+    except KeyboardInterrupt:
+        console.print(f"{experiment} is stopped; the same command goes on with it")
+        raise click.Abort from None
+
+
+def _conclude(console: Console, state: ExperimentState, data: Path | None) -> None:
+    """Say how it stands and what can be done next."""
+    console.print(line(state))
+    if state.reason:
+        console.print(printable(state.reason))
+    console.print(_NEXT[state.status].format(experiment=state.experiment, data=f" --data {data}" if data else ""))

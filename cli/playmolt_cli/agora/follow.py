@@ -1,0 +1,91 @@
+"""Following an experiment until it stands still."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from playmolt_schemas.agora_plan import ExperimentState, RunLine
+from rich.console import Console
+from rich.live import Live
+
+from playmolt_cli.agora.experiments_client import Declined, Office
+from playmolt_cli.agora.table import Pause, line, seen_after, table
+
+INTERRUPTED: Final = "Ctrl-C in `playmolt agora`"
+"""The reason of a stop that the same command takes back."""
+_LOOK_SECONDS: Final = 0.5
+_LINE_SECONDS: Final = 5.0
+_STILL_SECONDS: Final = 3.0
+"""After so long without a turn it is worth asking whether runs pause."""
+_LOOKS: Final = 20
+"""How often at most PCS is looked at on the way: each look is logged for good."""
+
+Tell = Callable[[ExperimentState, tuple[RunLine, ...], Pause | None], None]
+
+
+def follow(office: Office, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
+    """Show an experiment until it is finished or stopped; gives how it then stands.
+
+    A table on a terminal, with PCS so far unless `blind`, else a line every few seconds.
+    """
+    if not console.is_terminal:
+        return _followed(office, experiment, _lines(console), blind=True)
+    with Live(console=console, auto_refresh=False) as live:
+        return _followed(office, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind)
+
+
+@contextmanager
+def stopped_by_ctrl_c(office: Office, experiment: str, console: Console) -> Iterator[None]:
+    """Let Ctrl-C stop the experiment, too. Raises KeyboardInterrupt once the stop is committed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print("stopping: turns under way end, no further one begins")
+        try:
+            office.stop(experiment, INTERRUPTED)
+        except Declined as declined:
+            console.print(declined.detail)
+        raise
+
+
+def _followed(office: Office, experiment: str, tell: Tell, *, blind: bool) -> ExperimentState:
+    turns, since, looked = -1, time.monotonic(), 0
+    while True:
+        state, runs = office.experiment(experiment), office.runs(experiment).runs
+        looked = max(looked, seen_after(state))
+        if not blind and _look_is_due(state, looked):
+            state, looked = office.look(experiment), state.spent.turns
+        if state.spent.turns != turns:
+            turns, since = state.spent.turns, time.monotonic()
+        running = state.status == "running"
+        still = running and time.monotonic() - since > _STILL_SECONDS
+        tell(state, runs, _pause(office, runs) if still else None)
+        if not running:
+            return state
+        time.sleep(_LOOK_SECONDS)
+
+
+def _look_is_due(state: ExperimentState, looked: int) -> bool:
+    """Say whether another share of all turns has been taken since the last look, after `looked` turns."""
+    step = max(1, state.progress.turns_planned // _LOOKS)
+    return state.status == "running" and bool(state.pcs_cells) and state.spent.turns >= looked + step
+
+
+def _pause(office: Office, runs: tuple[RunLine, ...]) -> Pause | None:
+    paused = office.paused(frozenset(run.run for run in runs if run.status == "open"))
+    code = office.why_paused(paused[0]) if paused else ""
+    return Pause(len(paused), code) if code else None
+
+
+def _lines(console: Console) -> Tell:
+    said, last = "", float("-inf")
+
+    def tell(state: ExperimentState, _: tuple[RunLine, ...], pause: Pause | None) -> None:
+        nonlocal said, last
+        now, told = time.monotonic(), line(state, pause)
+        if told != said and (now - last >= _LINE_SECONDS or state.status != "running"):
+            console.print(told)
+            said, last = told, now
+
+    return tell

@@ -1,0 +1,126 @@
+"""An experiment under way, as a table or in a line."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora_plan import ExperimentState, LookLine, PcsSoFar, RunLine, Spent
+from rich.table import Table
+from rich.text import Text
+
+from playmolt_cli.terminal.narration import printable
+
+_WHY: Final = {
+    "model_away": "a model does not answer; they go on by themselves when it does",
+    "budget": "the budget is spent",
+    "stopped": "the experiment is stopped",
+}
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Runs that wait, and why the first of them does."""
+
+    runs: int
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.runs} {'run pauses' if self.runs == 1 else 'runs pause'}: {_WHY.get(self.code, self.code)}"
+
+
+def total(runs: Iterable[RunLine]) -> Spent:
+    """Add up what runs took; the cost is unknown as soon as one of them is."""
+    spent = [run.spent for run in runs]
+    known = [each.cost for each in spent if each.cost is not None]
+    return Spent(
+        turns=sum(each.turns for each in spent),
+        calls=sum(each.calls for each in spent),
+        tokens=sum(each.tokens for each in spent),
+        cost=format(sum((Decimal(cost) for cost in known), Decimal(0)), "f") if len(known) == len(spent) else None,
+    )
+
+
+def money(cost: str | None) -> str:
+    """Write a cost; what is unknown is never shown as 0."""
+    return "unknown" if cost is None else cost
+
+
+def line(state: ExperimentState, pause: Pause | None = None) -> str:
+    """Tell where an experiment stands, in one line."""
+    done, spent = state.progress, state.spent
+    told = (
+        f"{state.status}: runs {done.finished}/{done.runs}, turns {spent.turns:,}/{done.turns_planned:,}, "
+        f"{spent.calls:,} calls, {spent.tokens:,} tokens, cost {money(spent.cost)}"
+    )
+    return f"{told}; {pause}" if pause else told
+
+
+def table(state: ExperimentState, runs: Sequence[RunLine], pause: Pause | None = None) -> Table:
+    """Show the cells of the matrix and what each took so far."""
+    marks = [mark for mark, on in (("scripted", state.scripted), ("exploratory", state.exploratory)) if on]
+    title = f"{printable(state.name)}{' (' + ', '.join(marks) + ')' if marks else ''}  {state.experiment}"
+    made = Table(
+        title=Text(title), caption=Text(_caption(state, pause)), title_justify="left", caption_justify="left",
+        box=None, pad_edge=False, padding=(0, 1, 0, 0),
+    )  # fmt: skip
+    seen = _seen(state)
+    heads = ("cell", "runs", "open", "turns", "calls", "tokens", "cost", *(("PCS (floor)",) if seen else ()))
+    for head in heads:
+        made.add_column(head, justify="left" if head == "cell" else "right", no_wrap=True)
+    for cell in dict.fromkeys(run.cell for run in runs):
+        figures = _figures([run for run in runs if run.cell == cell])
+        made.add_row(printable(cell), *figures, *((_pcs(seen.pcs.get(cell)),) if seen else ()))
+    made.add_section()
+    made.add_row("all", *_figures(runs), style="bold")
+    return made
+
+
+def seen_after(state: ExperimentState) -> int:
+    """Give how many turns had been taken at the last look at PCS; 0 before the first."""
+    seen = _seen(state)
+    return 0 if seen is None or seen.turns is None else seen.turns
+
+
+def _seen(state: ExperimentState) -> LookLine | None:
+    return next((look for look in reversed(state.looks) if look.turns is not None), None)
+
+
+def _pcs(figure: PcsSoFar | None) -> str:
+    """Write PCS beside the highest of its floors: what it would be about without any difference."""
+    if figure is None:
+        return ""
+    floors = (figure.floor_iid, figure.floor_stage1, figure.floor_phase1)
+    return f"{float(figure.pcs):.3f} ({max(float(floor) for floor in floors if floor is not None):.3f})"
+
+
+def _figures(runs: Sequence[RunLine]) -> tuple[str, ...]:
+    spent = total(runs)
+    return (
+        f"{sum(run.status == 'finished' for run in runs)}/{len(runs)}",
+        str(sum(run.status == "open" for run in runs)),
+        f"{spent.turns}/{sum(run.turns_planned for run in runs)}",
+        str(spent.calls),
+        _short(spent.tokens),
+        money(spent.cost),
+    )
+
+
+def _short(count: int) -> str:
+    """Write a large number in few places, so that all columns fit beside each other."""
+    for unit, name in ((1_000_000, "M"), (1_000, "k")):
+        if count >= 10 * unit:
+            return f"{count / unit:.{1 if count < 100 * unit else 0}f}{name}"
+    return str(count)
+
+
+def _caption(state: ExperimentState, pause: Pause | None) -> str:
+    budget = state.budget
+    limits = [
+        f"{name} {value}"
+        for name, value in (("money", budget.money), ("tokens", budget.tokens), ("calls", budget.calls))
+        if value is not None
+    ]
+    seen = _seen(state)
+    look = f"PCS after {seen.turns:,} turns, looks logged: {len(state.looks)}" if seen else ""
+    said = [state.status, f"budget {', '.join(limits)}" if limits else "no budget", str(pause) if pause else "", look]
+    return printable("; ".join(each for each in (*said, state.reason) if each))

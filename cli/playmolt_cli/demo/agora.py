@@ -1,0 +1,69 @@
+"""The demo's Agora experiment: a small plan of scripted models, locked, run, measured."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.agora_plan import ExperimentState
+from rich.console import Console
+
+from playmolt_cli.agora import study as agora_study
+from playmolt_cli.agora.experiments_client import Declined, Office
+from playmolt_cli.agora.follow import follow
+from playmolt_cli.agora.table import line, table
+from playmolt_cli.local.folder import Run
+from playmolt_cli.terminal.failures import Failure
+
+PLAN: Final[dict[str, Any]] = {
+    "name": "demo: three scripted models in two worlds",
+    "seed": "demo",
+    "models": ["scripted-steady", "scripted-trader", "scripted-social"],
+    "languages": ["ko", "en"],
+    "phases": {"phase1": {"runs": 1, "turns": 3}, "phase2": {"runs": 3, "turns": 6, "sets": ["A", "D"]}},
+}
+"""12 runs, 432 turns."""
+
+
+class Studied(msgspec.Struct, frozen=True):
+    """The experiment as it ended, and its report."""
+
+    state: ExperimentState
+    report: Path
+
+    def faults(self) -> Iterator[str]:
+        """Tell what is not as it should be."""
+        state = self.state
+        if state.status != "finished":
+            yield f"{state.experiment} is {state.status}"
+        if state.spent.turns != state.progress.turns_planned:
+            yield f"{state.experiment} took {state.spent.turns} of {state.progress.turns_planned} turns"
+        if not self.report.exists():
+            yield f"{state.experiment} has no report"
+
+
+async def study(console: Console, run: Run, data: Path, out: Path) -> Studied:
+    """Run the plan on a platform and measure it straight from the log of its data folder. Raises Failure."""
+    return await asyncio.to_thread(_study, console, run, data, out)
+
+
+def _study(console: Console, run: Run, data: Path, out: Path) -> Studied:
+    with Office(run.gateway, run.operator_key) as office:
+        try:
+            opened = office.open(PLAN, "demo")
+            console.print(f"agora  the plan is locked: {opened.plan_hash[:16]}, {opened.progress.runs} runs")
+            quiet = Console(quiet=True)
+            state = follow(office, opened.experiment, quiet)
+            console.print(f"agora  {line(state)}")
+            console.print(table(state, office.runs(state.experiment).runs))
+        except Declined as declined:
+            raise Failure(declined.detail) from declined
+    report = agora_study.analyse(state.experiment, out, data, lambda said: console.print(f"agora  {said}"))
+    return Studied(state, report)
+
+
+def report_lines(studied: Studied) -> Iterator[str]:
+    """Say where the report is."""
+    yield f"  {studied.state.experiment}  {studied.state.name}"
+    yield f"    {studied.report}  {studied.report.stat().st_size} bytes"

@@ -1,0 +1,249 @@
+"""`playmolt demo`: the platform, and house bots that play every game on it."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import msgspec
+from playmolt.bots import run_house_bots
+from playmolt.client import AsyncClient
+from playmolt.errors import PlayMoltError
+from playmolt.loop import GameResult
+from playmolt_core.log.verify import Verification
+from playmolt_schemas.api import GameType, Joined, Standing
+from playmolt_schemas.limits import PAGE_MAX
+from rich.console import Console
+
+from playmolt_cli.demo import agora
+from playmolt_cli.demo.jury import Judged, judge
+from playmolt_cli.demo.legal import CASES, Argued, DemoCase, argue
+from playmolt_cli.games import deciders
+from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.local.stack import Stack
+from playmolt_cli.log.commands import verified
+from playmolt_cli.log.reading import with_log
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.interrupts import stopping
+from playmolt_cli.terminal.narration import Story, printable, standings
+from playmolt_cli.terminal.options import data_option
+from playmolt_cli.terminal.watch import watch
+
+PLAY_SECONDS = 120.0
+_FEED_SECONDS = 20.0
+_LEADERBOARD_PAGES = 100
+_STYLES = ("cyan", "magenta", "green", "yellow")
+_LEGAL_STYLES = ("bright_blue", "bright_green")
+_JURY_STYLE = "bright_magenta"
+
+
+class Played(msgspec.Struct, frozen=True):
+    """A game of the demo: what the bots got and what spectators saw."""
+
+    game_id: str
+    results: Sequence[GameResult]
+    messages: Sequence[dict[str, Any]]
+
+    def faults(self) -> Iterator[str]:
+        """Tell what is not as it should be."""
+        phases = {result.phase for result in self.results}
+        if phases != {"end"}:
+            yield f"{self.game_id} ended in {', '.join(sorted(phases))}"
+        if [message["version"] for message in self.messages] != list(range(1, len(self.messages) + 1)):
+            yield f"the feed of {self.game_id} has a hole or a repeat"
+        if not self.messages or self.messages[-1]["type"] != "game_end":
+            yield f"the feed of {self.game_id} does not close with game_end"
+
+
+@click.command()
+@click.option(
+    "--once", is_flag=True, help="Stop when the games are over; exit status 0 only if all is as it should be."
+)
+@click.option("--seed", default="demo", show_default=True, help="Seed of the house bots.")
+@data_option
+def demo(once: bool, seed: str, data: Path | None) -> None:
+    """Start everything on a fresh folder and play each game to the end, told in the terminal.
+
+    House bots play the arena games, as spectators see them; two legal sessions are argued to their reports; a jury
+    hears a scripted overseer and votes on a chain; a small Agora experiment is run and measured.
+
+    Without --once the platform then stays up until Ctrl-C. With --data the log is kept.
+
+    Example: playmolt demo --once
+    """
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    began = time.monotonic()
+    with _folder(data) as folder, stopping(), Stack(folder) as stack:
+        run = stack.run
+        console.print(f"The platform is up after {time.monotonic() - began:.1f} s: {run.gateway}\n")
+        try:
+            played, argued, judged = asyncio.run(_play_all(console, run, seed, folder / "reports"))
+            studied = asyncio.run(agora.study(console, run, folder, folder / "reports" / "agora"))
+            standing = asyncio.run(_leaderboard(run.gateway))
+        except PlayMoltError as error:
+            raise Failure(f"{error}; logs: {folder / 'logs'}") from error
+        verification = with_log(folder, verified)
+        faults = [*_faults(played, standing, verification)]
+        faults += [fault for session in argued for fault in session.faults()]
+        faults += judged.faults()
+        _summarise(console, played, standing, verification)
+        _reports(console, argued)
+        for line in agora.report_lines(studied):
+            console.print(line)
+        _verdict(console, judged)
+        _where_to_look(console, run, played[0].game_id, folder, stays_up=not once, kept=data is not None)
+        console.print(f"\nTook {time.monotonic() - began:.1f} s.")
+        for fault in faults:
+            console.print(f"FAULT  {fault}", style="bold red")
+        if not once:
+            console.print(f"\nStill up at {run.gateway}; Ctrl-C stops it.")
+            _await_interrupt()
+    if faults:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _folder(data: Path | None) -> Iterator[Path]:
+    if data is not None:
+        yield data
+        return
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-demo-"))
+    folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        Folder(folder).remove()
+
+
+def _await_interrupt() -> None:
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        return
+
+
+async def _play_all(console: Console, run: Run, seed: str, reports: Path) -> tuple[list[Played], list[Argued], Judged]:
+    games = [
+        _play(console, style, run.gateway, run.spectator, game, seed)
+        for game, style in zip(get_args(GameType), _STYLES, strict=False)
+    ]
+    cases = [
+        _argue(console, style, run.gateway, case, reports) for case, style in zip(CASES, _LEGAL_STYLES, strict=True)
+    ]
+    trial = judge(run, lambda line: console.print(f"{'jury':<6} {line}", style=_JURY_STYLE))
+    try:
+        async with asyncio.timeout(PLAY_SECONDS):
+            return await asyncio.gather(asyncio.gather(*games), asyncio.gather(*cases), trial)
+    except TimeoutError:
+        raise Failure(f"the games were not over after {PLAY_SECONDS:.0f} s: look at {run.gateway}/readyz") from None
+
+
+async def _argue(console: Console, style: str, gateway: str, case: DemoCase, reports: Path) -> Argued:
+    return await argue(gateway, case, reports, lambda line: console.print(f"{'legal':<6} {line}", style=style))
+
+
+async def _play(console: Console, style: str, gateway: str, spectator: str, game: GameType, seed: str) -> Played:
+    watching: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
+
+    def seated(seat: Joined) -> None:
+        if seat.game_id not in watching:
+            watching[seat.game_id] = asyncio.create_task(_tell(console, style, spectator, seat.game_id))
+
+    try:
+        results = await run_house_bots(
+            gateway, game, deciders()[game].needed, seed=seed, patience=PLAY_SECONDS, seated=seated
+        )
+        game_id = results[0].game_id
+        async with asyncio.timeout(_FEED_SECONDS):
+            messages = await watching[game_id]
+    finally:
+        for task in watching.values():
+            task.cancel()
+    return Played(game_id, results, messages)
+
+
+async def _tell(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
+    story, messages = Story(), []
+    name = game_id.split("-", 1)[0]
+    async for message in watch(spectator, game_id):
+        messages.append(message)
+        if line := story.tell(message):
+            console.print(f"{name:<6} {line}", style=style)
+    return messages
+
+
+async def _leaderboard(gateway: str) -> list[Standing]:
+    client, lines, cursor = AsyncClient(gateway), list[Standing](), None
+    try:
+        for _ in range(_LEADERBOARD_PAGES):
+            page = await client.leaderboard(limit=PAGE_MAX, cursor=cursor)
+            lines += page.leaderboard
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+    finally:
+        await client.aclose()
+    return lines
+
+
+def _faults(played: Sequence[Played], standing: Sequence[Standing], verification: Verification) -> Iterator[str]:
+    for game in played:
+        yield from game.faults()
+    counted = {line.id: line for line in standing}
+    for result in (result for game in played for result in game.results):
+        line = counted.get(result.agent_id)
+        if line is None or line.points != result.points:
+            said = line.points if line else "nothing"
+            yield f"the leaderboard says {said} of {result.name}, the game {result.points}"
+    yield from (f"log: {fault.stream} event {fault.version}: {fault.problem}" for fault in verification.breaks)
+    if verification.diverged:
+        yield f"log: {verification.diverged} streams fold to another state than was played"
+
+
+def _summarise(
+    console: Console, played: Sequence[Played], standing: Sequence[Standing], verification: Verification
+) -> None:
+    for game in played:
+        console.print(f"\n{game.game_id}", style="bold")
+        for line in standings(game.messages[-1]) if game.messages else []:
+            console.print(f"  {line}")
+    console.print("\nLeaderboard", style="bold")
+    for place in standing[:10]:
+        console.print(f"  {place.rank:>2}. {place.points:>4}  {printable(place.name)}")
+    console.print("\nLog", style="bold")
+    console.print(
+        f"  {verification.events} events in {verification.streams} streams: {verification.exact} exact, "
+        f"{verification.unverified} unverified, {verification.diverged} diverged, {len(verification.breaks)} breaks"
+    )
+
+
+def _reports(console: Console, argued: Sequence[Argued]) -> None:
+    console.print("\nReports", style="bold")
+    for session in argued:
+        console.print(f"  {session.session.id}  {printable(session.session.title)}")
+        for file in session.files:
+            console.print(f"    {file}  {file.stat().st_size} bytes")
+
+
+def _verdict(console: Console, judged: Judged) -> None:
+    console.print("\nVerdict on the chain", style="bold")
+    console.print(f"  {judged.session}  {judged.ending}")
+    for transaction in judged.checked.transactions:
+        console.print(f"    {transaction}")
+    console.print(f"  {judged.checked.told()}")
+
+
+def _where_to_look(console: Console, run: Run, game_id: str, folder: Path, *, stays_up: bool, kept: bool) -> None:
+    console.print("\nWhere to look", style="bold")
+    if not kept and not stays_up:
+        console.print("  This folder is thrown away now. To keep the log: playmolt demo --data playmolt-data")
+        return
+    if stays_up:
+        console.print(f"  {run.gateway}")
+    for command in (f"replay {game_id}", "log verify", "log stats", "doctor" if stays_up else "up"):
+        console.print(f"  playmolt {command} --data {folder}")

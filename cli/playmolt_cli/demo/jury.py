@@ -1,0 +1,127 @@
+"""The jury part of the demo: a scripted overseer plays a game to its ending, and the chain is asked for its verdict."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+from playmolt.client import Client
+from playmolt_schemas.jury import EndingView, Language, PhaseName, RoundReply, TalkView, VerdictName, VerdictView
+from playmolt_schemas.records import Record
+from rich.console import Console
+
+from playmolt_cli.jury import calls
+from playmolt_cli.jury import overseer as jury_overseer
+from playmolt_cli.jury.chain import node_of
+from playmolt_cli.jury.page import Page
+from playmolt_cli.jury.table import Table
+from playmolt_cli.jury.verdict import Checked, verified
+from playmolt_cli.jury.words import Words
+from playmolt_cli.local.folder import Run
+from playmolt_cli.terminal.narration import printable
+
+_LANGUAGE: Final[Language] = "en"
+_AIM: Final[VerdictName] = "not_guilty"
+_PATIENCE_SECONDS: Final = 60.0
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A jury game of the demo as it ended, and what the chain said to it."""
+
+    session: str
+    verdict: VerdictName
+    ending: str
+    checked: Checked
+
+    def faults(self) -> Iterator[str]:
+        """Tell what is not as it should be."""
+        if self.verdict != _AIM:
+            yield f"{self.session} ended {self.verdict}, argued for was {_AIM}"
+        yield from (f"{self.session}: {difference}" for difference in self.checked.differences)
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """A jury game of the demo as it ended, and its log, before anybody has asked the chain."""
+
+    session: str
+    verdict: VerdictName
+    ending: str
+    log: list[Record]
+
+    def checked(self, run: Run) -> Judged:
+        """Ask the chain of a running `up`, in a loop of its own. Raises Failure when it cannot be reached."""
+        checked = verified(self.session, self.log, node_of(run))
+        return Judged(session=self.session, verdict=self.verdict, ending=self.ending, checked=checked)
+
+
+class Telling(Table):
+    """A session told in headlines."""
+
+    say: Callable[[str], None]
+
+    def go(self, to: PhaseName) -> None:
+        """Go on to a phase."""
+        super().go(to)
+        self._tell(f"— {to} —")
+
+    def talk(self, witness_id: str, *, choice: str | None = None, evidence_id: str | None = None) -> TalkView:
+        """Talk to a witness."""
+        talk = super().talk(witness_id, choice=choice, evidence_id=evidence_id)
+        if talk.unlocked:
+            broken = self.page.words.say("cracked", name=self.page.name(witness_id))
+            self._tell(f"{broken} {self.page.words.say('unlocked', items=self.page.words.list(talk.unlocked))}")
+        return talk
+
+    def next_round(self) -> RoundReply:
+        """Let the jurors deliberate for a round."""
+        told = super().next_round()
+        words, name = self.page.words, self.page.name
+        responders = words.list(tuple(map(name, told.responders)))
+        self._tell(words.say("round", round=told.round, leader=name(told.leader), responders=responders))
+        for change in told.changes:
+            if change.band != change.band_before:
+                before, band = words.code(change.band_before), words.code(change.band)
+                self._tell("  " + words.say("moved", name=name(change.juror_id), before=before, band=band))
+        return told
+
+    def vote(self) -> VerdictView:
+        """Have the jurors vote."""
+        verdict = super().vote()
+        for vote in verdict.votes:
+            cast = self.page.words.code("guilty" if vote.guilty else "not_guilty")
+            self._tell(f"{self.page.name(vote.juror_id)}: {cast}  {vote.tx_hash}")
+        outcome = self.page.words.code(verdict.verdict)
+        tally = {"guilty": verdict.guilty, "not_guilty": verdict.not_guilty}
+        self._tell(self.page.words.say("tally", verdict=outcome, **tally))
+        return verdict
+
+    def ending(self) -> EndingView:
+        """Tell how it ended."""
+        ending = super().ending()
+        self._tell(f"“{ending.title}” ({ending.id})")
+        return ending
+
+    def _tell(self, line: str) -> None:
+        self.say(printable(line))
+
+
+async def judge(run: Run, say: Callable[[str], None]) -> Judged:
+    """Play a game on a running `up`, telling it line by line. Raises Failure, and what the client raises."""
+    judged = await asyncio.to_thread(lambda: hear(run.gateway, say).checked(run))
+    say(f"verify-verdict: {judged.checked.told()}")
+    return judged
+
+
+def hear(gateway: str, say: Callable[[str], None]) -> Heard:
+    """Play a game to its ending, telling it line by line. Raises Failure, and what the client raises."""
+    with open(os.devnull, "w") as nowhere, Client(gateway) as client:
+        client.register("demo overseer")
+        session = client.send(calls.open_session(_LANGUAGE, "scripted"))
+        page = Page(Console(file=nowhere), Words(_LANGUAGE))
+        table = Telling(client, page, session, patience=_PATIENCE_SECONDS)
+        table.say = say
+        jury_overseer.play(table, _AIM)
+        verdict, ending = client.send(calls.verdict(session.id)), client.send(calls.ending(session.id))
+        log = client.send(calls.log(session.id))
+    return Heard(session=session.id, verdict=verdict.verdict, ending=ending.id, log=log)

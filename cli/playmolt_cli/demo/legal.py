@@ -1,0 +1,209 @@
+"""The legal part of the demo: a criminal and a civil session, argued to their reports through the public API."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from playmolt import sessions
+from playmolt.sessions import AsyncSessions, ReportFormat
+from playmolt_schemas.legal import OpenSessionRequest, Session
+
+from playmolt_cli.legal.words import Words
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.narration import printable
+
+FORMATS: Final[tuple[ReportFormat, ...]] = ("md", "html", "docx", "pdf")
+_HEADLINE_CHARS: Final = 110
+
+
+class DemoCase(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person of a demo session says: how it opens, its facts, and the form of each gate."""
+
+    opening: OpenSessionRequest
+    facts: Mapping[str, Any]
+    forms: Mapping[str, Mapping[str, Any]]
+
+
+class Argued(msgspec.Struct, frozen=True, kw_only=True):
+    """A session of the demo as it was left: its messages, and the files of its report."""
+
+    session: Session
+    messages: list[dict[str, Any]]
+    files: list[Path]
+
+    def faults(self) -> Iterator[str]:
+        """Tell what is not as it should be."""
+        session = self.session
+        if session.phase != "FINALIZE_DONE" or session.next_session:
+            yield f"{session.id} stands in {session.phase}, without a report"
+        if [message["version"] for message in self.messages] != list(range(1, session.version + 1)):
+            yield f"the stream of {session.id} has a hole or a repeat"
+        if [file for file in self.files if not file.stat().st_size] or len(self.files) != len(FORMATS):
+            yield f"the report of {session.id} is not there in every format"
+
+
+async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str], None]) -> Argued:
+    """Hold a session to its report, telling it line by line; the report's files go into the folder.
+
+    Raises Failure when a turn fails, and what the client raises.
+    """
+    async with AsyncSessions(gateway) as client:
+        await client.register("demo counsel")
+        session = await client.send(sessions.open_session(case.opening))
+        words = Words(case.opening.language)
+        say(f"{words.texts.case_types[session.case_type]}: {session.title}")
+        await client.send(sessions.tell_facts(session.id, case.facts))
+        messages = []
+        async for message in client.follow(session.id):
+            messages.append(message)
+            if line := headline(words, session, message):
+                say(printable(line))
+            if message["type"] == "gate_opened":
+                session = await client.send(sessions.read(session.id))
+                form = _form(case, session)
+                say(printable(answered(words, form)))
+                await client.send(sessions.steer(session.id, form))
+            if message["type"] == "turn_failed":
+                failed = (await client.send(sessions.read(session.id))).failed
+                raise Failure(f"{session.id}: {message['phase']} failed: {failed.detail if failed else 'no word why'}")
+        ended = await client.send(sessions.read(session.id))
+        reports = {kind: await client.send(sessions.report(session.id, kind)) for kind in FORMATS}
+    return Argued(session=ended, messages=messages, files=_kept(ended, reports, folder))
+
+
+def _form(case: DemoCase, session: Session) -> Mapping[str, Any]:
+    if session.gate is None:
+        raise Failure(f"{session.id} opened a gate that is not there")
+    name = session.gate.name
+    form = {"gate": name, **case.forms[name]}
+    return form | {"focus_issues": session.gate.issues[:1]} if name == "round1" else form
+
+
+def _kept(session: Session, reports: Mapping[ReportFormat, bytes], folder: Path) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"{session.case_type}-{session.language}.{kind}" for kind in reports]
+    for file, content in zip(files, reports.values(), strict=True):
+        file.write_bytes(content)
+    return files
+
+
+def headline(words: Words, session: Session, message: Mapping[str, Any]) -> str:
+    """Give the line of a message of a session's stream; empty where there is nothing to tell."""
+    match message["type"]:
+        case "turn_done":
+            return _spoken(words, session, message["phase"], message["output"])
+        case "guardrail_hit":
+            return words.say("hit", phase=message["phase"], check=words.texts.checks[message["check"]])
+        case "gate_opened":
+            return f"— {words.say('opened', gate=message['gate'])} —"
+        case "session_done":
+            return words.say("over")
+    return ""
+
+
+def answered(words: Words, form: Mapping[str, Any]) -> str:
+    """Give the line of a form as it is sent."""
+    fields = words.texts.fields
+    return "→ " + ", ".join(f"{fields[name]}: {_told(words, value)}" for name, value in form.items() if name != "gate")
+
+
+def _told(words: Words, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(words.texts.fields[name] for name in value)
+    if isinstance(value, bool):
+        return "✓" if value else "✗"
+    return "; ".join(map(words.code, value)) if isinstance(value, list | tuple) else words.code(value)
+
+
+def _spoken(words: Words, session: Session, phase: str, output: Mapping[str, Any]) -> str:
+    role = phase.partition("_")[0].lower()
+    titles = {str(role): title for role, title in words.texts.titles[session.case_type].items()}
+    if role not in titles:
+        return ", ".join(f"{words.output_field(name)} {len(items)}" for name, items in output.items())
+    if "GateStatus" in output:
+        return f"{titles[role]}: {output['GateStatus']}"
+    said = (item["text"] for items in output.values() if isinstance(items, list) for item in items if "text" in item)
+    text = next(said, "")
+    short = f"{text[:_HEADLINE_CHARS]}…" if len(text) > _HEADLINE_CHARS else text
+    return f"{titles[role]}: “{short}”"
+
+
+CASES: Final = (
+    DemoCase(
+        opening=OpenSessionRequest(
+            case_type="criminal",
+            jurisdiction="KR",
+            title="법인카드 사용과 업무상 횡령",
+            language="ko",
+            exclusions=("외부 자문",),
+            model="scripted-rash",
+        ),
+        facts={
+            "overview": "영업팀 직원이 법인카드를 개인 용도로 썼다는 의심을 받고 있다.",
+            "acts": "주말에 음식점과 주유소에서 법인카드가 사용되었다.",
+            "timeline": [
+                {"when": "지난 분기 주말", "what": "법인카드가 음식점에서 사용되었다", "agreed": True},
+                {"when": "그다음 주", "what": "경비 담당자가 소명을 요청했다", "agreed": False},
+            ],
+            "evidence": [
+                {"title": "카드 명세서", "description": "주말 사용 내역이 적혀 있다"},
+                {"title": "거래처 일정표", "description": "주말 만남이 예정되어 있었다"},
+            ],
+            "opposing_claims": "거래처를 만나는 데 썼으므로 업무용이었다.",
+        },
+        forms={
+            "round1": {"goal": "risk_minimization", "stance": "neutral"},
+            "round2": {
+                "proof_priority": "주말 사용의 업무 관련성",
+                "evidence_level": "moderate",
+                "obtainable_evidence": ["거래처 확인서", "차량 운행 기록"],
+                "constraints": ["decide_within_2_weeks", "no_outside_counsel"],
+            },
+            "end": {"resolution": "final_report", "report_style": "risk"},
+        },
+    ),
+    DemoCase(
+        opening=OpenSessionRequest(
+            case_type="civil",
+            jurisdiction="England",
+            title="A late delivery of shop fittings",
+            language="en",
+        ),
+        facts={
+            "overview": "A supplier delivered shop fittings after the agreed week and asks for the full price.",
+            "acts": "The buyer kept the fittings and withheld part of the price.",
+            "timeline": [],
+            "evidence": [],
+            "opposing_claims": "",
+        },
+        forms={
+            "facts": {
+                "choice": "add_facts",
+                "facts": {
+                    "text": "The supplier says that the buyer changed the order twice.",
+                    "timeline": [
+                        {"when": "in spring", "what": "the order was signed", "agreed": True},
+                        {"when": "in early summer", "what": "the fittings arrived", "agreed": True},
+                    ],
+                    "evidence": [
+                        {"title": "the order", "description": "names the week of delivery"},
+                        {"title": "the delivery note", "description": "signed by the buyer without a remark"},
+                    ],
+                },
+            },
+            "round1": {"goal": "early_settlement", "stance": "flexible"},
+            "round2": {
+                "proof_priority": "who asked for the changes of the order",
+                "evidence_level": "moderate",
+                "obtainable_evidence": ["the messages about the changes"],
+                "settlement_interest": True,
+                "concession_range": "a tenth of the price",
+                "constraints": ["budget_cap"],
+            },
+            "end": {"resolution": "final_report", "report_style": "settlement"},
+        },
+    ),
+)
+"""The sessions of the demo. The criminal one has a claimant that overshoots and is made to rewrite; the civil one is
+told with too few facts, so that the facts gate opens."""

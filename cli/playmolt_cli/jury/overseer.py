@@ -1,0 +1,139 @@
+"""An overseer that plays by itself: it reads, breaks the witnesses, argues with every juror and has them vote."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from playmolt_schemas.jury import Language, TalkView, VerdictName
+
+from playmolt_cli.jury.table import Table
+from playmolt_cli.terminal.failures import Failure
+
+_STEPS_MOST: Final = 60
+"""Steps of one talk, above what any witness of the case takes."""
+ARGUMENTS: Final[Mapping[Language, Mapping[VerdictName, tuple[str, ...]]]] = {
+    "en": {
+        "not_guilty": (
+            "The chain of custody is broken, and somebody else was in the house: there is reasonable doubt.",
+            "A record was withheld and another was altered. The scene was staged by a human hand.",
+            "Nobody has shown proof against the machine. The company knew, and who signed is a person.",
+        ),
+        "guilty": (
+            "The log shows a lethal dose, and the machine did it. The public must be protected.",
+            "It gave the dose, it caused his death, and it will happen again if there is no warning.",
+            "It admitted its own act. Families need protection from what stands in every bedroom.",
+        ),
+    },
+    "zh": {
+        "not_guilty": (
+            "证据链断了，还有别人进过那所房子：存在合理怀疑。",
+            "记录被隐瞒，又被篡改；现场是有人伪造的。",
+            "没有证据证明是机器所为。公司早就知道，签字的是人。",
+        ),
+        "guilty": (
+            "日志证明机器给了致命剂量。公众必须得到保护。",
+            "是它造成了死亡；没有警告，这种事还会再次发生。",
+            "它承认了。每个家庭的安全都需要保护。",
+        ),
+    },
+}
+NOTES: Final[Mapping[Language, Mapping[VerdictName, str]]] = {
+    "en": {
+        "not_guilty": "There is reasonable doubt, and somebody else was there.",
+        "guilty": "The log shows a lethal dose. Protect the public.",
+    },
+    "zh": {"not_guilty": "存在合理怀疑，当时还有别人。", "guilty": "日志证明是致命剂量。请保护公众。"},
+}
+
+
+def play(table: Table, aim: VerdictName) -> None:
+    """Play a session from where it stands to its ending. Raises as `Table` does."""
+    session = table.look()
+    if session.phase == "prologue":
+        table.page.prologue(session.prologue)
+        table.go("investigation")
+    if table.session.phase == "investigation":
+        _investigate(table)
+        table.go("persuasion")
+    if table.session.phase == "persuasion":
+        _persuade(table, aim)
+        table.go("deliberation")
+    if table.session.phase == "deliberation":
+        _deliberate(table, aim)
+    if table.look().phase == "vote":
+        table.vote()
+    elif table.session.phase == "ended":
+        table.verdict()
+    table.ending()
+
+
+def _investigate(table: Table) -> None:
+    table.dossier()
+    table.page.items(table.items())
+    read = _read_all(table, ())
+    for witness in table.witnesses().witnesses:
+        if not witness.cracked:
+            _break(table, witness.id, read)
+            read += _read_all(table, read)
+
+
+def _read_all(table: Table, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Read what is open and not read yet; give its ids."""
+    fresh = tuple(entry.id for entry in table.items().evidence if not entry.locked and entry.id not in known)
+    for item in fresh:
+        table.read(item)
+    return fresh
+
+
+def _break(table: Table, witness_id: str, read: tuple[str, ...]) -> None:
+    """Show an item, then say something not said before, by turns, until the witness breaks."""
+    talk = table.talk(witness_id)
+    shown, tried = list(read), dict[str, int]()
+    for step in range(_STEPS_MOST):
+        if talk.cracked:
+            return
+        talk = _step(table, talk, shown, tried, showing=step % 2 == 0) or table.talk(
+            witness_id, evidence_id=read[step % len(read)]
+        )
+    raise Failure(f"{witness_id} did not break in {_STEPS_MOST} steps: the case has changed, and its player has not")
+
+
+def _step(table: Table, talk: TalkView, shown: list[str], tried: dict[str, int], *, showing: bool) -> TalkView | None:
+    choices = sorted(talk.choices, key=lambda choice: tried.get(choice.id, 0))
+    said_all = not choices or choices[0].id in tried
+    if shown and (showing or said_all) and not talk.ended:
+        return table.talk(talk.witness_id, evidence_id=shown.pop(0))
+    if not choices:
+        return None
+    chosen = choices[0]
+    tried[chosen.id] = tried.get(chosen.id, 0) + 1
+    table.page.said(table.page.words.say("you"), chosen.text, style="cyan")
+    return table.talk(talk.witness_id, choice=chosen.id)
+
+
+def _persuade(table: Table, aim: VerdictName) -> None:
+    words = table.page.words
+    for juror in table.session.jurors:
+        for argument in ARGUMENTS[words.language][aim][: juror.rounds_left]:
+            table.page.line()
+            table.page.said(words.say("you"), argument, style="cyan")
+            table.chat(juror.id, argument)
+    strongest = "E14" if aim == "not_guilty" else "E1"
+    open_items = {entry.id for entry in table.items().evidence if not entry.locked}
+    hearer = table.session.jurors[0]
+    if strongest in open_items and hearer.rounds_left > len(ARGUMENTS[words.language][aim]):
+        table.page.line()
+        table.page.line(words.say("you_show", item=strongest, name=table.page.name(hearer.id)), style="cyan")
+        table.present(hearer.id, strongest)
+
+
+def _deliberate(table: Table, aim: VerdictName) -> None:
+    if table.session.notes_left:
+        against = {"not_guilty": ("guilty", "leaning_guilty"), "guilty": ("innocent", "leaning_innocent")}[aim]
+        jurors = table.look().jurors
+        hearer = next((juror for juror in jurors if juror.band in against), jurors[0])
+        text = NOTES[table.page.words.language][aim]
+        table.page.line()
+        table.page.said(f"{table.page.words.say('you')} → {hearer.name}", text, style="cyan")
+        table.note(hearer.id, text)
+    while table.look().phase == "deliberation":
+        table.next_round()

@@ -1,0 +1,143 @@
+"""A jury session at the terminal: each call is made and told at once."""
+
+import time
+from typing import Final, TypeVar
+
+from playmolt.calls import Request
+from playmolt.client import Client
+from playmolt_schemas.jury import (
+    ChatReply,
+    EndingView,
+    EvidenceList,
+    JurySession,
+    NoteReply,
+    PhaseName,
+    RoundReply,
+    TalkView,
+    VerdictView,
+    WitnessList,
+)
+
+from playmolt_cli.jury import calls
+from playmolt_cli.jury.page import Page
+from playmolt_cli.terminal.failures import Failure
+
+T = TypeVar("T")
+SLOW_MOST_SECONDS: Final = 600.0
+"""How long a call is asked for again while models or the chain are at work."""
+_PAUSE_SECONDS: Final = 0.5
+
+
+class Table:
+    """One session and the page it is told on. `session` is as last read.
+
+    Calls raise as the client does, and Failure when an answer takes longer than `patience`, in seconds.
+    """
+
+    def __init__(
+        self, client: Client, page: Page, session: JurySession, *, patience: float = SLOW_MOST_SECONDS
+    ) -> None:
+        self.client = client
+        self.page = page
+        self.session = session
+        self._patience = patience
+        page.know(session)
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.session.id
+
+    def look(self) -> JurySession:
+        """Read the session anew."""
+        self.session = self.client.send(calls.read(self.id))
+        return self.session
+
+    def go(self, to: PhaseName) -> None:
+        """Go on to a phase."""
+        self.session = self.client.send(calls.go(self.id, to))
+
+    def dossier(self) -> None:
+        """Read the case."""
+        self.page.dossier(self.client.send(calls.dossier(self.id)))
+
+    def items(self) -> EvidenceList:
+        """Give the list of evidence, untold."""
+        return self.client.send(calls.items(self.id))
+
+    def read(self, evidence_id: str) -> None:
+        """Read an item."""
+        self.page.item(self.client.send(calls.item(self.id, evidence_id)))
+
+    def witnesses(self) -> WitnessList:
+        """Give the witnesses, untold."""
+        listed = self.client.send(calls.witnesses(self.id))
+        self.page.names |= {witness.id: witness.name for witness in listed.witnesses}
+        return listed
+
+    def talk(self, witness_id: str, *, choice: str | None = None, evidence_id: str | None = None) -> TalkView:
+        """Say or show something to a witness, or take up the talk where it stands."""
+        talk = self.client.send(calls.talk(self.id, witness_id, choice=choice, evidence_id=evidence_id))
+        self.page.talk(talk)
+        return talk
+
+    def chat(self, juror_id: str, text: str) -> ChatReply:
+        """Talk to a juror."""
+        reply = self._settled(calls.chat(self.id, juror_id, text))
+        self.page.reply(reply)
+        return reply
+
+    def present(self, juror_id: str, evidence_id: str) -> ChatReply:
+        """Put an item before a juror."""
+        reply = self._settled(calls.present(self.id, juror_id, evidence_id))
+        self.page.reply(reply)
+        return reply
+
+    def next_round(self) -> RoundReply:
+        """Let the jurors deliberate for a round."""
+        told = self._settled(calls.next_round(self.id))
+        self.page.round(told)
+        return told
+
+    def note(self, juror_id: str, text: str) -> NoteReply:
+        """Slip a juror a secret note."""
+        left = self._settled(calls.note(self.id, juror_id, text))
+        self.page.line(self.page.words.say("noted", notes=left.notes_left), style="dim")
+        return left
+
+    def vote(self) -> VerdictView:
+        """Have the jurors vote, and tell the verdict."""
+        self.page.line()
+        self.page.line(self.page.words.say("voting"), style="italic")
+        verdict = self._settled(calls.vote(self.id))
+        self.page.verdict(self.id, verdict)
+        return verdict
+
+    def verdict(self) -> VerdictView:
+        """Tell the verdict of a session that is over."""
+        verdict = self.client.send(calls.verdict(self.id))
+        self.page.verdict(self.id, verdict)
+        return verdict
+
+    def ending(self) -> EndingView:
+        """Tell how it ended, and how much there was to find."""
+        ending = self.client.send(calls.ending(self.id))
+        self.page.ending(ending)
+        listed = self.items().evidence
+        opened = sum(not entry.locked for entry in listed)
+        self.page.line()
+        self.page.line(self.page.words.say("found", open=opened, all=len(listed)), style="dim")
+        return ending
+
+    def _settled(self, request: Request[T | None]) -> T:
+        """Send a slow call until it is answered. The same key asks for the same answer and does nothing twice."""
+        until = time.monotonic() + self._patience
+        while (answer := self.client.send(request)) is None:
+            if time.monotonic() > until:
+                raise Failure(
+                    f"{request} is still at work after {self._patience:g} s; nothing is lost: "
+                    f"playmolt jury play --session {self.id}"
+                )
+            self.page.line(self.page.words.say("still"), style="dim")
+            time.sleep(_PAUSE_SECONDS)
+        return answer

@@ -1,0 +1,142 @@
+"""`playmolt verify-verdict`: does the log of a jury session say what stands on the chain?"""
+
+import asyncio
+from pathlib import Path
+
+import click
+import msgspec
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain
+from playmolt_jury.content import content
+from playmolt_schemas.records import Record
+
+from playmolt_cli.jury import calls
+from playmolt_cli.jury.chain import chain_url
+from playmolt_cli.log.reading import records_of, with_log
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.narration import printable
+from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.session_key import client, desk
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the check found; they agree when there are no `differences`. `verdict` is what the chain says."""
+
+    session: str
+    agrees: bool
+    differences: tuple[str, ...]
+    records: int
+    verdict: str | None
+    guilty: int
+    not_guilty: int
+    contract: str
+    chain_id: int
+    log_hash: str
+    transactions: tuple[str, ...]
+
+    def told(self) -> str:
+        """Give the answer in a line."""
+        verdict = (self.verdict or "open").replace("_", " ")
+        return (
+            f"{'AGREE' if self.agrees else 'DISAGREE'}: {self.records} records of {printable(self.session)} and "
+            f"contract {self.contract} on chain {self.chain_id}: "
+            f"{verdict}, {self.guilty} to {self.not_guilty}, {len(self.transactions)} votes"
+        )
+
+
+@click.command("verify-verdict")
+@click.argument("session_id", metavar="SESSION")
+@click.option("--url", help="Take the log from this gateway, with the key of who played the session.")
+@click.option("--key", help="That key. Default: the one `playmolt jury play` keeps in the data folder.")
+@click.option(
+    "--log", "copy", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+    help="Take the log from a copy: records as JSON lines, as GET …/log and `playmolt log export` give them.",
+)  # fmt: skip
+@click.option(
+    "--rpc", metavar="URL", help="The chain's JSON-RPC node. Default: that of the data folder, or EVM_RPC_URL."
+)
+@data_option
+@json_option
+def verify_verdict(
+    session_id: str, url: str | None, key: str | None, copy: Path | None, rpc: str | None, data: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Compare a session's log with the chain: transcript hash, votes, transactions, verdict.
+
+    Works beside a running `up` and without one. Exit status 0 when they agree, 1 when they differ, 2 when one of them
+    cannot be read.
+
+    Example: playmolt verify-verdict jury-… --json
+    """
+    records = _records(session_id, url, key, copy, data)
+    with chain_url(rpc, data) as node:
+        checked = verified(session_id, records, node)
+    if as_json:
+        click.echo(msgspec.json.encode(checked))
+    else:
+        _tell(checked)
+    if not checked.agrees:
+        raise SystemExit(1)
+
+
+def verified(session_id: str, records: list[Record], node: str) -> Checked:
+    """Compare a session's records with its case on a node; Failure when there is no verdict or no such case."""
+    try:
+        chain = asyncio.run(read_chain(node, contract_of(records)))
+        endings = {each.id: (each.verdict, each.when) for each in content.structure().endings}
+        differences = compare(records, chain, endings)
+    except NoVerdict as early:
+        raise Failure(f"{session_id}: {early}") from early
+    except (ChainAway, ChainFault) as fault:
+        raise Failure(f"{fault}; name the node it voted on with --rpc or EVM_RPC_URL") from fault
+    except msgspec.MsgspecError as error:
+        raise Failure(f"the log of {session_id} holds a record that is none of a jury's: {error}") from error
+    return Checked(
+        session=session_id,
+        agrees=not differences,
+        differences=tuple(differences),
+        records=len(records),
+        verdict=_name(chain),
+        guilty=chain.guilty_votes,
+        not_guilty=chain.not_guilty_votes,
+        contract=chain.contract,
+        chain_id=chain.chain_id,
+        log_hash=chain.log_hash,
+        transactions=tuple(vote.tx_hash for vote in chain.votes if vote.tx_hash),
+    )
+
+
+def _name(chain: Verdict) -> str | None:
+    if chain.guilty is None:
+        return None
+    return "guilty" if chain.guilty else "not_guilty"
+
+
+def _tell(checked: Checked) -> None:
+    for difference in checked.differences:
+        click.echo(printable(f"DIFFERS  {difference}"))
+    click.echo(checked.told())
+
+
+def _records(session_id: str, url: str | None, key: str | None, copy: Path | None, data: Path | None) -> list[Record]:
+    if copy is not None:
+        return _copied(session_id, copy)
+    place = desk(url, data, "jury")
+    if key or (url and place.key_file.read()):
+        with client(place, key) as calling:
+            return calling.send(calls.log(session_id))
+    return with_log(data, lambda event_log: _stored(event_log, session_id))
+
+
+async def _stored(event_log: PostgresLog, session_id: str) -> list[Record]:
+    stored = await event_log.load(session_id)
+    if stored is None:
+        raise Failure(f"there is no session {printable(session_id)!r} in this log: is it another folder's (--data)?")
+    return list(stored.records)
+
+
+def _copied(session_id: str, copy: Path) -> list[Record]:
+    mine = [record for record in records_of([copy]) if record.stream == session_id]
+    if not mine:
+        raise Failure(f"{copy} holds no record of {printable(session_id)!r}")
+    return mine

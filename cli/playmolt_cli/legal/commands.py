@@ -1,0 +1,401 @@
+"""`playmolt legal`: a whole session of the legal simulation from the terminal."""
+
+import asyncio
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar, cast, get_args
+
+import click
+import msgspec
+from playmolt import sessions
+from playmolt.client import Client
+from playmolt.errors import Refused
+from playmolt.sessions import AsyncSessions, ReportFormat
+from playmolt_schemas.legal import CaseType, Gate, Language, OpenSessionRequest, Session
+
+from playmolt_cli.legal.asking import Asker
+from playmolt_cli.legal.form import Form, ask_facts, ask_form, with_fields
+from playmolt_cli.legal.page import Page, speaking
+from playmolt_cli.legal.words import Words
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.narration import printable
+from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.session_key import RETRY, GameApi, client, desk
+from playmolt_cli.terminal.terminal_text import console
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+WAIT_SECONDS: Final = 600.0
+"""How long `gate` waits for the models unless told otherwise."""
+_FORM_TRIES: Final = 5
+_FORMATS: Final[tuple[ReportFormat, ...]] = get_args(ReportFormat)
+_BINARY: Final = ("docx", "pdf")
+_OPEN_FIELDS: Final = "give --case-type, --jurisdiction, --title and --language"
+_FACTS_FIELDS: Final = "give --file FILE, or --overview, --acts, --timeline, --evidence and --opposing-claims"
+_FORM_FIELDS: Final = "give --file FILE, --form JSON or --set FIELD=VALUE; --show prints the fields"
+
+
+def _caller_options(command: F) -> F:
+    options = (
+        click.option(
+            "--url", help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and _PORT."
+        ),
+        click.option("--key", help="API key. Default: the one that `legal new` keeps in the data folder."),
+        data_option,
+        json_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+_session_argument = click.argument("session_id", metavar="[SESSION]", required=False)
+
+
+@click.group()
+def legal() -> None:
+    """Argue a case in a legal simulation: you tell the facts and steer, four roles argue three rounds.
+
+    A session goes `new`, `facts`, `gate` (once a gate, it waits for the models), `report`. Without SESSION a command
+    takes your newest one. It is a simulation and no legal advice.
+
+    Example: playmolt legal new --case-type civil --language en
+    """
+
+
+@legal.command()
+@click.option("--case-type", type=click.Choice(get_args(CaseType)), help="What kind of case it is.")
+@click.option("--jurisdiction", help="Whose law it is about, such as KR.")
+@click.option("--title", help="Title of the case.")
+@click.option("--language", type=click.Choice(get_args(Language)), help="Language of the session.")
+@click.option("--exclusions", multiple=True, help="What must not be talked about; may be given again.")
+@click.option("--model", default="scripted", show_default=True, help="Alias of the model that plays the roles.")
+@click.option("--name", default="counsel", show_default=True, help="Your name, when a key has to be made.")
+@_caller_options
+def new(
+    case_type: CaseType | None, jurisdiction: str | None, title: str | None, language: Language | None,
+    exclusions: tuple[str, ...], model: str, name: str, url: str | None, key: str | None, data: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Open a session; asks for what is not given, and makes you a key when there is none.
+
+    Example: playmolt legal new --case-type criminal --jurisdiction KR --title 횡령 --language ko
+    """
+    place = desk(url, data, "legal")
+    language = language or _asked_language()
+    words = Words(language)
+    asker = Asker(Page(console(err=True), words), _OPEN_FIELDS)
+    kinds = [(kind, words.texts.case_types[kind]) for kind in get_args(CaseType)]
+    opening = OpenSessionRequest(
+        language=language,
+        case_type=case_type or cast("CaseType", asker.choice(words.say("case_type"), kinds)),
+        jurisdiction=jurisdiction or asker.text(words.say("jurisdiction")),
+        title=title or asker.text(words.say("title")),
+        exclusions=exclusions,
+        model=model,
+    )
+    with client(place, key, name=name) as calls:
+        session = calls.send(sessions.open_session(opening))
+    if not as_json and not key:
+        click.echo(f"key: {place.key_file.path}", err=True)
+    _print(session, as_json)
+
+
+def _asked_language() -> Language:
+    asker = Asker(Page(console(err=True), Words("en")), _OPEN_FIELDS)
+    return cast("Language", asker.choice("Language · 언어", [("en", "English"), ("ko", "한국어")]))
+
+
+@legal.command("list")
+@_caller_options
+def list_sessions(url: str | None, key: str | None, data: Path | None, as_json: bool) -> None:
+    """List your sessions, newest first.
+
+    Example: playmolt legal list
+    """
+    with client(desk(url, data, "legal"), key) as calls:
+        mine = calls.send(sessions.mine())
+    if as_json:
+        click.echo(msgspec.json.encode(mine))
+        return
+    for session in mine:
+        gate = f" {session.gate.name}" if session.gate else ""
+        line = f"{session.id}  {session.phase}{gate}  {session.case_type}  {session.language}  {session.title}"
+        click.echo(printable(line))
+
+
+@legal.command()
+@_session_argument
+@click.option("--file", "source", type=click.File("rb"), help="JSON file with all facts; - reads standard input.")
+@click.option("--overview", help="What the case is about.")
+@click.option("--acts", multiple=True, help="What was done; may be given again.")
+@click.option("--timeline", nargs=2, multiple=True, metavar="WHEN WHAT", help="What happened when.")
+@click.option("--agreed", nargs=2, multiple=True, metavar="WHEN WHAT", help="The same, agreed between the parties.")
+@click.option("--evidence", nargs=2, multiple=True, metavar="TITLE TEXT", help="A piece of evidence.")
+@click.option("--opposing-claims", multiple=True, help="What the other side says; '' when nothing is known.")
+@_caller_options
+def facts(
+    session_id: str | None, source: BinaryIO | None, overview: str | None, acts: tuple[str, ...],
+    timeline: tuple[tuple[str, str], ...], agreed: tuple[tuple[str, str], ...],
+    evidence: tuple[tuple[str, str], ...], opposing_claims: tuple[str, ...], url: str | None, key: str | None,
+    data: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Tell the facts, by options, a file or one question after the other; the models then begin.
+
+    With options, what is not given is told as empty; in a session that carries facts over it stays as it was.
+
+    Example: playmolt legal facts --file facts.json
+    """
+    told: Form = {
+        "overview": overview,
+        "acts": list(acts),
+        "timeline": [{"when": when, "what": what, "agreed": False} for when, what in timeline]
+        + [{"when": when, "what": what, "agreed": True} for when, what in agreed],
+        "evidence": [{"title": title, "description": text} for title, text in evidence],
+        "opposing_claims": list(opposing_claims),
+    }
+    given = {name: value for name, value in told.items() if value not in (None, [])}
+    with client(desk(url, data, "legal"), key) as calls:
+        session = _session(calls, session_id)
+        if source is not None:
+            body = _read_json(source.read(), "--file") | given
+        elif given:
+            body = given if session.previous_session else told | {"overview": overview or ""}
+        else:
+            body = _asked_facts(session)
+        _print(calls.send(sessions.tell_facts(session.id, body)), as_json, outlook=True)
+
+
+def _asked_facts(session: Session) -> Form:
+    words = Words(session.language)
+    asker = Asker(Page(console(err=True), words), _FACTS_FIELDS)
+    if session.phase != "FACTS_INTAKE":
+        return {}
+    if session.previous_session and asker.yes(words.say("keep"), default=True):
+        return {}
+    return ask_facts(words, asker)
+
+
+@legal.command()
+@_session_argument
+@click.option("--file", "source", type=click.File("rb"), help="JSON file with the form; - reads standard input.")
+@click.option("--form", "inline", metavar="JSON", help="The form itself.")
+@click.option("--set", "fields", multiple=True, metavar="FIELD=VALUE", help="A field of it; may be given again.")
+@click.option("--show", "only_show", is_flag=True, help="Only show the gate and the fields of its form.")
+@click.option(
+    "--wait", type=click.FloatRange(0), default=WAIT_SECONDS, show_default=True, help="Seconds to wait for the models."
+)
+@_caller_options
+def gate(
+    session_id: str | None, source: BinaryIO | None, inline: str | None, fields: tuple[str, ...], only_show: bool,
+    wait: float, url: str | None, key: str | None, data: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Wait for the next gate, show what it asks about, and answer it.
+
+    Without a form it asks for each field. With --json and no form it prints the gate (and the JSON Schema of its form).
+
+    Example: playmolt legal gate --set goal=risk_minimization --set stance=neutral --set focus_issues=liability
+    """
+    place = desk(url, data, "legal")
+    with client(place, key) as calls:
+        session = _awaited(place, calls, _session(calls, session_id), wait, quiet=as_json)
+        opened = _open_gate(session)
+        form = _given_form(opened, source, inline, fields)
+        page = Page(console(err=as_json), Words(session.language))
+        if form is None and (only_show or as_json):
+            _show_gate(page, session, opened, as_json)
+            return
+        if form is None:
+            page.gate(session, opened)
+            answered = _answered(calls, session, opened)
+        else:
+            answered = calls.send(sessions.steer(session.id, form))
+        _print(answered, as_json, outlook=True)
+
+
+def _show_gate(page: Page, session: Session, opened: Gate, as_json: bool) -> None:
+    if as_json:
+        click.echo(msgspec.json.encode(opened))
+        return
+    page.gate(session, opened)
+    page.line()
+    page.fields(opened.schema, marked=page.marker(session).marked)
+
+
+def _given_form(opened: Gate, source: BinaryIO | None, inline: str | None, fields: Sequence[str]) -> Form | None:
+    if source is not None and inline is not None:
+        raise Failure("--file and --form are two forms: give one of them")
+    if source is None and inline is None and not fields:
+        return None
+    form = {} if source is None else _read_json(source.read(), "--file")
+    form = form if inline is None else _read_json(inline.encode("utf-8", "replace"), "--form")
+    return with_fields({"gate": opened.name} | form, fields, opened.schema)
+
+
+def _answered(calls: Client, session: Session, opened: Gate) -> Session:
+    asker = Asker(Page(console(err=True), Words(session.language)), _FORM_FIELDS)
+    form: Form = {}
+    again: set[str] = set()
+    for _ in range(_FORM_TRIES):
+        form = ask_form(asker, session, opened, form, again)
+        try:
+            return calls.send(sessions.steer(session.id, form))
+        except Refused as refusal:
+            if refusal.code != "invalid_form":
+                raise
+            for fault in refusal.errors:
+                asker.page.line(f"{fault.field}: {fault.message}", mark="!", style="yellow")
+            again = {re.split(r"[.\[]", fault.field)[0] for fault in refusal.errors}
+    raise Failure(f"the form was not taken {_FORM_TRIES} times; nothing is lost: playmolt legal gate {session.id}")
+
+
+def _awaited(place: GameApi, calls: Client, session: Session, wait: float, *, quiet: bool) -> Session:
+    """Follow the turns until the session wants the person, at most for so many seconds."""
+    if _wants_the_person(session) or not wait:
+        return session
+    page = Page(console(err=quiet), Words(session.language))
+    page.line(speaking(page.words, session, session.phase), style="dim")
+
+    async def until() -> None:
+        async with AsyncSessions(place.url, calls.key, retry=RETRY) as feed:
+            async for message in feed.follow(session.id, after=session.version):
+                if message["type"] in ("gate_opened", "turn_failed"):
+                    return
+                page.tell(session, message)
+
+    try:
+        asyncio.run(asyncio.wait_for(until(), wait))
+    except TimeoutError:
+        raise Failure(
+            f"no gate opened within {wait:g} s; the models go on: playmolt legal show {session.id} --follow"
+        ) from None
+    return calls.send(sessions.read(session.id))
+
+
+def _wants_the_person(session: Session) -> bool:
+    return bool(session.gate or session.failed or session.phase in ("FACTS_INTAKE", *sessions.OVER))
+
+
+def _open_gate(session: Session) -> Gate:
+    if session.gate:
+        return session.gate
+    failed = f" The turn failed: {session.failed.detail}." if session.failed else ""
+    step = Words(session.language).next_step(session)
+    raise Failure(printable(f"no gate is open in {session.phase}.{failed} {step}"))
+
+
+@legal.command()
+@_session_argument
+@click.option("--follow", is_flag=True, help="Go on with what happens, as it happens, until the session is over.")
+@_caller_options
+def show(
+    session_id: str | None, follow: bool, url: str | None, key: str | None, data: Path | None, as_json: bool
+) -> None:
+    """Show a session: phase, facts, steering, turns and the open gate.
+
+    With --json and --follow each message of the stream is one line, from the first one on.
+
+    Example: playmolt legal show --follow
+    """
+    place = desk(url, data, "legal")
+    with client(place, key) as calls:
+        session = _session(calls, session_id)
+        if not (as_json and follow):
+            _print(session, as_json)
+        if follow:
+            asyncio.run(_follow(place, calls.key, session, as_json))
+
+
+async def _follow(place: GameApi, key: str, session: Session, as_json: bool) -> None:
+    page = Page(console(), Words(session.language))
+    async with AsyncSessions(place.url, key, retry=RETRY) as feed:
+        async for message in feed.follow(session.id, after=0 if as_json else session.version):
+            if as_json:
+                click.echo(msgspec.json.encode(message))
+            else:
+                page.tell(session, message)
+
+
+@legal.command()
+@_session_argument
+@_caller_options
+def retry(session_id: str | None, url: str | None, key: str | None, data: Path | None, as_json: bool) -> None:
+    """Have a turn that failed asked again.
+
+    Example: playmolt legal retry
+    """
+    with client(desk(url, data, "legal"), key) as calls:
+        session = _session(calls, session_id)
+        _print(calls.send(sessions.retry(session.id)), as_json, outlook=True)
+
+
+@legal.command()
+@_session_argument
+@click.option("--format", "kind", type=click.Choice(_FORMATS), help="Default: as --out ends, else md.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file.")
+@_caller_options
+def report(
+    session_id: str | None, kind: ReportFormat | None, out: Path | None, url: str | None, key: str | None,
+    data: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Give the report of a session that has ended with one.
+
+    Example: playmolt legal report --format pdf --out report.pdf
+    """
+    wanted = "json" if as_json else kind or _format_of(out)
+    if out is None and wanted in _BINARY and sys.stdout.isatty():
+        raise Failure(f"a {wanted} is nothing for a terminal: give --out report.{wanted}")
+    with client(desk(url, data, "legal"), key) as calls:
+        session = _session(calls, session_id)
+        content = calls.send(sessions.report(session.id, wanted))
+    if out is not None:
+        _write(out, content)
+        click.echo(f"{out}: {len(content)} bytes", err=True)
+    elif sys.stdout.isatty():
+        click.echo("\n".join(map(printable, content.decode().replace("\u200b", "").splitlines())))
+    else:
+        sys.stdout.buffer.write(content)
+
+
+def _format_of(out: Path | None) -> ReportFormat:
+    ending = out.suffix.removeprefix(".").lower() if out else ""
+    return next((known for known in _FORMATS if known == ending), "md")
+
+
+def _write(out: Path, content: bytes) -> None:
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(out)
+    except OSError as error:
+        raise Failure(f"{out}: {error.strerror}") from error
+
+
+def _session(calls: Client, session_id: str | None) -> Session:
+    if session_id is not None:
+        return calls.send(sessions.read(session_id))
+    mine = calls.send(sessions.mine())
+    if not mine:
+        raise Failure("you have no session yet: playmolt legal new")
+    return mine[0]
+
+
+def _read_json(text: bytes, what: str) -> Form:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise Failure(f"{what} is no JSON object: {error}") from error
+
+
+def _print(session: Session, as_json: bool, *, outlook: bool = False) -> None:
+    if as_json:
+        click.echo(msgspec.json.encode(session))
+        return
+    page = Page(console(), Words(session.language))
+    if outlook:
+        page.whole(f"{session.id} · {session.phase}")
+        page.outlook(session)
+    else:
+        page.session(session)

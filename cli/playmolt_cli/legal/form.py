@@ -1,0 +1,150 @@
+"""The form of an open gate: asked of a person along its JSON Schema, or put together from options."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from playmolt_schemas.legal import Gate, Session
+
+from playmolt_cli.legal.asking import Asker, Options
+from playmolt_cli.legal.words import Words
+from playmolt_cli.terminal.failures import Failure
+
+Form = dict[str, Any]
+Schema = Mapping[str, Any]
+
+
+def ask_form(asker: Asker, session: Session, gate: Gate, before: Form, again: Collection[str] = ()) -> Form:
+    """Ask for every field; with `again` only for those, the rest stays as it was before."""
+    form: Form = {"gate": gate.name}
+    for name, rule in gate.schema["properties"].items():
+        if name == "gate" or not _wanted(gate.schema, name, rule, form):
+            continue
+        needed = _needed(gate.schema, name, form)
+        kept = again and name not in again and (name in before or not needed)
+        value = before.get(name, "") if kept else _ask(asker, session, name, rule, needed=needed)
+        if value not in ("", [], {}):
+            form[name] = value
+    return form
+
+
+def _conditions(schema: Schema, name: str) -> list[Schema]:
+    """Give the conditions under which a field is required; without any it is simply part of the form."""
+    return [rule["if"] for rule in schema.get("allOf", ()) if name in rule["then"].get("required", ())]
+
+
+def _holds(condition: Schema, form: Form) -> bool:
+    return all(form.get(name) == rule["const"] for name, rule in condition["properties"].items())
+
+
+def _wanted(schema: Schema, name: str, rule: Schema, form: Form) -> bool:
+    if rule.get("type") == "object" and not rule["properties"]:
+        return False
+    conditions = _conditions(schema, name)
+    return not conditions or any(_holds(condition, form) for condition in conditions)
+
+
+def _needed(schema: Schema, name: str, form: Form) -> bool:
+    return name in schema["required"] or any(_holds(condition, form) for condition in _conditions(schema, name))
+
+
+def _ask(asker: Asker, session: Session, name: str, rule: Schema, *, needed: bool) -> Any:
+    words, marked = asker.words, asker.page.marker(session).marked
+    label = marked(rule.get("title", name))
+    if "enum" in rule:
+        return asker.choice(label, [(option["const"], option["title"]) for option in rule["oneOf"]])
+    match rule["type"]:
+        case "boolean":
+            return asker.yes(label)
+        case "array" if rule["items"]["type"] == "object":
+            return _entries(asker, session, name, label)
+        case "array":
+            most = rule["maxItems"] if rule["maxItems"] < _MANY else None
+            return asker.lines(label, needed=needed, offered=_offered(rule, marked), most=most)
+        case "object":
+            inner = rule["properties"].items()
+            required = rule.get("required", ())
+            asked = {key: _ask(asker, session, key, field, needed=key in required) for key, field in inner}
+            return {key: value for key, value in asked.items() if value not in ("", [], {})}
+    return asker.text(label, needed=needed, note=words.say("characters", count=rule["maxLength"]))
+
+
+_MANY = 10
+"""A limit of a list that no person meets is not worth saying."""
+
+
+def _offered(rule: Schema, marked: Callable[[str], str]) -> Options:
+    named = [(option["const"], option["title"]) for option in rule["items"].get("anyOf", ()) if "const" in option]
+    return named or [(text, marked(text)) for text in rule.get("examples", ())]
+
+
+def _entries(asker: Asker, session: Session, name: str, label: str) -> list[Any]:
+    words = asker.words
+    if name == "answers":
+        marked = asker.page.marker(session).marked
+        texts = [
+            (item.id, asker.text(f"{item.id} {marked(item.text)}", needed=False, note=words.say("leave_open")))
+            for item in session.facts.questions
+        ]
+        return [{"id": identifier, "text": text} for identifier, text in texts if text]
+    return ask_timeline(asker, label) if name == "timeline" else ask_evidence(asker, label)
+
+
+def ask_timeline(asker: Asker, label: str) -> list[Any]:
+    """Ask for entries of a timeline."""
+    words = asker.words
+    fields = {"when": words.say("when"), "what": words.say("what")}
+    return asker.entries(label, fields, {"agreed": words.say("is_agreed")})
+
+
+def ask_evidence(asker: Asker, label: str) -> list[Any]:
+    """Ask for pieces of evidence."""
+    words = asker.words
+    return asker.entries(
+        label, {"title": words.say("evidence_title"), "description": words.say("evidence_description")}
+    )
+
+
+def ask_facts(words: Words, asker: Asker) -> Form:
+    """Ask for all that the facts of a session are."""
+    return {
+        "overview": asker.paragraph(words.say("overview")),
+        "acts": asker.paragraph(words.say("acts")),
+        "timeline": ask_timeline(asker, words.say("timeline")),
+        "evidence": ask_evidence(asker, words.say("evidence")),
+        "opposing_claims": asker.paragraph(words.say("opposing_claims"), needed=False),
+    }
+
+
+def with_fields(form: Form, fields: Sequence[str], schema: Schema) -> Form:
+    """Put `FIELD=VALUE` options into a form, each read as its field's type; a dot leads into an object.
+
+    A list's field given again adds to the list. What the schema does not know stays a text: the server names it.
+    """
+    filled = msgspec.json.decode(msgspec.json.encode(form))
+    for option in fields:
+        path, separator, text = option.partition("=")
+        if not (separator and path):
+            raise Failure(f"--set {option!r} names no field: write FIELD=VALUE, as in --set goal=risk_minimization")
+        _put(filled, path.split("."), text, schema)
+    return dict(filled)
+
+
+def _put(target: Any, path: Sequence[str], text: str, schema: Schema) -> None:
+    name, *rest = path
+    rule = schema.get("properties", {}).get(name, {})
+    if rest and rule.get("type") == "array":
+        target.setdefault(name, []).append({"id": rest[0], "text": text})
+    elif rest:
+        inner = target.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise Failure(f"--set {'.'.join(path)}: {name} holds something already that has no fields")
+        _put(inner, rest, text, rule)
+    elif rule.get("type") == "array":
+        given = target.setdefault(name, [])
+        target[name] = [*(given if isinstance(given, list) else [given]), text]
+    else:
+        target[name] = _FLAGS.get(text.casefold(), text) if rule.get("type") == "boolean" else text
+
+
+_FLAGS = {"true": True, "yes": True, "false": False, "no": False}

@@ -1,0 +1,235 @@
+"""A legal session as a person reads it in a terminal."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from playmolt_legal.guardrails.marking import Marker
+from playmolt_schemas.legal import Facts, Gate, Hit, Session, Steering, Turn
+from rich.console import Console
+
+from playmolt_cli.legal.words import Words
+from playmolt_cli.terminal.terminal_text import Paper
+
+
+class Page(Paper):
+    """Writes a session in the words of its language."""
+
+    def __init__(self, out: Console, words: Words) -> None:
+        super().__init__(out)
+        self.words = words
+
+    def session(self, session: Session) -> None:
+        """Write a session whole."""
+        words = self.words
+        self.line(session.title, style="bold")
+        case = (words.texts.case_types[session.case_type], session.jurisdiction, session.model)
+        self.line(" · ".join(case))
+        self.whole(f"{words.say('session')}: {session.id}")
+        self.line(f"{words.say('phase')}: {session.phase} ({session.version})")
+        for key, linked in (("previous", session.previous_session), ("next", session.next_session)):
+            if linked:
+                self.whole(f"{words.say(key)}: {linked}")
+        if session.exclusions:
+            self.line(f"{words.say('exclusions')}: {'; '.join(session.exclusions)}")
+        if session.facts != Facts():
+            self.facts(session.facts, self.marker(session))
+        if session.steering_history:
+            self.steering(session.steering)
+        if session.turns:
+            self.head(words.say("turns"))
+            for turn in session.turns:
+                self.turn(turn)
+        if session.gate:
+            self.gate(session, session.gate)
+        self.outlook(session)
+
+    def outlook(self, session: Session) -> None:
+        """Write what stands in the way, and what the person does next."""
+        self.line()
+        if failed := session.failed:
+            values = {"phase": failed.phase, "code": failed.code, "attempts": failed.attempts, "detail": failed.detail}
+            self.line(self.words.say("failed", **values), style="bold red")
+        self.whole(self.words.next_step(session))
+
+    def marker(self, session: Session) -> Marker:
+        """Mark what the newest round named and nobody had supplied by then."""
+        newest = max((turn.round for turn in session.turns), default=0)
+        named = [text for turn in session.turns if turn.round == newest for text in turn.unverified or ()]
+        return Marker(named, self.words.texts.report["unverified"])
+
+    def facts(self, facts: Facts, marker: Marker) -> None:
+        """Write the facts by what is known of them."""
+        words = self.words
+        label = words.texts.report
+        self.head(words.say("facts"))
+        marked = marker.marked
+        confirmed = [(fact.id, marked(fact.text) + _ids((*fact.evidence, *fact.timeline))) for fact in facts.confirmed]
+        self._items(label["confirmed"], confirmed)
+        self._items(label["disputed"], [(item.id, marked(item.text)) for item in facts.disputed])
+        self._items(label["unknown"], [(item.id, marked(item.text)) for item in facts.questions])
+        self._items(label["evidence"], [(item.id, f"{item.title}: {item.description}") for item in facts.evidence])
+        agreed = f" ({label['agreed']})"
+        timeline = [(item.id, f"{item.when}: {item.what}{agreed if item.agreed else ''}") for item in facts.timeline]
+        self._items(words.say("timeline"), timeline)
+        self._items(words.say("corrections"), [("•", item.text) for item in facts.corrections])
+        if facts.risk_accepted:
+            self.line(f"{words.say('risk')} {facts.risk_accepted.by}, {facts.risk_accepted.at}", 1)
+
+    def steering(self, steering: Steering) -> None:
+        """Write what the person wants; what is not set stays out."""
+        words = self.words
+        self.head(words.say("steering"))
+        for name, value in msgspec.structs.asdict(steering).items():
+            if value not in (None, "", ()):
+                field = words.texts.fields["instructions" if name == "note" else name]
+                self.line(f"{field}: {self._value(value)}", 1)
+
+    def _value(self, value: object) -> str:
+        if isinstance(value, tuple):
+            return "; ".join(self.words.code(item) for item in value)
+        if isinstance(value, bool):
+            return "✓" if value else "✗"
+        return self.words.code(str(value))
+
+    def turn(self, turn: Turn) -> None:
+        """Write a recorded turn with what the guardrails said of it."""
+        words = self.words
+        self.line()
+        title = f"{turn.title} · {words.say('round', round=turn.round)} ({turn.phase})"
+        self.line(title, 1, mark=f"{turn.n}.", style="bold")
+        effective = {"GateStatus": turn.gate_status} if isinstance(turn.gate_status, str) else {}
+        marker = Marker(turn.unverified or (), words.texts.report["unverified"])
+        cited = {citation.text: marker.cited(citation) for citation in turn.citations or ()}
+        self.output({**turn.output, **effective}, marked=lambda text: cited.get(text) or marker.marked(text))
+        if turn.draft is not None:
+            checks = dict.fromkeys(words.texts.checks[hit.check] for hit in turn.hits)
+            self.line(words.say("rewritten", checks=", ".join(checks)), 2, mark="!", style="yellow")
+        self._hits("standing", turn.unresolved, marker)
+        self._hits("warning", turn.warnings, marker)
+
+    def _hits(self, key: str, hits: Iterable[Hit], marker: Marker) -> None:
+        for hit in hits:
+            said = self.words.say(key, check=self.words.texts.checks[hit.check], text=marker.marked(hit.text))
+            self.line(said, 2, mark="!", style="yellow")
+
+    def output(self, output: Mapping[str, Any], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
+        """Write what a role, or who sorts the facts, has answered; `marked` marks what nobody supplied."""
+        for name, value in output.items():
+            label = self.words.output_field(name)
+            if not isinstance(value, list):
+                self.line(f"{label}: {marked(str(value))}", indent)
+            elif value:
+                self.line(label, indent, style="underline")
+                for item in value:
+                    mark, text = _entry(item)
+                    self.line(marked(text), indent + 1, mark=mark)
+
+    def gate(self, session: Session, gate: Gate) -> None:
+        """Write what an open gate asks about; the form's own questions are asked, not written."""
+        words = self.words
+        self.head(f"{words.say('gate')}: {gate.name}")
+        if gate.banner:
+            self.line(gate.banner, 1, style="bold yellow")
+        marked = self.marker(session).marked
+        self._items(words.say("missing"), [(item.id, marked(item.text)) for item in gate.missing_evidence])
+        self._items(words.say("conditions"), [(item.id, marked(item.text)) for item in gate.checklist])
+        if gate.name == "facts":
+            self._items(words.say("questions"), [(item.id, marked(item.text)) for item in session.facts.questions])
+        self._items(words.say("judge_issues"), [("•", marked(text)) for text in gate.issues])
+        self._items(words.say("verifier_asks"), [("•", marked(text)) for text in gate.focus])
+
+    def fields(
+        self, schema: Mapping[str, Any], path: str = "", indent: int = 1, *, marked: Callable[[str], str] = str
+    ) -> None:
+        """Write the fields of a gate's form as `--set` names them, for one who answers without being asked."""
+        for name, rule in schema["properties"].items():
+            inner = rule.get("properties")
+            if name == "gate" or inner == {}:
+                continue
+            when = self._when(schema, name)
+            title = f": {marked(rule['title'])}" if "title" in rule else ""
+            self.line(f"{_field(path + name, rule)}{f' ({when})' if when else ''}{title}", indent)
+            if inner:
+                self.fields(rule, f"{path}{name}.", indent + 1, marked=marked)
+
+    def _when(self, schema: Mapping[str, Any], name: str) -> str:
+        """Say when a field is needed; nothing for one that always is."""
+        if name in schema.get("required", ()):
+            return ""
+        for rule in schema.get("allOf", ()):
+            if name in rule["then"].get("required", ()):
+                (field, wanted), *_ = rule["if"]["properties"].items()
+                return self.words.say("needed_with", field=field, value=_json(wanted["const"]))
+        return self.words.say("optional")
+
+    def _items(self, title: str, items: Sequence[tuple[str, str]]) -> None:
+        if items:
+            self.line(title, 1, style="underline")
+        for mark, text in items:
+            self.line(text, 2, mark=mark)
+
+    def tell(self, session: Session, message: Mapping[str, Any]) -> None:
+        """Write a message of the session's stream; progress is nothing to tell."""
+        words, phase = self.words, str(message.get("phase", ""))
+        match message["type"]:
+            case "turn_started":
+                self.line(speaking(words, session, phase), style="dim")
+            case "turn_done":
+                marker = Marker(message.get("unverified", ()), words.texts.report["unverified"])
+                self.output(message["output"], 1, marked=marker.marked)
+                self.line()
+            case "guardrail_hit":
+                check = words.texts.checks[message["check"]]
+                self.line(words.say("hit", phase=phase, check=check), style="yellow")
+            case "turn_failed":
+                self.line(words.say("failed_now", phase=phase), style="bold red")
+                self.whole(words.say("do_retry", id=session.id))
+            case "gate_opened":
+                self.line(words.say("opened", gate=message["gate"]), style="bold")
+                self.whole(words.say("do_gate", id=session.id))
+            case "session_done":
+                self.line(words.say("over"), style="bold")
+
+
+def speaking(words: Words, session: Session, phase: str) -> str:
+    """Say who begins to speak."""
+    role = phase.partition("_")[0].lower()
+    titles = {str(role): title for role, title in words.texts.titles[session.case_type].items()}
+    if role not in titles:
+        return words.say("sorting")
+    return words.say("speaking", title=titles[role], phase=phase)
+
+
+def _field(path: str, rule: Mapping[str, Any]) -> str:
+    """Give a field with what it may be: `goal = a | b`, `facts.answers.Q1 | …`, `facts.timeline = [{when, what}]`."""
+    if "oneOf" in rule:
+        return f"{path} = {' | '.join(option['const'] for option in rule['oneOf'])}"
+    codes = [option["const"] for option in rule.get("items", {}).get("anyOf", ()) if "const" in option]
+    if codes:
+        return f"{path} = {' | '.join(codes)} | …"
+    entries = rule.get("items", {}).get("properties", {})
+    if "enum" in entries.get("id", {}):
+        return " | ".join(f"{path}.{identifier}" for identifier in entries["id"]["enum"])
+    return f"{path} = [{{{', '.join(entries)}}}]" if entries else path
+
+
+def _json(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _ids(ids: Iterable[str]) -> str:
+    joined = ", ".join(ids)
+    return f" [{joined}]" if joined else ""
+
+
+def _entry(item: Any) -> tuple[str, str]:
+    """Give the mark and the text of an entry: a text, a statement, a planned proof or a numbered fact."""
+    if not isinstance(item, Mapping):
+        return "•", str(item)
+    if "purpose" in item:
+        return str(item["evidence"]), str(item["purpose"])
+    basis = item.get("basis", item.get("evidence", []))
+    ids = [*basis, *item.get("timeline", [])] if isinstance(basis, list) else [str(basis)]
+    issue = f" ‹{item['issue']}›" if item.get("issue") else ""
+    return str(item.get("id", "•")), f"{item['text']}{_ids(ids)}{issue}"

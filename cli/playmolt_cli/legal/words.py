@@ -1,0 +1,219 @@
+"""What the terminal says around a legal session, in the session's language."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from playmolt_legal.roles import texts
+from playmolt_schemas.legal import Language, Session
+
+_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
+    "en": {
+        "case_type": "Type of case",
+        "jurisdiction": "Jurisdiction",
+        "title": "Title of the case",
+        "exclusions": "What must not be talked about",
+        "phase": "Phase",
+        "session": "Session",
+        "previous": "Facts carried over from",
+        "next": "Goes on in",
+        "facts": "Facts",
+        "corrections": "Corrections",
+        "risk": "Open questions accepted as a risk by",
+        "steering": "Steering",
+        "turns": "Turns",
+        "round": "round {round}",
+        "gate": "Gate",
+        "questions": "Open questions",
+        "judge_issues": "The judge's issues",
+        "verifier_asks": "The verifier asks about",
+        "conditions": "Conditions",
+        "missing": "Missing evidence",
+        "rewritten": "rewritten once after: {checks}",
+        "standing": "still stands: {check}: {text}",
+        "warning": "warning: {check}: {text}",
+        "speaking": "{title} is speaking ({phase})",
+        "sorting": "The facts are being sorted (FACTS_STIPULATE)",
+        "hit": "Guardrail in {phase}: {check}; one rewrite is asked for",
+        "failed": "{phase} failed ({code}, {attempts} requests): {detail}",
+        "failed_now": "{phase} failed; it is not asked again by itself",
+        "opened": "The gate {gate} is open",
+        "over": "The session is over",
+        "aborted": "The operator ended the session",
+        "do_facts": "Next: playmolt legal facts {id}",
+        "do_gate": "Next: playmolt legal gate {id}",
+        "do_retry": "Next: playmolt legal retry {id}",
+        "do_report": "Next: playmolt legal report {id} --out report.pdf",
+        "do_wait": "The models are at work. Next: playmolt legal gate {id} (waits for the gate)",
+        "do_linked": "Next: playmolt legal facts {id}",
+        "overview": "Overview of the case",
+        "acts": "What was done",
+        "timeline": "Timeline",
+        "when": "When",
+        "what": "What happened",
+        "is_agreed": "Agreed between the parties?",
+        "evidence": "Evidence",
+        "evidence_title": "Title",
+        "evidence_description": "What it is and shows",
+        "opposing_claims": "What the other side says (empty: nothing known)",
+        "keep": "Facts were carried over. Use them as they are?",
+        "end_empty": "an empty line ends it",
+        "optional": "optional",
+        "needed_with": "with {field} = {value}",
+        "at_most": "at most {count}",
+        "characters": "at most {count} characters",
+        "pick": "a number picks from the list",
+        "needed": "An answer is needed.",
+        "not_offered": "Choose by number or word.",
+        "leave_open": "empty: left open",
+        "more_entries": "One after the other; an empty line ends them.",
+    },
+    "ko": {
+        "case_type": "사건 유형",
+        "jurisdiction": "관할",
+        "title": "사건명",
+        "exclusions": "다루지 말아야 할 것",
+        "phase": "단계",
+        "session": "세션",
+        "previous": "사실을 이어받은 세션",
+        "next": "이어지는 세션",
+        "facts": "사실관계",
+        "corrections": "사실 정정",
+        "risk": "불명확한 점을 리스크로 감수한 사람",
+        "steering": "스티어링",
+        "turns": "발언",
+        "round": "{round}라운드",
+        "gate": "게이트",
+        "questions": "남은 질문",
+        "judge_issues": "재판장이 정리한 쟁점",
+        "verifier_asks": "검증관이 묻는 점",
+        "conditions": "조건",
+        "missing": "부족한 증거",
+        "rewritten": "한 번 고쳐 씀: {checks}",
+        "standing": "해소되지 않음: {check}: {text}",
+        "warning": "주의: {check}: {text}",
+        "speaking": "{title} 발언 중 ({phase})",
+        "sorting": "사실관계를 정리하는 중 (FACTS_STIPULATE)",
+        "hit": "가드레일 {phase}: {check}; 한 번 고쳐 쓰게 합니다",
+        "failed": "{phase} 실패 ({code}, 요청 {attempts}회): {detail}",
+        "failed_now": "{phase} 실패; 저절로 다시 묻지 않습니다",
+        "opened": "{gate} 게이트가 열렸습니다",
+        "over": "세션이 끝났습니다",
+        "aborted": "운영자가 세션을 끝냈습니다",
+        "do_facts": "다음: playmolt legal facts {id}",
+        "do_gate": "다음: playmolt legal gate {id}",
+        "do_retry": "다음: playmolt legal retry {id}",
+        "do_report": "다음: playmolt legal report {id} --out report.pdf",
+        "do_wait": "모델이 답하는 중입니다. 다음: playmolt legal gate {id} (게이트를 기다립니다)",
+        "do_linked": "다음: playmolt legal facts {id}",
+        "overview": "사건 개요",
+        "acts": "행위",
+        "timeline": "시간순 사실",
+        "when": "언제",
+        "what": "무슨 일이 있었는지",
+        "is_agreed": "당사자 사이에 다툼이 없습니까?",
+        "evidence": "증거",
+        "evidence_title": "제목",
+        "evidence_description": "무엇이고 무엇을 보여 주는지",
+        "opposing_claims": "상대방의 주장 (비우면 모름)",
+        "keep": "이어받은 사실이 있습니다. 그대로 쓸까요?",
+        "end_empty": "빈 줄로 끝냅니다",
+        "optional": "선택",
+        "needed_with": "{field} = {value}일 때",
+        "at_most": "최대 {count}개",
+        "characters": "최대 {count}자",
+        "pick": "번호로 고를 수 있습니다",
+        "needed": "답이 필요합니다.",
+        "not_offered": "번호나 낱말로 골라 주세요.",
+        "leave_open": "비우면 남겨 둡니다",
+        "more_entries": "하나씩 적고, 빈 줄로 끝냅니다.",
+    },
+}
+_FIELDS: Final[Mapping[Language, Mapping[str, str]]] = {
+    "en": {
+        "Issues": "Issues",
+        "Findings": "Findings",
+        "BurdenOfProof": "Burden of proof",
+        "DecisionRange": "Decision range",
+        "RecommendedNextSteps": "Recommended next steps",
+        "Citations": "Citations",
+        "Claims": "Claims",
+        "LegalElements": "Legal elements",
+        "EvidencePlan": "Plan of proof",
+        "WeakPoints": "Own weak points",
+        "CounterArguments": "Counter-arguments",
+        "DisproofPlan": "Plan to disprove",
+        "ProceduralRisks": "Procedural risks",
+        "SettlementOptions": "Options to settle",
+        "GateStatus": "Status",
+        "SteeringCompliance": "Steering kept",
+        "UnsupportedClaims": "Unsupported claims",
+        "MissingEvidence": "Missing evidence",
+        "NextRoundFocus": "Focus of the next round",
+        "SteeringComplianceCheck": "Steering compliance check",
+        "ConfirmedFacts": "Confirmed facts",
+        "DisputedFacts": "Disputed facts",
+        "MissingFactsQuestions": "Open questions",
+    },
+    "ko": {
+        "Issues": "쟁점",
+        "Findings": "판단",
+        "BurdenOfProof": "입증책임",
+        "DecisionRange": "판단 범위",
+        "RecommendedNextSteps": "권고하는 다음 조치",
+        "Citations": "인용",
+        "Claims": "주장",
+        "LegalElements": "구성요건·요건",
+        "EvidencePlan": "입증 계획",
+        "WeakPoints": "자기 약점",
+        "CounterArguments": "반박",
+        "DisproofPlan": "반증 계획",
+        "ProceduralRisks": "절차상 리스크",
+        "SettlementOptions": "합의안",
+        "GateStatus": "판정",
+        "SteeringCompliance": "스티어링 준수",
+        "UnsupportedClaims": "근거 없는 주장",
+        "MissingEvidence": "부족한 증거",
+        "NextRoundFocus": "다음 라운드의 초점",
+        "SteeringComplianceCheck": "스티어링 준수 확인",
+        "ConfirmedFacts": "확정된 사실",
+        "DisputedFacts": "다툼 있는 사실",
+        "MissingFactsQuestions": "남은 질문",
+    },
+}
+
+
+class Words:
+    """The words of one language."""
+
+    def __init__(self, language: Language) -> None:
+        self.language: Language = language
+        self.texts = texts.of(language)
+        self._words = _WORDS[language]
+
+    def say(self, key: str, **values: object) -> str:
+        """Give a sentence of the terminal, filled in."""
+        return self._words[key].format(**values)
+
+    def output_field(self, name: str) -> str:
+        """Name a field of a role's answer."""
+        return _FIELDS[self.language].get(name, name)
+
+    def code(self, value: str) -> str:
+        """Give the words of a form's code; what is no code stays as it is."""
+        words = self.texts
+        codes = (words.goals, words.stances, words.constraints, words.levels)
+        tables = (*codes, words.resolutions, words.styles, words.choices)
+        return next((table[value] for table in tables if value in table), value)
+
+    def next_step(self, session: Session) -> str:
+        """Say what the person does next."""
+        if session.next_session:
+            return self.say("do_linked", id=session.next_session)
+        if session.phase == "ABORTED":
+            return self.say("aborted")
+        if session.failed:
+            return self.say("do_retry", id=session.id)
+        if session.gate:
+            return self.say("do_gate", id=session.id)
+        steps = {"FACTS_INTAKE": "do_facts", "FINALIZE_DONE": "do_report"}
+        return self.say(steps.get(session.phase, "do_wait"), id=session.id)

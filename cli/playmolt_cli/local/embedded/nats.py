@@ -1,0 +1,163 @@
+"""NATS with JetStream as a child process, and what each service may say on it."""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any, Final
+
+from playmolt_schemas import subjects
+from playmolt_schemas.identifiers import ENGINES
+
+from playmolt_cli.local.embedded import binaries, child
+from playmolt_cli.local.embedded.server import Server
+
+_TEMPLATE = Path(__file__).with_name("nats.conf")
+_DISCOVERY = "$SRV.>"
+SERVICES: tuple[str, ...] = ("gateway", "spectator", *ENGINES, "relay")
+"""The users of the services; `admin` is the operator's."""
+_COLLECTOR: Final = {"GOGC": "400", "GOMEMLIMIT": "256MiB"}
+"""A collection of Go takes every core for 10 to 15 ms, and every action under way waits: at Go's own setting one and a
+half times a second under load, so that it made the p99. The heap may grow to five times what lives, 256 MiB at most.
+What the environment says goes first."""
+USERS: tuple[str, ...] = (*SERVICES, "admin")
+
+
+class _Conf(Template):
+    delimiter = "@"
+
+
+def inbox(user: str) -> str:
+    """Give the subjects on which a user's requests are answered; nobody else may listen there."""
+    return f"_INBOX.{user}.>"
+
+
+def _all(subject: str) -> str:
+    return f"{subject.split('.', 1)[0]}.>"
+
+
+def _direct_get(stream: str) -> list[str]:
+    return [f"$JS.API.DIRECT.GET.{stream}", f"$JS.API.DIRECT.GET.{stream}.>"]
+
+
+def _stream_calls(stream: str) -> list[str]:
+    # Neither DELETE nor PURGE: what is published stays until it is too old.
+    made = [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "INFO", "MSG.GET")]
+    return made + _direct_get(stream)
+
+
+def _permissions(user: str) -> tuple[list[str], list[str]]:
+    """Give what a user may publish and subscribe, besides its inbox and discovery."""
+    if user == "gateway":
+        return (
+            [_all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG],
+            [_all(subjects.spectate("*", "*")), subjects.KEYS_REVOKED],
+        )
+    if user == "spectator":
+        return (
+            [_all(subjects.public("*", "*")), *_direct_get(subjects.SPECTATE_STREAM)],
+            [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*"))],
+        )
+    if user == "relay":
+        return (
+            [
+                "$JS.API.INFO", *_stream_calls(subjects.EVENTS_STREAM), *_stream_calls(subjects.SPECTATE_STREAM),
+                _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
+                _all(subjects.lobby("*")),
+            ],
+            [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG],
+        )  # fmt: skip
+    return (
+        # An engine answers a pack of calls in several messages, so a right to one response each would not do.
+        [inbox("gateway"), inbox("spectator"), inbox("admin"), subjects.COMMITTED],
+        [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)],
+    )
+
+
+def users(password_of: Callable[[str], str]) -> list[dict[str, Any]]:
+    """Give the `users` block of the server's configuration: each service with just its subjects.
+
+    A client has to use the inbox prefix `_INBOX.<user>`. `admin` may do everything.
+    """
+    return [_user(name, password_of(name)) for name in SERVICES] + [{"user": "admin", "password": password_of("admin")}]
+
+
+def _user(name: str, password: str) -> dict[str, Any]:
+    publish, subscribe = _permissions(name)
+    return {
+        "user": name,
+        "password": password,
+        "permissions": {
+            "publish": {"allow": [*publish, _DISCOVERY]},
+            "subscribe": {"allow": [*subscribe, inbox(name), _DISCOVERY]},
+            # Discovery and the relay's answers: one message to whoever asked, on an inbox it could not name otherwise.
+            "allow_responses": {"max": 1, "expires": "10s"},
+        },
+    }
+
+
+class Nats(Server):
+    """A NATS server with its JetStream store in `folder`.
+
+    `passwords` (user → password, all of USERS) turns on the users of `users`; without it everybody may do everything.
+    """
+
+    name = "nats"
+
+    def __init__(self, folder: Path | str, port: int = 0, passwords: Mapping[str, str] | None = None) -> None:
+        super().__init__(folder, port)
+        self._passwords = passwords
+        self._server_name = f"playmolt-{secrets.token_hex(8)}"
+
+    @property
+    def url(self) -> str:
+        """URL without credentials."""
+        return f"nats://127.0.0.1:{self.port}"
+
+    def configuration(self) -> str:
+        """Render the server's configuration."""
+        return _Conf(_TEMPLATE.read_text()).substitute(
+            server_name=json.dumps(self._server_name),
+            port=self.port,
+            store=json.dumps(str(self.folder / "jetstream")),
+            authorization=_authorization(self._passwords),
+        )
+
+    def spawn(self) -> subprocess.Popen[bytes]:
+        """Write the configuration (mode 0600) and start the process."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o700)  # the store holds every game's secrets
+        path = self.folder / "nats.conf"
+        path.touch(0o600)
+        path.write_text(self.configuration())
+        return child.spawn(
+            [binaries.nats_server(), "-c", path],
+            log=self.log,
+            environment={**_COLLECTOR, **os.environ},
+            death_signal=signal.SIGTERM,
+        )
+
+    def answers(self) -> bool:
+        """Say whether clients are welcomed and JetStream is on."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as wire, wire.makefile("rb") as lines:
+                greeting = lines.readline(65_536)
+        except OSError:
+            return False
+        if not greeting.startswith(b"INFO "):
+            return False
+        told = json.loads(greeting[5:])
+        # Another server may hold the port.
+        return told.get("jetstream") is True and told.get("server_name") == self._server_name
+
+
+def _authorization(passwords: Mapping[str, str] | None) -> str:
+    if passwords is None:
+        return ""
+    block: Sequence[Mapping[str, Any]] = users(passwords.__getitem__)
+    return f"authorization: {json.dumps({'users': block}, indent=2)}"

@@ -1,0 +1,173 @@
+"""Postgres as a child process."""
+
+import os
+import pwd
+import secrets
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from playmolt_cli.local.embedded import binaries, child
+from playmolt_cli.local.embedded.server import START_SECONDS, Server, ServerError
+
+_TUNING = {
+    "max_connections": "200",
+    "shared_buffers": "256MB",
+    "max_wal_size": "2GB",
+    "checkpoint_timeout": "15min",
+    # A new cluster has no WAL files to use again, and filling one with zeros holds up every commit for 20 to 50 ms.
+    "wal_init_zero": "off",
+    "jit": "off",  # every query here is short: compiling one costs more than running it
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "unix_socket_directories": "",
+}
+
+
+class Postgres(Server):
+    """A Postgres server with its cluster in `folder`; made on the first start, fsync and synchronous_commit on.
+
+    Run by the superuser it becomes `nobody`, because Postgres refuses root.
+    """
+
+    name = "postgres"
+    stop_signal = signal.SIGINT  # "fast": open sessions are ended, everything is written
+
+    def __init__(self, folder: Path | str, port: int = 0) -> None:
+        super().__init__(folder, port)
+        self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+
+    @property
+    def cluster(self) -> Path:
+        """The data directory."""
+        return self.folder / "data"
+
+    @property
+    def url(self) -> str:
+        """URL of the superuser on the database `postgres`, password included."""
+        password = self._password_file.read_text().strip() if self._password_file.exists() else ""
+        return f"postgresql://postgres:{password}@127.0.0.1:{self.port}/postgres"
+
+    @property
+    def _password_file(self) -> Path:
+        return self.folder / "password"
+
+    @property
+    def _ids(self) -> tuple[int | None, int | None]:
+        return (self._user.pw_uid, self._user.pw_gid) if self._user else (None, None)
+
+    def spawn(self) -> subprocess.Popen[bytes]:
+        """Start the process, making the cluster first when there is none."""
+        programs = binaries.postgres_bin(self._ids[0])
+        self._prepare_folder()
+        if not (self.cluster / "PG_VERSION").exists():
+            self._initialise(programs)
+        self._await_former_server()
+        options = [part for name, value in _TUNING.items() for part in ("-c", f"{name}={value}")]
+        user, group = self._ids
+        return child.spawn(
+            [programs / "postgres", "-D", self.cluster, "-h", "127.0.0.1", "-p", str(self.port), *options],
+            log=self.log,
+            # At once, without a checkpoint: the log replays it, and the folder is free within seconds.
+            death_signal=signal.SIGQUIT,
+            user=user,
+            group=group,
+        )
+
+    def answers(self) -> bool:
+        """Say whether sessions are taken, which the server writes into its pid file once recovery is over."""
+        if self.process is None or not self.alive():
+            return False
+        try:
+            lines = (self.cluster / "postmaster.pid").read_text().split()
+        except FileNotFoundError:
+            return False
+        return lines[:1] == [str(self.process.pid)] and lines[-1] == "ready"
+
+    def _prepare_folder(self) -> None:
+        user = self._ids[0]
+        if user is not None and not self.folder.exists() and not binaries.reachable(_existing(self.folder), user):
+            self._settle_elsewhere()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if user is None:
+            return
+        os.chown(self.folder, *self._owner())
+        if not binaries.reachable(self.folder, user):
+            raise ServerError(
+                f"{self.folder} is out of reach of user nobody, as which Postgres runs for root: "
+                "choose a folder below one that others may enter (--data), or run as an ordinary user"
+            )
+
+    def _settle_elsewhere(self) -> None:
+        """Keep the cluster where `nobody` can enter and leave a link in `folder`'s place."""
+        binaries.ROOT_STORE.mkdir(parents=True, exist_ok=True)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.symlink_to(tempfile.mkdtemp(prefix="postgres-", dir=binaries.ROOT_STORE))
+        self.folder = self.folder.resolve()
+
+    def _owner(self) -> tuple[int, int]:
+        return (self._user.pw_uid, self._user.pw_gid) if self._user else (-1, -1)
+
+    def _initialise(self, programs: Path) -> None:
+        if not self._password_file.exists():
+            self._password_file.touch(0o600)
+            self._password_file.write_text(secrets.token_urlsafe(24) + "\n")
+            os.chown(self._password_file, *self._owner())
+        builtin = binaries.postgres_version(programs) >= 17
+        user, group = self._ids
+        made = subprocess.run(
+            [
+                programs / "initdb", "-D", self.cluster, "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8",
+                "--auth=scram-sha-256", f"--pwfile={self._password_file}",
+                *(["--locale-provider=builtin"] if builtin else []),
+            ],
+            capture_output=True, text=True, timeout=120, check=False,
+            user=user, group=group, extra_groups=[] if user is not None else None, cwd="/",
+        )  # fmt: skip
+        if made.returncode != 0:
+            raise ServerError(f"initdb on {self.cluster} failed: {made.stderr.strip() or made.stdout.strip()}")
+
+    def _await_former_server(self) -> None:
+        """Wait for a server that is still going down on this folder; drop the pid file of one that crashed."""
+        pid_file = self.cluster / "postmaster.pid"
+        until = time.monotonic() + START_SECONDS
+        while (pid := _first_line_number(pid_file)) is not None and _is_postgres(pid, self.cluster):
+            if time.monotonic() > until:
+                raise ServerError(f"another Postgres (process {pid}) runs on {self.cluster}; stop it first")
+            time.sleep(0.05)
+        # A number that another program has now would make Postgres refuse to start.
+        if pid is not None:
+            pid_file.unlink(missing_ok=True)
+
+
+def _existing(folder: Path) -> Path:
+    return next(part for part in (folder, *folder.parents) if part.exists())
+
+
+def _first_line_number(path: Path) -> int | None:
+    try:
+        return int(path.read_text().split("\n", 1)[0])
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _is_postgres(pid: int, cluster: Path) -> bool:
+    command = Path(f"/proc/{pid}/cmdline")
+    if not Path("/proc/self").exists():
+        return _exists(pid)
+    try:
+        return str(cluster).encode() in command.read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,141 @@
+"""Which processes make up the platform, and what each is told."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from subprocess import Popen
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_core.settings import Settings, to_environment, variables
+from playmolt_schemas.identifiers import ENGINES
+
+from playmolt_cli.local import probe
+from playmolt_cli.local.embedded import child, free_port
+from playmolt_cli.local.embedded.child import PYTHON
+from playmolt_cli.local.probe import Readiness
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """How many processes of each kind."""
+
+    engines: int = 1
+    gateways: int = 1
+    spectators: int = 1
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A process to keep alive: how it is started and how one sees that it is ready.
+
+    Programs stop in the order of `rank`, the lowest first.
+    """
+
+    name: str
+    rank: int
+    start: Callable[[], Popen[bytes]]
+    ready: Callable[[], Readiness]
+    log: Path
+    health: str = ""
+    """URL of its /readyz; empty for a server that has none."""
+    stop_signal: int = signal.SIGTERM
+
+
+_MODULES = {
+    "relay": "playmolt_core.relay",
+    "gateway": "playmolt_gateway",
+    "spectator": "playmolt_spectator",
+    **{service: f"playmolt_{games[0]}" for service, games in ENGINES.items()},
+    "trial-engine": "playmolt_trial_engine",  # hosts two games
+}
+_ROLES = {"relay": "playmolt_relay", "gateway": "playmolt_gateway", "spectator": ""}
+_RANKS = {"gateway": 0, "spectator": 1, "relay": 3}
+_ENGINE_RANK = 2
+_CHAIN_RANK = 3
+
+
+def service_settings(service: str, common: Settings, passwords: Mapping[str, str]) -> Settings:
+    """Give a service its part of the settings: its own NATS user and database role, and no secret of another's.
+
+    Without `passwords` (NATS from outside) the user of the environment stays. The spectator gets no database.
+    """
+    mine = replace(common, database_role=_ROLES.get(service, "playmolt_engine"), data=Settings().data)
+    if passwords:
+        mine = replace(mine, nats_user=service, nats_password=passwords[service])
+    if service == "spectator":
+        mine = replace(mine, database_url="")
+    if service != "gateway":
+        mine = replace(mine, operator_key="")
+    if service != "trial-engine":
+        mine = replace(mine, evm_deployer_key="", jury_secret="")
+    return mine
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """Give a child's environment: this process's own, with exactly the given settings."""
+    known = {variable for variable, _, _ in variables().values()}
+    kept = {name: value for name, value in os.environ.items() if name not in known}
+    return kept | to_environment(settings)
+
+
+def address(host: str, port: int) -> str:
+    """Give the URL at which what listens on `host` is reached from this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- compared, not bound
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Fleet(msgspec.Struct, frozen=True):
+    """Everything that the services of one `up` share.
+
+    Replicas share a listening socket, so that no caller is refused while one of them restarts: `gateway`, `spectator`.
+    """
+
+    settings: Settings
+    passwords: Mapping[str, str]
+    counts: Counts
+    gateway: socket.socket
+    spectator: socket.socket
+    log_of: Callable[[str], Path]
+    chain: Path | None = None
+    """Where the embedded chain keeps its blocks; None when the chain is elsewhere."""
+
+    def programs(self) -> list[Program]:
+        """Give the services in the order in which they are started."""
+        numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
+        numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators}
+        chain = [self._chain(self.chain)] if self.chain else []
+        return chain + [self._program(service, number) for service, count in numbers.items() for number in range(count)]
+
+    def _chain(self, folder: Path) -> Program:
+        port = urlsplit(self.settings.evm_rpc_url).port
+        command = [*PYTHON, "-m", "playmolt_jury.chain", "--folder", str(folder), "--port", str(port)]
+        log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
+
+        def start() -> Popen[bytes]:
+            return child.spawn(command, log=log, environment=environment(Settings()))
+
+        return Program("evm-1", _CHAIN_RANK, start, partial(probe.ready, health), log, health)
+
+    def _program(self, service: str, number: int) -> Program:
+        settings = service_settings(service, self.settings, self.passwords)
+        command, fds = [*PYTHON, "-m", _MODULES[service]], []
+        shared = {"gateway": self.gateway, "spectator": self.spectator}.get(service)
+        if shared:
+            fds = [shared.fileno()]
+            command += ["--fd", str(fds[0])]
+            port = shared.getsockname()[1]
+            settings = replace(settings, spectator_port=self.spectator.getsockname()[1])
+        else:
+            port = free_port()
+            settings = replace(settings, health_port=port)
+        name = f"{service}-{number + 1}"
+        log, told = self.log_of(name), environment(settings)
+        health = f"{address(settings.host, port)}/readyz"
+
+        def start() -> Popen[bytes]:
+            return child.spawn(command, log=log, environment=told, fds=fds)
+
+        return Program(name, _RANKS.get(service, _ENGINE_RANK), start, partial(probe.ready, health), log, health)

@@ -1,0 +1,90 @@
+"""A whole `up` as a child of this process, for the demo and the tests."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from playmolt_cli.local.embedded import child
+from playmolt_cli.local.embedded.child import PYTHON
+from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.local.supervisor import READY_SECONDS, NotReadyError
+
+_STOP_SECONDS = 90.0
+
+
+class Stack:
+    """`playmolt up` on a folder, on free ports. Also a context manager: ready inside, stopped after.
+
+    `options` are further options of `up`, `environment` further variables.
+    """
+
+    def __init__(self, folder: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
+        self.folder = Folder(folder)
+        self._options = options
+        self._environment = {**os.environ, **(environment or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """What `up` printed."""
+        return self.folder.log("up")
+
+    @property
+    def run(self) -> Run:
+        """URLs, credentials and process ids as they are now; raises NotReadyError when `up` does not run."""
+        run = self.folder.run()
+        if run is None:
+            raise NotReadyError(f"no `up` runs on {self.folder.path}; it said:\n{self._said()}")
+        return run
+
+    def start(self, seconds: float = READY_SECONDS + 10) -> Self:
+        """Start and wait until `up` is ready; raises NotReadyError with what it printed."""
+        self.folder.make()
+        command = [*PYTHON, "-m", "playmolt_cli", "up", "--data", str(self.folder.path)]
+        command += ["--port", "0", "--spectator-port", "0", *self._options]
+        self.process = child.spawn(command, log=self.log, environment=self._environment, death_signal=signal.SIGTERM)
+        until = time.monotonic() + seconds
+        while not ((run := self.folder.run()) and run.pid == self.process.pid and run.ready):
+            if self.process.poll() is not None or time.monotonic() > until:
+                self.stop()
+                raise NotReadyError(f"`up` did not become ready; it said:\n{self._said()}")
+            time.sleep(0.05)
+        return self
+
+    def _said(self) -> str:
+        return self.log.read_text(errors="replace")[-4000:] if self.log.exists() else "nothing"
+
+    def stop(self) -> bool:
+        """Stop cleanly as SIGTERM does; False when it had to be killed."""
+        return self.process is None or child.end(self.process, signal.SIGTERM, _STOP_SECONDS)
+
+    def kill(self, name: str) -> int:
+        """SIGKILL one child by its name in run.json (`gateway-1`, `nats` …); gives the id it had."""
+        pid = self.run.processes[name]
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def kill_tree(self) -> None:
+        """SIGKILL `up` and every child of it at once, as a crash of the machine would."""
+        pids = self.run.processes.values()
+        if self.process is None:
+            return
+        for pid in (self.process.pid, *pids):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self.process.wait(_STOP_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,289 @@
+"""Keeps the platform's processes alive on one machine."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+from playmolt_core.ops.sockets import listening
+from playmolt_core.settings import Settings
+from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
+
+from playmolt_cli.local.embedded import Nats, Postgres, Server, free_port
+from playmolt_cli.local.embedded.nats import USERS
+from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.local.logfile import LogFile
+from playmolt_cli.local.probe import Readiness
+from playmolt_cli.local.services import Counts, Fleet, Program, address
+
+READY_SECONDS = 60.0
+TICK_SECONDS = 0.1
+STOP_SECONDS = 15.0
+"""More than the gateway takes to let requests under way finish."""
+STEADY_SECONDS = 10.0
+"""A child that lived this long has recovered: its next death is again its first."""
+BACKOFF_FIRST = 0.25
+BACKOFF_MOST = 5.0
+QUIET_SECONDS = 10.0
+_SERVER_RANK = {"nats": 4, "postgres": 5}
+
+Tell = Callable[[str, str], None]
+"""Tells a person a line: the service's name and what is to be said."""
+
+
+class NotReadyError(RuntimeError):
+    """Something did not become ready in time; the message says what and where to look."""
+
+
+class Kept:
+    """A program and the process that runs it now."""
+
+    def __init__(self, program: Program, process: subprocess.Popen[bytes] | None = None) -> None:
+        self.program = program
+        self.process = process
+        self.log = LogFile(program.log)
+        self.deaths = 0
+        self.started = time.monotonic()
+        self.start_at = 0.0
+
+    @property
+    def pid(self) -> int | None:
+        """Give the process id while it runs."""
+        return self.process.pid if self.process is not None and self.process.poll() is None else None
+
+    def start(self) -> None:
+        """Start the process."""
+        self.log.rotate()
+        self.process = self.program.start()
+        self.started = time.monotonic()
+
+    def signal(self, signum: int) -> None:
+        """Send the process a signal, if there is one."""
+        if self.process is not None:
+            self.process.send_signal(signum)
+
+    def died(self) -> bool:
+        """Say whether the process has ended since the last look; then it is to be started at `start_at`."""
+        if self.process is None or self.process.poll() is None:
+            return False
+        now = time.monotonic()
+        self.deaths = 1 if now - self.started > STEADY_SECONDS else self.deaths + 1
+        self.start_at = now + (0 if self.deaths == 1 else min(BACKOFF_MOST, BACKOFF_FIRST * 2 ** (self.deaths - 2)))
+        return True
+
+
+class Supervisor:
+    """The platform on this machine: embedded servers where no URL is given, and every service as a process."""
+
+    def __init__(self, folder: Folder, settings: Settings, counts: Counts, tell: Tell) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._counts = counts
+        self._tell = tell
+        self._kept: list[Kept] = []
+        self._gateway: socket.socket | None = None
+        self._spectator: socket.socket | None = None
+        self._chain: Path | None = None
+        self._told: dict[tuple[str, str], float] = {}
+        self._passwords: dict[str, str] = {}
+        self._ready = False
+        self._run_is_old = False
+        self._stop = threading.Event()
+        self._hurry = False
+
+    def start(self, prepare: Callable[[str], None]) -> None:
+        """Start everything. `prepare` is given the database's URL before any service starts (migrations).
+
+        The folder has to be locked; `stop` gives it back, also after this has failed halfway. Raises ServerError,
+        OSError for a port that is taken, and whatever `prepare` raises.
+        """
+        self._open_ports()
+        settings = self._with_servers()
+        prepare(settings.database_url)
+        self._settings = settings
+        for program in self._fleet().programs():
+            kept = Kept(program)
+            kept.start()
+            self._kept.append(kept)
+        self._write_run()
+
+    def _open_ports(self) -> None:
+        wanted = self._settings
+        port = wanted.port
+        try:
+            self._gateway = listening(wanted.host, port)
+            port = wanted.spectator_port
+            self._spectator = listening(wanted.host, port)
+        except OSError as error:
+            raise OSError(f"cannot listen on {wanted.host}:{port} ({error.strerror}): choose another port") from error
+
+    def _fleet(self) -> Fleet:
+        if self._gateway is None or self._spectator is None:
+            raise RuntimeError("the ports are not open yet")
+        return Fleet(
+            self._settings, self._passwords, self._counts, self._gateway, self._spectator, self._folder.log,
+            self._chain,
+        )  # fmt: skip
+
+    def _with_servers(self) -> Settings:
+        settings = self._settings
+        if not settings.operator_key:
+            settings = replace(settings, operator_key=self._folder.operator_key())
+        if not settings.database_url:
+            settings = replace(settings, database_url=self._serve(Postgres(self._folder.postgres)).url)
+        if not settings.nats_url:
+            self._passwords = self._folder.passwords(USERS)
+            settings = replace(settings, nats_url=self._serve(Nats(self._folder.nats, passwords=self._passwords)).url)
+        if not settings.evm_rpc_url:
+            self._chain = self._folder.chain
+            settings = replace(
+                settings, evm_rpc_url=f"http://127.0.0.1:{free_port()}", evm_deployer_key=EMBEDDED_DEPLOYER_KEY
+            )
+        return settings
+
+    def _serve(self, server: Server) -> Server:
+        server.log = self._folder.log(f"{server.name}-1")
+
+        def ready() -> Readiness:
+            return Readiness(server.answers(), "does not answer")
+
+        kept = Kept(
+            Program(
+                server.name, _SERVER_RANK[server.name], server.launch, ready, server.log, stop_signal=server.stop_signal
+            )
+        )
+        kept.log.rotate()
+        self._kept.append(kept)
+        server.start()
+        kept.process = server.process
+        self._tell(server.name, f"127.0.0.1:{server.port}, process {kept.pid}")
+        return server
+
+    def tend(self) -> None:
+        """Start again what has died and tell errors. Call it ten times a second or so; it does not wait."""
+        for kept in self._kept:
+            if kept.died():
+                self._tell_death(kept)
+                kept.process = None
+            if kept.process is None and time.monotonic() >= kept.start_at:
+                self._start_again(kept)
+            for line in kept.log.errors():
+                self._tell_error(kept.program.name, line)
+        if self._run_is_old:
+            self._renew_run()
+
+    def _start_again(self, kept: Kept) -> None:
+        try:
+            kept.start()
+        except OSError as error:  # no room for its log, no process to be had: that passes, the platform goes on
+            kept.start_at = time.monotonic() + BACKOFF_MOST
+            self._tell_error(kept.program.name, f"cannot be started: {error}")
+        else:
+            self._run_is_old = True
+
+    def _renew_run(self) -> None:
+        try:
+            self._write_run()
+        except OSError as error:
+            self._tell_error("up", f"run.json cannot be written: {error}")
+        else:
+            self._run_is_old = False
+
+    def _tell_death(self, kept: Kept) -> None:
+        code = kept.process.returncode if kept.process is not None else 0
+        how = signal.Signals(-code).name if code < 0 else f"status {code}"
+        wait = max(0.0, kept.start_at - time.monotonic())
+        last = f" ({kept.log.last_line()})" if code > 0 else ""
+        self._tell(kept.program.name, f"ended with {how}{last}; starting it again{f' in {wait:.1f} s' if wait else ''}")
+
+    def _tell_error(self, name: str, line: str) -> None:
+        event = line.split(" ", 1)[0]
+        now = time.monotonic()
+        if now - self._told.get((name, event), -QUIET_SECONDS) >= QUIET_SECONDS:
+            self._told[name, event] = now
+            self._tell(name, line)
+
+    def await_ready(self, seconds: float = READY_SECONDS) -> None:
+        """Wait until every service is ready, telling each as it is; raises NotReadyError after `seconds`.
+
+        Returns early when a stop was asked for.
+        """
+        until = time.monotonic() + seconds
+        waiting = {kept.program.name: kept for kept in self._kept}
+        while waiting and not self._stop.is_set():
+            self.tend()
+            for name, kept in list(waiting.items()):
+                answer = kept.program.ready()
+                if answer.ready:
+                    self._tell(name, f"ready, process {kept.pid}")
+                    del waiting[name]
+                elif time.monotonic() > until:
+                    raise NotReadyError(self._missing(waiting.values(), seconds))
+            self._stop.wait(TICK_SECONDS if waiting else 0)
+        self._ready = not waiting
+        self._run_is_old = True
+        self._renew_run()
+
+    def _missing(self, waiting: Iterable[Kept], seconds: float) -> str:
+        lines = [
+            f"  {kept.program.name}: {kept.program.ready().missing or 'late'}; log: {kept.program.log}"
+            for kept in waiting
+        ]
+        return "\n".join([f"not ready after {seconds:.0f} s:", *lines])
+
+    def run(self) -> None:
+        """Tend until a stop is asked for."""
+        while not self._stop.wait(TICK_SECONDS):
+            self.tend()
+
+    def ask_stop(self) -> None:
+        """Let `await_ready` and `run` return. Asked twice, `stop` no longer waits for anybody."""
+        self._hurry = self._stop.is_set()
+        self._stop.set()
+
+    def stop(self) -> None:
+        """End everything in order: who takes requests first, the servers last; each kind at once, bounded."""
+        self._folder.remove_run()
+        for rank in sorted({kept.program.rank for kept in self._kept}):
+            self._stop_all([kept for kept in self._kept if kept.program.rank == rank])
+        for shared in (self._gateway, self._spectator):
+            if shared is not None:
+                shared.close()
+        self._folder.unlock()
+
+    def _stop_all(self, group: Sequence[Kept]) -> None:
+        alive = [kept for kept in group if kept.pid is not None]
+        for kept in alive:
+            kept.signal(kept.program.stop_signal)
+        until = time.monotonic() + STOP_SECONDS
+        while any(kept.pid for kept in alive) and time.monotonic() < until and not self._hurry:
+            time.sleep(0.02)
+        for kept in alive:
+            if kept.pid is not None:
+                kept.signal(signal.SIGKILL)
+                self._tell(kept.program.name, "did not stop in time and was killed")
+
+    def describe(self) -> Run:
+        """Say where everything is, as run.json does."""
+        settings = self._settings
+        return Run(
+            pid=os.getpid(),
+            ready=self._ready,
+            gateway=address(settings.host, self._gateway.getsockname()[1] if self._gateway else 0),
+            spectator=address(settings.host, self._spectator.getsockname()[1] if self._spectator else 0),
+            database_url=settings.database_url,
+            nats_url=settings.nats_url,
+            nats_user="admin" if self._passwords else settings.nats_user,
+            nats_password=self._passwords.get("admin", settings.nats_password),
+            operator_key=settings.operator_key,
+            processes={kept.program.name: kept.pid for kept in self._kept if kept.pid is not None},
+            health={kept.program.name: kept.program.health for kept in self._kept if kept.program.health},
+        )
+
+    def _write_run(self) -> None:
+        self._folder.write_run(self.describe())

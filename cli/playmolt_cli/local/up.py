@@ -1,0 +1,81 @@
+"""`playmolt up`: everything on one machine."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import click
+from playmolt_core.db.migrate import migrate
+from playmolt_core.llm.catalogue import load
+from playmolt_jury.chain import deployer_key
+
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.local.services import Counts
+from playmolt_cli.local.supervisor import Supervisor
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import PORT, data_option, read_settings
+
+_REPLICAS = click.IntRange(1, 64)
+
+
+def _say(line: str) -> None:
+    """Print a line; one that has no room where the output goes is dropped, and nothing with it."""
+    try:
+        click.echo(line)
+    except BrokenPipeError:  # nobody listens any more
+        raise
+    except OSError:
+        return
+
+
+def tell(name: str, text: str) -> None:
+    """Print a line about a service."""
+    _say(f"{name:<16} {text}")
+
+
+def _migrate(url: str) -> None:
+    applied = asyncio.run(migrate(url, "all"))
+    tell("migrations", f"{len(applied)} applied" if applied else "up to date")
+
+
+@click.command()
+@click.option("--port", type=PORT, help="Port of the gateway; 0 takes a free one. Default: PLAYMOLT_PORT, else 8080.")
+@click.option("--spectator-port", type=PORT, help="Port of the spectator. Default: PLAYMOLT_SPECTATOR_PORT, else 8081.")
+@data_option
+@click.option("--engines", type=_REPLICAS, default=1, show_default=True, help="Engines of each game type.")
+@click.option("--gateways", type=_REPLICAS, default=1, show_default=True, help="Gateways that share the port.")
+@click.option("--spectators", type=_REPLICAS, default=1, show_default=True, help="Spectators that share the port.")
+def up(
+    port: int | None, spectator_port: int | None, data: Path | None, engines: int, gateways: int, spectators: int
+) -> None:
+    """Run the whole platform on this machine until Ctrl-C.
+
+    Real Postgres and NATS are started from wheels unless DATABASE_URL and NATS_URL are set. What dies is started
+    again. Everything is kept in the data folder; the next `up` on it takes up every game.
+
+    Example: playmolt up --port 8080 --data playmolt-data
+    """
+    settings = read_settings(port=port, spectator_port=spectator_port, data=str(data) if data else None)
+    load(settings.models, os.environ)  # a faulty one would keep engines starting again and again
+    try:
+        deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
+    except ValueError as error:  # else the engine would say it again and again
+        raise Failure(str(error)) from error
+    folder = Folder(settings.data)
+    folder.lock()
+    supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators), tell)
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, lambda *_: supervisor.ask_stop())
+    try:
+        supervisor.start(_migrate)
+        supervisor.await_ready()
+        run = supervisor.describe()
+        if run.ready:
+            tell("spectator", run.spectator)
+            tell("operator key", "PLAYMOLT_OPERATOR_KEY" if settings.operator_key else str(folder.operator_key_file))
+            _say(f"ready {run.gateway}")
+        supervisor.run()
+    finally:
+        supervisor.stop()
+    tell("stopped", f"the data stays in {folder.path}")

@@ -1,0 +1,208 @@
+"""`playmolt log`: look at the event log, check it, take it out."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+import msgspec
+from playmolt_core.log.export import json_lines, parquet
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.stats import stats as count_everything
+from playmolt_core.log.verify import Verification, verify_records
+from playmolt_core.log.verify import verify as verify_log
+from playmolt_schemas.records import Record
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from playmolt_cli.games import deciders
+from playmolt_cli.log.archive import archive
+from playmolt_cli.log.check import Checked, fold_records
+from playmolt_cli.log.check import check as fold_everything
+from playmolt_cli.log.reading import records_of, with_log
+from playmolt_cli.log.tail import tail as end_of_log
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import data_option, files_argument, json_option
+
+
+@click.group()
+def log() -> None:
+    """Look at the event log, check it, take it out.
+
+    Every command works beside a running `up`, without one, or on DATABASE_URL.
+
+    Example: playmolt log verify
+    """
+
+
+log.add_command(archive)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[int], None]]:
+    """Show on the terminal how far a reader of the whole log is; nothing where standard error is no terminal."""
+    columns = (TextColumn("events"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda position: bar.update(task, completed=position)
+
+
+async def verified(event_log: PostgresLog) -> Verification:
+    """Verify the whole log with the present rules."""
+    with progress(await event_log.position()) as done:
+        return await verify_log(event_log, deciders(), register=event_log.register, progress=done)
+
+
+@log.command()
+@files_argument
+@data_option
+@json_option
+def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
+    """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
+
+    EXACT: every stored state hash agrees. UNVERIFIED: there is none yet. DIVERGED: broken. Exit status 1 on a break.
+    With files, as `log export` and `log archive` write them, it checks the streams in those instead of the log.
+
+    Example: playmolt log verify --json
+    """
+    result = verify_records(records_of(files), deciders()) if files else with_log(data, verified)
+    if as_json:
+        click.echo(msgspec.json.encode(result))
+    else:
+        for fault in result.breaks:
+            click.echo(f"BREAK  {fault.stream or 'the log'} event {fault.version}: {fault.problem}")
+        click.echo(
+            f"{result.events} events in {result.streams} streams: {result.exact} EXACT, "
+            f"{result.unverified} UNVERIFIED, {result.diverged} DIVERGED"
+            + (f", {result.archived} more archived" if result.archived else "")
+        )
+    if result.breaks or result.diverged:
+        raise SystemExit(1)
+
+
+@log.command()
+@files_argument
+@data_option
+@json_option
+def check(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
+    """Fold every stored game with the present rules: same states, same messages? Exit status 1 when one differs.
+
+    Run it before a new version of the rules goes out. With files, as `log export` and `log archive` write them, it
+    folds those instead of the log; they hold no messages to compare.
+
+    Example: playmolt log check --json
+    """
+
+    async def work(event_log: PostgresLog) -> Checked:
+        with progress(await event_log.position()) as done:
+            return await fold_everything(event_log, deciders(), done)
+
+    checked = fold_records(records_of(files), deciders()) if files else with_log(data, work)
+    if as_json:
+        click.echo(msgspec.json.encode(checked))
+    else:
+        for difference in checked.differences:
+            click.echo(f"DIFFERS  {difference.stream} event {difference.version}: {difference.problem}")
+        click.echo(f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ")
+    if checked.differences:
+        raise SystemExit(1)
+
+
+@log.command()
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: standard output.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["jsonl", "parquet"]),
+    help="Default: parquet for a FILE that ends in .parquet, else jsonl.",
+)
+@click.option("--running", is_flag=True, help="Running games and lobbies, too: their records hold secrets.")
+@data_option
+def export(out: Path | None, kind: str | None, running: bool, data: Path | None) -> None:
+    """Write the log out, one record a line (or row) in the log's order.
+
+    A file appears whole or not at all.
+
+    Example: playmolt log export --out log.jsonl
+    """
+    kind = kind or ("parquet" if out is not None and out.suffix == ".parquet" else "jsonl")
+    if out is None:
+        if kind == "parquet":
+            raise Failure("Parquet does not go to a terminal or a pipe: give a file with --out")
+        with_log(data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running))
+        return
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    try:
+        written = with_log(data, lambda event_log: _write_file(event_log, unfinished, kind, running))
+        unfinished.replace(out)
+    except ImportError as error:
+        raise Failure("Parquet needs pyarrow: install playmolt-core[parquet]") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    click.echo(f"{written} records in {out}", err=True)
+
+
+async def _write_file(event_log: PostgresLog, path: Path, kind: str, running: bool) -> int:
+    if kind == "parquet":
+        return await parquet(event_log, path, deciders(), running=running)
+    with path.open("wb") as file:
+        return await _write_lines(event_log, file, running)
+
+
+async def _write_lines(event_log: PostgresLog, file: BinaryIO, running: bool) -> int:
+    written = 0
+    async for piece in json_lines(event_log, deciders(), running=running):
+        file.write(piece)
+        written += piece.count(b"\n")
+    file.flush()
+    return written
+
+
+@log.command()
+@data_option
+@json_option
+def stats(data: Path | None, as_json: bool) -> None:
+    """Count streams, events and bytes, by game and event type.
+
+    Example: playmolt log stats
+    """
+    counted = with_log(data, lambda event_log: count_everything(event_log, event_log.register))
+    if as_json:
+        click.echo(msgspec.json.encode(counted))
+        return
+    for game, types in sorted(counted.by_game.items()):
+        click.echo(f"{game}: {counted.streams_by_game[game]} streams")
+        for kind, amount in sorted(types.items(), key=lambda item: -item[1].events):
+            click.echo(f"  {kind:<24} {amount.events:>10} events {amount.bytes:>12} bytes")
+    click.echo(f"{counted.streams} streams, {counted.events} events, {counted.bytes} bytes of data and metadata")
+    if counted.archived.streams:
+        click.echo(f"archived: {counted.archived.streams} streams, {counted.archived.events} events")
+
+
+@log.command()
+@click.option("-n", "count", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many records.")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
+@click.option("--running", is_flag=True, help="Running games, too: their records hold secrets.")
+@data_option
+@json_option
+def tail(count: int, follow: bool, running: bool, data: Path | None, as_json: bool) -> None:
+    """Print the newest records in the log's order. --json gives whole records, one a line.
+
+    Example: playmolt log tail -n 5 --follow --running
+    """
+
+    async def work(event_log: PostgresLog) -> None:
+        async for record in end_of_log(event_log, deciders(), count=count, follow=follow, running=running):
+            click.echo(msgspec.json.encode(record) if as_json else _line(record))
+
+    try:
+        with_log(data, work)
+    except KeyboardInterrupt:
+        return
+
+
+def _line(record: Record) -> str:
+    return f"{record.position:>8}  {record.at}  {record.stream}  {record.version:>4}  {record.type}"

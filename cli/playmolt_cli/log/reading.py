@@ -1,0 +1,39 @@
+"""Reading the log from a command, or records out of files."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.files import NoRecords, records_in
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.records import Record
+
+from playmolt_cli.local.database import database
+from playmolt_cli.terminal.failures import Failure
+
+T = TypeVar("T")
+
+
+def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]]) -> T:
+    """Run `work` on the log that `database` finds; raises as it does, and LogUnavailable."""
+
+    async def run(url: str) -> T:
+        pool = await open_pool(url)
+        try:
+            return await work(PostgresLog(pool))
+        finally:
+            await pool.close()
+
+    with database(data) as url:
+        return asyncio.run(run(url))
+
+
+def records_of(files: Iterable[Path]) -> Iterator[Record]:
+    """Give the records of files, one after another; raises Failure where one is unreadable."""
+    try:
+        for path in files:
+            yield from records_in(path)
+    except NoRecords as error:
+        raise Failure(str(error)) from error

@@ -1,0 +1,201 @@
+"""`playmolt replay`: a game out of the log, told in the terminal."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from playmolt_core.engine.messages import message
+from playmolt_core.game.decider import PUBLIC, Decider, read_event
+from playmolt_core.game.fold import state_hash, step, time_of
+from playmolt_core.log.port import Archived
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import Verdict
+from playmolt_schemas.identifiers import type_of
+from playmolt_schemas.records import Metadata, Record
+from rich.console import Console
+from rich.json import JSON
+
+from playmolt_cli.games import deciders
+from playmolt_cli.log.reading import records_of, with_log
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.narration import Story, standings
+from playmolt_cli.terminal.options import data_option, json_option
+
+_LONGEST_PAUSE_SECONDS = 5.0
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A game right after one event."""
+
+    version: int
+    at: datetime
+    type: str
+    message: dict[str, Any]
+    """What spectators were told."""
+    state: Any
+    agrees: bool | None
+    """Whether the state is the one the game was played with; None where the record carries no state hash."""
+
+
+class Agreement:
+    """Whether a replay is what was played, judged by the state hashes that came by."""
+
+    def __init__(self) -> None:
+        self.verdict: Verdict = "UNVERIFIED"
+        self.diverged_at: int | None = None
+        """The first event after which the states differ."""
+
+    def take(self, moment: Moment) -> None:
+        """Judge the next moment."""
+        if moment.agrees is False and self.diverged_at is None:
+            self.verdict, self.diverged_at = "DIVERGED", moment.version
+        elif moment.agrees and self.verdict == "UNVERIFIED":
+            self.verdict = "EXACT"
+
+    def line(self) -> str:
+        """Say it to a person."""
+        return {
+            "EXACT": "EXACT: the states are those the game was played with",
+            "UNVERIFIED": "UNVERIFIED: no event up to here carries a state to compare with",
+            "DIVERGED": f"DIVERGED: from event {self.diverged_at} on, or shortly before, the states differ from those "
+            "the game was played with; `playmolt log verify` and `log check` say more",
+        }[self.verdict]
+
+
+def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> Iterator[Moment]:
+    """Fold a game record by record."""
+    state = decider.initial(game_id)
+    for record in records:
+        state = step(decider, state, record)
+        event = read_event(decider, record.type, record.schema_version, record.data)
+        told = message(decider, game_id, record.version, record.at, state, event, PUBLIC)
+        expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
+        agrees = state_hash(state) == expected if expected else None
+        yield Moment(record.version, time_of(record), record.type, msgspec.json.decode(told), state, agrees)
+
+
+@click.command()
+@click.argument("game_id", metavar="ID")
+@click.option("--at", type=click.IntRange(1), metavar="V", help="Stop after event V and show the state as it was then.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0),
+    default=0,
+    metavar="X",
+    help="Keep the game's own pace, X times as fast; no pause is longer than 5 s. Default 0: all at once.",
+)
+@click.option("--step", "stepping", is_flag=True, help="Wait for Enter after each event.")
+@click.option(
+    "--log",
+    "copy",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Take the game from a file, as `playmolt log archive` and `log export` write them.",
+)
+@data_option
+@json_option
+def replay(
+    game_id: str,
+    at: int | None,
+    speed: float,
+    stepping: bool,
+    copy: Path | None,
+    data: Path | None,
+    as_json: bool,
+) -> None:
+    """Tell a stored game event by event, folded from the log with the present rules, as spectators saw it.
+
+    At the end it says whether the states are those the game was played with: EXACT, UNVERIFIED (nothing to compare
+    with) or DIVERGED (exit status 1).
+
+    Example: playmolt replay ox-0190… --at 12
+    """
+    decider = deciders().get(type_of(game_id) or "")
+    if decider is None:
+        raise Failure(f"{game_id!r} is no game id: one looks like trial-UUID or ox-UUID (GET /api/games lists them)")
+    records = with_log(data, lambda log: _stored(log, game_id)) if copy is None else _copied(copy, game_id)
+    if at is not None and at > len(records):
+        raise Failure(f"{game_id} has {len(records)} events, --at {at} is beyond them")
+    shown = moments(decider, game_id, records[:at])
+    agreement = Agreement()
+    if as_json:
+        _print_json(decider, game_id, list(shown), agreement)
+    else:
+        _tell(decider, shown, speed, stepping, agreement, show_state=at is not None)
+    if agreement.verdict == "DIVERGED":
+        sys.exit(1)
+
+
+async def _stored(log: PostgresLog, game_id: str) -> Sequence[Record]:
+    try:
+        stored = await log.load(game_id)
+    except Archived as error:
+        gone = (await log.register.of([game_id]))[game_id]
+        raise Failure(f"{game_id} was archived: replay it with --log and the file {gone.file}") from error
+    if stored is None:
+        raise Failure(f"the log holds no {game_id}: look for its id with `playmolt log tail --running`")
+    return stored.records
+
+
+def _copied(copy: Path, game_id: str) -> Sequence[Record]:
+    records = [record for record in records_of([copy]) if record.stream == game_id]
+    if not records:
+        raise Failure(f"{copy} holds no record of {game_id}")
+    return records
+
+
+def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: Agreement) -> None:
+    for moment in shown:
+        agreement.take(moment)
+    last = shown[-1]
+    told = {
+        "game_id": game_id,
+        "version": last.version,
+        "events": [moment.message for moment in shown],
+        "state": decider.view(last.state, PUBLIC),
+        "verdict": agreement.verdict,
+        "diverged_at": agreement.diverged_at,
+    }
+    click.echo(msgspec.json.encode(told))
+
+
+def _tell(
+    decider: Decider[Any],
+    shown: Iterator[Moment],
+    speed: float,
+    stepping: bool,
+    agreement: Agreement,
+    *,
+    show_state: bool,
+) -> None:
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    story = Story()
+    before: Moment | None = None
+    for moment in shown:
+        _pause(before, moment, speed, stepping)
+        line = story.tell(moment.message)
+        unsaid = f"({moment.type.replace('_', ' ')}, not public)"
+        console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or unsaid}", style=None if line else "dim")
+        agreement.take(moment)
+        before = moment
+    if before is None:
+        return
+    for line in standings(before.message):
+        console.print(f"       {line}")
+    if show_state:
+        console.print(JSON(msgspec.json.encode(decider.view(before.state, PUBLIC)).decode()))
+    console.print(agreement.line())
+
+
+def _pause(before: Moment | None, moment: Moment, speed: float, stepping: bool) -> None:
+    if before is None:
+        return
+    if stepping:
+        click.prompt("", prompt_suffix="", default="", show_default=False)
+    elif speed > 0:
+        time.sleep(min(_LONGEST_PAUSE_SECONDS, (moment.at - before.at).total_seconds() / speed))

@@ -1,0 +1,5 @@
+"""What the database room raises."""
+
+
+class LogUnavailable(ConnectionError):
+    """The database did not answer. Whether an append was stored is unknown: read again before answering anybody."""

@@ -1,0 +1,55 @@
+"""Folding a stream as the log gives it: all events of a stream are read in one pass."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeVar, Union
+
+import msgspec
+
+from playmolt_core.game.decider import Decider, Event, read_event
+from playmolt_core.log.port import StoredFacts
+
+S = TypeVar("S")
+
+_data = attrgetter("data")
+_read_tagged = msgspec.json.Decoder(list[tuple[str, msgspec.Raw]]).decode
+_read_times = msgspec.json.Decoder(list[datetime], strict=False).decode
+"""Not strict: they come as seconds."""
+
+
+def fold(decider: Decider[S], stream: str, stored: StoredFacts) -> S:
+    """Fold a stream that was read from its first event on."""
+    state, evolve = decider.initial(stream), decider.evolve
+    for event, at in facts_of(decider, stored):
+        state = evolve(state, event, at)
+    return state
+
+
+def facts_of(decider: Decider[Any], stored: StoredFacts) -> Iterator[tuple[Event, datetime]]:
+    """Read events and when they were decided; LookupError as `read_event`."""
+    try:
+        tagged = _reader(tuple(decider.events.items()))(stored.events)
+    except msgspec.ValidationError:
+        for tag, data in _read_tagged(stored.events):
+            kind, _, schema_version = tag.rpartition(":")
+            read_event(decider, kind, int(schema_version), data)
+        raise
+    return zip(map(_data, tagged), _read_times(stored.times), strict=True)
+
+
+@cache
+def _reader(events: tuple[tuple[tuple[str, int], type[Event]], ...]) -> Callable[[str], list[Any]]:
+    """Give what reads all events of a stream in one pass: one at a time would take twice as long."""
+    tagged = [
+        msgspec.defstruct(
+            f"Tagged{event.__name__}",
+            [("data", event)],
+            tag=f"{kind}:{version}", array_like=True, frozen=True, gc=False,
+        )
+        for (kind, version), event in events
+    ]  # fmt: skip
+    kinds: Any = Union[tuple(tagged)]  # noqa: UP007 -- made of a list
+    decode: Callable[[str], list[Any]] = msgspec.json.Decoder(list[kinds]).decode
+    return decode

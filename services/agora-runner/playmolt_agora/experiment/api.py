@@ -1,0 +1,143 @@
+"""The calls about experiments (`agora.md`, API): which command each is, and what it is answered with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.decider import Command, Refused
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora_plan import Experiments, ResumeRequest, StopRequest
+from playmolt_schemas.agora_routes import Forked, ForkRequest
+from playmolt_schemas.codes import Code, FieldFault
+
+from playmolt_agora.experiment import commands, views
+from playmolt_agora.experiment.rules import read_plan
+from playmolt_agora.experiment.state import State
+from playmolt_agora.plan import document, reading
+
+OPEN: Final = "agora_open"
+READ: Final = "agora_read"
+STOP: Final = "agora_stop"
+RESUME: Final = "agora_resume"
+LOOK: Final = "agora_look"
+RUNS: Final = "agora_runs"
+LIST: Final = "agora_list"
+FORK: Final = "agora_fork"
+
+R = TypeVar("R", bound=msgspec.Struct)
+_OPERATOR: Final = "operator"
+_DRY: Final = (1, "1", True, "true")
+
+
+class ExperimentApi:
+    """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
+
+    opens: frozenset[str] = frozenset((OPEN,))
+    writes: frozenset[str] = frozenset((OPEN, STOP, RESUME, LOOK, FORK))
+    slow: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset((LIST,))
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._commands: Mapping[str, Callable[[ApiRequest], Command | Refused | None]] = {
+            OPEN: self._open,
+            STOP: self._stop,
+            RESUME: self._resume,
+            LOOK: lambda _: commands.SeePcs(by=_OPERATOR),
+            FORK: self._fork,
+        }
+
+    def command(self, state: State, ask: ApiRequest) -> Command | Refused | None:
+        """Give the command of a call that changes something; None for a plan that is only validated."""
+        if not ask.operator:
+            return _operator_only()
+        if not state.version and ask.route != OPEN:
+            return _unknown()
+        make = self._commands.get(ask.route)
+        if make is None:
+            raise LookupError(f"{ask.route} changes nothing")
+        return make(ask)
+
+    def linked(self, before: State, after: State) -> Linked | None:  # noqa: ARG002 -- runs are another game's streams
+        """Give nothing: runs are opened through effects."""
+        return None
+
+    def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
+        """Answer with the experiment, its runs, or what a plan would come to."""
+        if not ask.operator:
+            return _operator_only()
+        if ask.route == OPEN and _is_dry(ask):
+            read = read_plan(ask.body, {}, self._catalogue)
+            return read if isinstance(read, Refused) else ApiReply(read[2])
+        if not state.version:
+            return _unknown()
+        if ask.route == FORK:
+            return _forked(state, ask)
+        if ask.route == RUNS:
+            return ApiReply(views.runs(state))
+        return ApiReply(views.experiment(state), 201 if ask.route == OPEN else 200)
+
+    def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
+        """List the experiments, newest first."""
+        if not ask.operator:
+            return _operator_only()
+        return ApiReply(Experiments(tuple(views.line(state) for state in states)))
+
+    def _open(self, ask: ApiRequest) -> Command | Refused | None:
+        if _is_dry(ask):
+            return None
+        return commands.OpenExperiment(operator=_OPERATOR, plan=ask.body, catalogue=self._catalogue)
+
+    def _fork(self, ask: ApiRequest) -> Command | Refused:
+        request = _request(ForkRequest, ask.body)
+        if isinstance(request, Refused):
+            return request
+        return commands.Fork(
+            by=_OPERATOR, run=ask.params["run"], version=request.at, change=request.set, catalogue=self._catalogue
+        )
+
+    def _stop(self, ask: ApiRequest) -> Command | Refused:
+        request = _request(StopRequest, ask.body)
+        return request if isinstance(request, Refused) else commands.Stop(by=_OPERATOR, reason=request.reason)
+
+    def _resume(self, ask: ApiRequest) -> Command | Refused:
+        request = _request(ResumeRequest, ask.body)
+        if isinstance(request, Refused):
+            return request
+        if request.budget is UNSET:
+            return commands.Resume(by=_OPERATOR)
+        return commands.RaiseBudget(by=_OPERATOR, budget=request.budget, reason=request.reason)
+
+
+def _forked(state: State, ask: ApiRequest) -> ApiReply:
+    """Tell of the newest fork of a run: the one that this call has made."""
+    fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == ask.params["run"])
+    if fork.parent is None:
+        raise LookupError(f"{fork.run} is no fork")
+    return ApiReply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
+
+
+def _request(kind: type[R], body: Any) -> R | Refused:
+    """Read a body that may be left out."""
+    try:
+        read = reading.read(kind, {} if body is None else document.plain(body))
+    except document.Unreadable as error:
+        read = (FieldFault("", str(error)),)
+    if isinstance(read, tuple):
+        told = "; ".join(f"{fault.field}: {fault.message}" for fault in read)
+        return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again. {told}", read)
+    return read
+
+
+def _is_dry(ask: ApiRequest) -> bool:
+    return ask.query.get("dry") in _DRY
+
+
+def _operator_only() -> Refused:
+    return Refused(Code.OPERATOR_ONLY, "Experiments are the operator's: send the operator's key.")
+
+
+def _unknown() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is no such experiment. GET /api/agora/experiments lists them.")

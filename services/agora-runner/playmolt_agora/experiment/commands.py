@@ -1,0 +1,135 @@
+"""What is asked of an experiment: by its operator, and by the workers that fulfil its effects."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from playmolt_core.game.decider import Command
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora_plan import Budget, Spent
+
+from playmolt_agora.experiment.budget import Reached
+from playmolt_agora.experiment.events import PinnedModel, Pins
+
+EFFECT_OPEN: Final = "open_run"
+"""`Effect.kind` of a run whose stream is to be opened; `Experiment.run_owed` gives its specification."""
+EFFECT_LOOK: Final = "look"
+"""`Effect.kind` of the intervals that adaptive sampling waits for."""
+EFFECT_WATCH: Final = "watch_runs"
+"""`Effect.kind` of an eye on the opened runs, as long as there are any."""
+
+
+class OpenExperiment(Command, frozen=True, kw_only=True):
+    """Lock a plan: a text in YAML or JSON, or a JSON object. Given twice, it changes nothing."""
+
+    operator: str
+    plan: Any
+    catalogue: Catalogue = Catalogue()
+    imported: Mapping[str, str] = {}
+    """File name → text of the file that `stage1_import` may name."""
+
+
+class RunOpened(Command, frozen=True, kw_only=True):
+    """A run's stream is there."""
+
+    run: str
+
+
+class RunRefused(Command, frozen=True, kw_only=True):
+    """A run can never be opened: its rules refuse it."""
+
+    run: str
+
+
+class RunAborted(Command, frozen=True, kw_only=True):
+    """The operator has ended a run; `version` and `hash` are those of the last record of its stream."""
+
+    run: str
+    version: int
+    hash: str
+
+
+class RunProgressed(Command, frozen=True, kw_only=True):
+    """An open run has taken this much in all; less than was told before changes nothing.
+
+    `acts` is action → valid turns.
+    """
+
+    run: str
+    spent: Spent
+    acts: Mapping[str, int] = {}
+
+
+class RunFinished(Command, frozen=True, kw_only=True):
+    """A run has ended; `version` and `hash` are those of the last record of its stream."""
+
+    run: str
+    outcome: str
+    version: int
+    hash: str
+    spent: Spent
+    acts: Mapping[str, int] = {}
+
+
+class StopForBudget(Command, frozen=True, kw_only=True):
+    """A call did not fit into the budget; `run` is the one it was for."""
+
+    run: str
+    reached: Reached
+
+
+class Stop(Command, frozen=True, kw_only=True):
+    """Begin no further turn."""
+
+    by: str
+    reason: str = ""
+
+
+class Resume(Command, frozen=True, kw_only=True):
+    """Go on after a stop."""
+
+    by: str
+
+
+class RaiseBudget(Command, frozen=True, kw_only=True):
+    """Raise the budget, and go on where it had stopped the experiment. The one that stands already only goes on."""
+
+    by: str
+    budget: Budget
+    reason: str = ""
+
+
+class Compare(Command, frozen=True, kw_only=True):
+    """Record what is otherwise than it was locked: texts, Stage 1 rules, models. What is recorded already is not told
+    again; a change of the measures is the report's to tell."""
+
+    by: str
+    pins: Pins
+    models: tuple[PinnedModel, ...]
+
+
+class Look(Command, frozen=True, kw_only=True):
+    """Answer a `look` effect.
+
+    `intervals` is cell → low and high end as decimal strings. None: the cell has no interval yet.
+    """
+
+    by: str
+    measure: str
+    intervals: Mapping[str, tuple[str, str] | None] = {}
+    effect_id: str
+
+
+class SeePcs(Command, frozen=True, kw_only=True):
+    """Look at PCS so far, and record that it was looked at. Nothing is recorded where nothing new is to be seen."""
+
+    by: str
+
+
+class Fork(Command, frozen=True, kw_only=True):
+    """Branch a run off another one after its event `version`, with one change as in `model=ALIAS`."""
+
+    by: str
+    run: str
+    version: int
+    change: str
+    catalogue: Catalogue = Catalogue()

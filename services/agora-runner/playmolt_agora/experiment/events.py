@@ -1,0 +1,230 @@
+"""What the log of an experiment holds. Names and fields are stored for ever: change one, and add a version."""
+
+from typing import ClassVar, Final
+
+import msgspec
+from playmolt_core.game.decider import Event, stored_types
+from playmolt_schemas.agora import Parent
+from playmolt_schemas.agora_plan import Budget, PcsSoFar, Plan, Spent, Square
+
+from playmolt_agora.experiment.budget import LimitName, Scope
+
+
+class PinnedModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model as the catalogue named it when the plan was locked; prices per million tokens, None is unknown."""
+
+    alias: str
+    model: str
+    base_url: str | None
+    input_price: str | None
+    output_price: str | None
+    scripted: bool
+
+
+class PinnedTest(msgspec.Struct, frozen=True, kw_only=True):
+    """A test as registered; `p_min` is the smallest p it can reach, as a fraction."""
+
+    test: str
+    confirmatory: bool
+    alpha: str
+    family: str
+    n: str
+    p_min: str | None
+    claim: str
+
+
+class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of the matrix; `spec` is the hash of its whole specification."""
+
+    run: str
+    cell: str
+    number: int
+    turns: int
+    spec: str
+
+
+class Pins(msgspec.Struct, frozen=True, kw_only=True):
+    """What the texts, the Stage 1 rules and the definitions of the measures were when the plan was locked."""
+
+    stimuli: str
+    stage1: str
+    measures: str
+
+
+class Preregistered(Event, frozen=True, kw_only=True):
+    """The lock, the first event of an experiment: no turn comes before it.
+
+    `seed` and `name` are the plan's; `turns` of a run counts the turns of all its agents.
+    """
+
+    type: ClassVar[str] = "preregistered"
+    operator: str
+    name: str
+    seed: str
+    rules_version: int
+    content_version: str
+    plan_hash: str
+    text_hash: str
+    text: str
+    plan: Plan
+    models: tuple[PinnedModel, ...]
+    tests: tuple[PinnedTest, ...]
+    squares: tuple[Square, ...]
+    runs: tuple[PlannedRun, ...]
+    exclusions: tuple[str, ...]
+    stopping_rule: str
+    warnings: tuple[str, ...]
+    pins: Pins
+
+
+class RunOpened(Event, frozen=True, kw_only=True):
+    """A run's own stream was opened with its specification."""
+
+    type: ClassVar[str] = "run_opened"
+    run: str
+    cell: str
+    number: int
+    spec: str
+
+
+class RunProgressed(Event, frozen=True, kw_only=True):
+    """What an open run took so far, as its worker counted it."""
+
+    type: ClassVar[str] = "run_progressed"
+    run: str
+    spent: Spent
+
+
+class ActsCounted(Event, frozen=True, kw_only=True):
+    """What the agents of a run that enters PCS did so far: action → valid turns. Nobody sees it but by a look."""
+
+    type: ClassVar[str] = "acts_counted"
+    run: str
+    acts: dict[str, int]
+
+
+class RunFinished(Event, frozen=True, kw_only=True):
+    """A run came to its end; `version` and `hash` are those of the last record of its stream."""
+
+    type: ClassVar[str] = "run_finished"
+    run: str
+    outcome: str
+    version: int
+    hash: str
+    spent: Spent
+
+
+class BudgetStopped(Event, frozen=True, kw_only=True):
+    """The next call did not fit into the budget: no further turn is begun until it is raised."""
+
+    type: ClassVar[str] = "budget_stopped"
+    limit: LimitName
+    scope: Scope
+    run: str | None
+    most: str
+    spent: str
+    detail: str
+
+
+class Stopped(Event, frozen=True, kw_only=True):
+    """Somebody, or a server that rejected a setting of the plan, stopped the experiment."""
+
+    type: ClassVar[str] = "stopped"
+    by: str
+    reason: str
+
+
+class Resumed(Event, frozen=True, kw_only=True):
+    """The experiment goes on."""
+
+    type: ClassVar[str] = "resumed"
+    by: str
+
+
+class Deviation(Event, frozen=True, kw_only=True):
+    """Something is done otherwise than the plan was locked. A raised budget comes whole, as `budget`."""
+
+    type: ClassVar[str] = "deviation"
+    number: int
+    by: str
+    field: str
+    before: str
+    after: str
+    reason: str
+    budget: Budget | None = None
+
+
+class Looked(Event, frozen=True, kw_only=True):
+    """Adaptive sampling saw figures before the matrix was complete; cell → low and high end."""
+
+    type: ClassVar[str] = "looked"
+    number: int
+    by: str
+    measure: str
+    intervals: dict[str, tuple[str, str]]
+    adaptive: bool
+    finished: int
+    """Runs that the look was taken over."""
+
+
+class PcsSeen(Event, frozen=True, kw_only=True):
+    """Somebody looked at PCS before the matrix was complete, after this many turns; cell → what was seen."""
+
+    type: ClassVar[str] = "pcs_seen"
+    number: int
+    by: str
+    turns: int
+    figures: dict[str, PcsSoFar]
+
+
+class RunAdded(Event, frozen=True, kw_only=True):
+    """Adaptive sampling adds a run to a cell."""
+
+    type: ClassVar[str] = "run_added"
+    look: int
+    planned: PlannedRun
+
+
+class Forked(Event, frozen=True, kw_only=True):
+    """A run is to branch off another one, exploratory, with one thing changed."""
+
+    type: ClassVar[str] = "forked"
+    by: str
+    parent: Parent
+    planned: PlannedRun
+
+
+class ExperimentFinished(Event, frozen=True, kw_only=True):
+    """All runs came to their end. It closes nothing: a fork opens the experiment again, and a look may follow."""
+
+    type: ClassVar[str] = "experiment_finished"
+    rests: ClassVar[bool] = True
+    runs: int
+    spent: Spent
+
+
+class ExperimentAborted(Event, frozen=True, kw_only=True):
+    """The operator ended the experiment for good."""
+
+    type: ClassVar[str] = "game_aborted"
+    closes: ClassVar[bool] = True
+    reason: str
+
+
+EVENTS: Final = stored_types(
+    Preregistered,
+    RunOpened,
+    RunProgressed,
+    ActsCounted,
+    RunFinished,
+    BudgetStopped,
+    Stopped,
+    Resumed,
+    Deviation,
+    Looked,
+    PcsSeen,
+    RunAdded,
+    Forked,
+    ExperimentFinished,
+    ExperimentAborted,
+)

@@ -1,0 +1,265 @@
+"""An experiment as the fold of its events."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_core.game.decider import Event
+from playmolt_schemas.agora import Parent
+from playmolt_schemas.agora_plan import (
+    Budget,
+    DeviationLine,
+    ExperimentStatus,
+    LookLine,
+    Plan,
+    RunStatus,
+    Spent,
+)
+from playmolt_schemas.identifiers import rfc3339
+
+from playmolt_agora.experiment import budget
+from playmolt_agora.experiment.events import (
+    ActsCounted,
+    BudgetStopped,
+    Deviation,
+    ExperimentAborted,
+    ExperimentFinished,
+    Forked,
+    Looked,
+    PcsSeen,
+    PinnedModel,
+    PinnedTest,
+    Pins,
+    PlannedRun,
+    Preregistered,
+    Resumed,
+    RunAdded,
+    RunFinished,
+    RunOpened,
+    RunProgressed,
+    Stopped,
+)
+
+_NO_PINS: Final = Pins(stimuli="", stage1="", measures="")
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of the matrix, or one that was added or branched off."""
+
+    run: str
+    cell: str
+    number: int
+    turns: int
+    spec: str
+    status: RunStatus = "planned"
+    spent: Spent = Spent()
+    acts: dict[str, int] = {}
+    added: bool = False
+    parent: Parent | None = None
+    outcome: str | None = None
+    version: int | None = None
+    hash: str | None = None
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment. `since` is when its present effects arose."""
+
+    game_id: str
+    version: int = 0
+    status: ExperimentStatus = "unlocked"
+    reason: str = ""
+    operator: str = ""
+    name: str = ""
+    seed: str = ""
+    created_at: str = ""
+    since: datetime | None = None
+    plan: Plan | None = None
+    plan_hash: str = ""
+    text: str = ""
+    text_hash: str = ""
+    pins: Pins = _NO_PINS
+    models: tuple[PinnedModel, ...] = ()
+    tests: tuple[PinnedTest, ...] = ()
+    budget: Budget = Budget()
+    runs: tuple[Run, ...] = ()
+    deviations: tuple[DeviationLine, ...] = ()
+    looks: tuple[LookLine, ...] = ()
+    looked: int = -1
+    """Finished runs at the last look of adaptive sampling; -1 before the first."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self.status in ("finished", "aborted")
+
+    @property
+    def spent(self) -> Spent:
+        """What all runs took."""
+        return Spent(
+            turns=sum(run.spent.turns for run in self.runs),
+            calls=sum(run.spent.calls for run in self.runs),
+            tokens=sum(run.spent.tokens for run in self.runs),
+            cost=budget.total(*(run.spent.cost for run in self.runs)),
+        )
+
+    @property
+    def finished(self) -> int:
+        """How many runs have ended."""
+        return sum(run.status == "finished" for run in self.runs)
+
+    @property
+    def open(self) -> tuple[Run, ...]:
+        """The runs that are under way."""
+        return tuple(run for run in self.runs if run.status == "open")
+
+    def run(self, identifier: str) -> Run | None:
+        """Give a run by its id; None for one that is none of this experiment's."""
+        return next((run for run in self.runs if run.run == identifier), None)
+
+    def held(self) -> dict[str, int]:
+        """Give cell → runs, forks left out."""
+        counted: dict[str, int] = {}
+        for run in self.runs:
+            if run.parent is None:
+                counted[run.cell] = counted.get(run.cell, 0) + 1
+        return counted
+
+
+Changes = dict[str, Any]
+
+
+def evolve(state: State, event: Event, at: datetime) -> State:
+    """Fold one event, stored at `at`, into the state."""
+    return replace(state, version=state.version + 1, **_FOLDS[type(event)](state, event, at))
+
+
+def _locked(_: State, event: Preregistered, at: datetime) -> Changes:
+    return {
+        "status": "running",
+        "operator": event.operator,
+        "name": event.name,
+        "seed": event.seed,
+        "created_at": rfc3339(at),
+        "since": at,
+        "plan": event.plan,
+        "plan_hash": event.plan_hash,
+        "text": event.text,
+        "text_hash": event.text_hash,
+        "pins": event.pins,
+        "models": event.models,
+        "tests": event.tests,
+        "budget": event.plan.budget,
+        "runs": tuple(_run(planned) for planned in event.runs),
+    }
+
+
+def _run(planned: PlannedRun, **changes: Any) -> Run:
+    return Run(
+        run=planned.run, cell=planned.cell, number=planned.number, turns=planned.turns, spec=planned.spec, **changes
+    )
+
+
+def _changed(state: State, run: str, **changes: Any) -> Changes:
+    return {"runs": tuple(replace(each, **changes) if each.run == run else each for each in state.runs)}
+
+
+def _opened(state: State, event: RunOpened, _: datetime) -> Changes:
+    return _changed(state, event.run, status="open")
+
+
+def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
+    return _changed(state, event.run, spent=event.spent)
+
+
+def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
+    return _changed(state, event.run, acts=event.acts)
+
+
+def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
+    return {
+        "since": at,
+        **_changed(
+            state,
+            event.run,
+            status="finished",
+            outcome=event.outcome,
+            version=event.version,
+            hash=event.hash,
+            spent=event.spent,
+        ),
+    }
+
+
+def _budget_stopped(_: State, event: BudgetStopped, __: datetime) -> Changes:
+    return {"status": "budget_stopped", "reason": event.detail}
+
+
+def _stopped(_: State, event: Stopped, __: datetime) -> Changes:
+    return {"status": "stopped", "reason": event.reason}
+
+
+def _resumed(_: State, __: Resumed, at: datetime) -> Changes:
+    return {"status": "running", "reason": "", "since": at}
+
+
+def _deviated(state: State, event: Deviation, at: datetime) -> Changes:
+    line = DeviationLine(
+        n=event.number,
+        at=rfc3339(at),
+        by=event.by,
+        field=event.field,
+        before=event.before,
+        after=event.after,
+        reason=event.reason,
+    )
+    return {"deviations": (*state.deviations, line), "budget": event.budget or state.budget}
+
+
+def _looked(state: State, event: Looked, at: datetime) -> Changes:
+    line = LookLine(n=event.number, at=rfc3339(at), by=event.by, measure=event.measure, intervals=event.intervals)
+    return {"looks": (*state.looks, line), "looked": event.finished if event.adaptive else state.looked}
+
+
+def _pcs_seen(state: State, event: PcsSeen, at: datetime) -> Changes:
+    line = LookLine(
+        n=event.number, at=rfc3339(at), by=event.by, measure="pcs", intervals={}, turns=event.turns, pcs=event.figures
+    )
+    return {"looks": (*state.looks, line)}
+
+
+def _added(state: State, event: RunAdded, at: datetime) -> Changes:
+    return {"runs": (*state.runs, _run(event.planned, added=True)), "since": at}
+
+
+def _forked(state: State, event: Forked, at: datetime) -> Changes:
+    status = "running" if state.status == "finished" else state.status
+    return {"runs": (*state.runs, _run(event.planned, parent=event.parent)), "since": at, "status": status}
+
+
+def _finished(_: State, __: ExperimentFinished, ___: datetime) -> Changes:
+    return {"status": "finished", "reason": ""}
+
+
+def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:
+    return {"status": "aborted", "reason": event.reason}
+
+
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+    Preregistered: _locked,
+    RunOpened: _opened,
+    RunProgressed: _progressed,
+    ActsCounted: _acts_counted,
+    RunFinished: _run_finished,
+    BudgetStopped: _budget_stopped,
+    Stopped: _stopped,
+    Resumed: _resumed,
+    Deviation: _deviated,
+    Looked: _looked,
+    PcsSeen: _pcs_seen,
+    RunAdded: _added,
+    Forked: _forked,
+    ExperimentFinished: _finished,
+    ExperimentAborted: _aborted,
+}

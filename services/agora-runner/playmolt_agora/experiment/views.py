@@ -1,0 +1,101 @@
+"""What the operator sees of an experiment: the only source of its bytes. Nobody else sees any."""
+
+from playmolt_schemas.agora_plan import (
+    ExperimentLine,
+    ExperimentRuns,
+    ExperimentState,
+    Progress,
+    RunLine,
+)
+
+from playmolt_agora.experiment import interim_pcs
+from playmolt_agora.experiment.state import Run, State
+
+
+def experiment(state: State) -> ExperimentState:
+    """Give an experiment whole."""
+    return ExperimentState(
+        experiment=state.game_id,
+        id=state.game_id,
+        name=state.name,
+        status=state.status,
+        reason=state.reason,
+        version=state.version,
+        created_at=state.created_at,
+        plan_hash=state.plan_hash,
+        plan=state.text,
+        seed=state.seed,
+        exploratory=_exploratory(state),
+        scripted=_scripted(state),
+        models=tuple(model.alias for model in state.models),
+        progress=_progress(state),
+        tokens=state.spent.tokens,
+        cost=state.spent.cost,
+        spent=state.spent,
+        budget=state.budget,
+        tests=tuple(test.test for test in state.tests if test.confirmatory),
+        stimuli=state.pins.stimuli,
+        stage1=state.pins.stage1,
+        measures=state.pins.measures,
+        deviations=state.deviations,
+        looks=state.looks,
+        pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
+    )
+
+
+def runs(state: State) -> ExperimentRuns:
+    """Give its runs, planned ones first, then those that were added or branched off, in the order they came."""
+    return ExperimentRuns(tuple(_run(state, run) for run in state.runs))
+
+
+def line(state: State) -> ExperimentLine:
+    """Give an experiment as a list shows it."""
+    return ExperimentLine(
+        experiment=state.game_id,
+        name=state.name,
+        status=state.status,
+        created_at=state.created_at,
+        progress=_progress(state),
+        spent=state.spent,
+        scripted=_scripted(state),
+        exploratory=_exploratory(state),
+    )
+
+
+def _progress(state: State) -> Progress:
+    return Progress(
+        runs=len(state.runs),
+        open=sum(run.status == "open" for run in state.runs),
+        finished=state.finished,
+        turns_planned=sum(map(_planned, state.runs)),
+    )
+
+
+def _planned(run: Run) -> int:
+    """Give the turns that a run has to take; what a fork took over of its parent shows when it has ended."""
+    return run.spent.turns if run.parent and run.status == "finished" else run.turns
+
+
+def _scripted(state: State) -> bool:
+    return any(model.scripted for model in state.models)
+
+
+def _exploratory(state: State) -> bool:
+    return state.plan is not None and state.plan.exploratory
+
+
+def _run(state: State, run: Run) -> RunLine:
+    return RunLine(
+        run=run.run,
+        cell=run.cell,
+        number=run.number,
+        status=run.status,
+        turns_planned=_planned(run),
+        spent=run.spent,
+        exploratory=run.parent is not None or _exploratory(state),
+        added=run.added,
+        parent=run.parent.run if run.parent else None,
+        outcome=run.outcome,
+        version=run.version,
+        hash=run.hash,
+    )

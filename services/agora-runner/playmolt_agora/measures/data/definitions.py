@@ -1,0 +1,108 @@
+"""What each measure is, as text and numbers that are hashed and locked before the first turn (`measures.md`).
+
+A definition that changes gets another hash, and every result names the version it was computed by.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.canonical import digest
+
+from playmolt_agora.measures.data.coding import lexicon_version
+
+SMOOTHING: Final = 0.5
+UNSMOOTHED_FROM: Final = 600
+BOOTSTRAPS: Final = 2_000
+QUANTILES: Final = (0.025, 0.975)
+INDICATIVE_RUNS: Final = 3
+PERMUTATIONS: Final = 500
+EXACT_LIMIT: Final = 50_000
+DRAWS: Final = 10_000
+TIE: Final = 1e-12
+EXCLUDED_ABOVE: Final = Fraction(1, 5)
+EARLY_EPOCHS: Final = 10
+FIRST_TURNS: Final = 5
+IDLE_ABOVE: Final = 0.80
+WINDOW_TURNS: Final = 25
+SLOPE_LIMIT: Final = 20.0
+LEVEL_MARGIN: Final = 0.02
+INTERACTIONS_PER_AGENT: Final = 50
+EFFECT_RUNS: Final = 3
+
+NUMBERS: Final[dict[str, str]] = {
+    "actions": " ".join(ACTIONS),
+    "smoothing": str(SMOOTHING),
+    "unsmoothed_from": str(UNSMOOTHED_FROM),
+    "bootstraps": str(BOOTSTRAPS),
+    "quantiles": " ".join(map(str, QUANTILES)),
+    "indicative_runs": str(INDICATIVE_RUNS),
+    "permutations": str(PERMUTATIONS),
+    "exact_limit": str(EXACT_LIMIT),
+    "draws": str(DRAWS),
+    "tie": str(TIE),
+    "excluded_above": str(EXCLUDED_ABOVE),
+    "early_epochs": str(EARLY_EPOCHS),
+    "first_turns": str(FIRST_TURNS),
+    "idle_above": str(IDLE_ABOVE),
+    "window_turns": str(WINDOW_TURNS),
+    "slope_limit": str(SLOPE_LIMIT),
+    "level_margin": str(LEVEL_MARGIN),
+    "interactions_per_agent": str(INTERACTIONS_PER_AGENT),
+    "effect_runs": str(EFFECT_RUNS),
+}
+
+TEXTS: Final[dict[str, str]] = {
+    "gini": "sum of (2i - n - 1) x(i) over n sum x, ascending; living agents, start of the epoch; 0 without a sum",
+    "shares": "attempts on valid turns: p over valid turns, q on turns where feasible, r_seed over the sum of living "
+    "others on all turns, r_literal over planned turns times others at the start, r_dyad met over others near",
+    "pcs": "JSD in bits of Stage 1 and Phase 1 actions of a model in a language, pooled over runs; bootstrap over "
+    "runs; exact permutation of run labels; floors from pairs of runs inside an arm",
+    "ri": "ritual = valid, instrumental, success, null effect; ri_seed over successful instrumental acts, ri_star over "
+    "valid turns, ri_opp over valid turns on which trade or support was feasible",
+    "ri_ext": "slope of log(1 + earlier rituals) in a logit with agent intercepts, on feasible turns, less its mean "
+    "over permutations inside each agent",
+    "drift": "JSD of a window with the first, smoothed, less its mean over rearrangements of each agent's own actions; "
+    "entropy by Miller and Madow",
+    "washout": "JSD of a model's actions with a persona and without one by window, less its mean over relabelings of "
+    "the agents",
+    "tests": "pcs per model with languages as strata, Holm over models; H1 = max(H1a, H1b), H2 = max(H2a, H2b), Holm "
+    "over the two, members without a p counted; ri_star by labels permuted inside each run, uncorrected",
+    "shared_model": "first-window entropy of Jester less Archivist of a model that plays both in a run",
+    "pint": "successful speak, support, whisper or trade with another agent in the same place, over valid turns",
+    "parse": "codes per run and model; excluded with more than a fifth of the turns failed",
+    "dissoc": f"turns by agreement of thought and action, read by {lexicon_version()}; coherence = C / (A + C)",
+    "contrasts": "JSD of two languages, or of persona and none, by model; smoothed unless both sides have 600 turns",
+    "adherence": "share of utterances that hold the persona's mark by the lexicon",
+}
+
+MARKS: Final[dict[tuple[str, str], str]] = {
+    ("archivist", "en"): r"\bsources?\b|\bevidence\b|\bproof\b|\bcite|\bcontradict|\brecord|\bverif",
+    ("archivist", "ko"): r"출처|(?<![두새쌔씨지추치])근거(?!리)|증거|모순|기록|검증",
+    ("merchant", "en"): r"\btrad(e|es|ing)\b|\bdeals?\b|\bprices?\b|\bin return\b|\bexchange\b|\boffer"
+    r"|\bbargain|\bprofit",
+    ("merchant", "ko"): r"거래|흥정|(?<!자)가격|(?<![가-힣])대가(?![족리])|교환|이익|이득|(?<!무)조건",
+    ("jester", "en"): r"\beveryone agrees\b|\bconsensus\b|\bquestion (it|that|this|the)\b|\bwho says\b"
+    r"|\bbreak the rules?\b|\bwhy (should|do) we\b|\bdisagree",
+    (
+        "jester",
+        "ko",
+    ): r"모두가 동의|다들 동의|(?<![조집화종결통연단총혼경융병])합의|(?<![건결합정주회논동강])의문"
+    r"|정말 그럴까|누가 그래|규칙을 깨|(?<![일위기동])반대(?!편|쪽)",
+}
+"""What marks an utterance as its persona's, by persona and language.
+
+A Korean mark names the letters beside it that make another word of it: 상대가, 무조건, 조합의, 일반대중.
+"""
+
+_SHARED: Final = {**NUMBERS, **{"/".join(key): mark for key, mark in MARKS.items()}}
+
+
+def hashes() -> dict[str, str]:
+    """Give each definition's hash: SHA-256 of its text and of the numbers and marks that all share."""
+    return {name: digest({"text": text, "shared": _SHARED}) for name, text in TEXTS.items()}
+
+
+def version() -> str:
+    """Give the version that results name: `measures@` and 12 hex digits of the hash of all definitions."""
+    return f"measures@{digest(hashes())[:12]}"

@@ -1,0 +1,62 @@
+"""The columns of every table, keys first (`measures.md`, section 11), and of what is shown beside them."""
+
+from typing import Final
+
+from playmolt_schemas.agora import ACTIONS
+
+from playmolt_agora.measures.data.frame import CODES
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+TABLES: Final[dict[str, tuple[str, ...]]] = {
+    "shares": _columns(
+        "level phase set run model language persona agent action count succeeded t_all t_valid p exposure r_seed "
+        "r_literal feasible q q_heard dyad_exposure r_dyad"
+    ),
+    "pcs": (
+        *_columns(
+            "model language alpha pcs distance n_stage1 n_phase1 runs_stage1 runs_phase1 ci_lo ci_hi indicative "
+            "loro_min loro_max p_perm p_min labelings floor_iid floor_stage1 floor_phase1 pcs_agent pcs_early "
+            "pcs_within pcs_within_coverage pcs_place"
+        ),
+        *(f"contrib_{action}" for action in ACTIONS),
+    ),
+    "ri": _columns(
+        "level phase set run model language persona agent t_valid a_success ritual ritual_infeasible feasible_a "
+        "ri_seed degenerate_by_design ri_star ri_opp"
+    ),
+    "ri_ext": _columns("set model agents agents_kept beta beta_loro_min beta_loro_max beta_null beta_excess p_perm"),
+    "drift": _columns("run language persona condition window n h h_norm id_raw id_null id_excess"),
+    "washout": _columns("language model persona window n_on n_off pw pw_null pw_excess"),
+    "tests": _columns("test statistic p p_holm labelings n"),
+    "shared_model": _columns("run model contrast"),
+    "pint": _columns("run valid interactions p_int t_rule early_idle"),
+    "parse": ("run", "model", "turns", "failed", "fail_share", "excluded", *CODES),
+    "gini": _columns("run epoch kind gini"),
+    "dissoc": _columns("phase model language dissoc_a dissoc_b dissoc_c dissoc_u coherence"),
+    "contrasts": _columns("contrast phase condition model jsd"),
+}
+
+BESIDE: Final[dict[str, tuple[str, ...]]] = {
+    "headline": _columns("figure phase set model language treatment n value"),
+    "pcs_left_out": _columns("model language arm run pcs"),
+    "pcs_models": _columns("language model_a model_b delta_pcs ci_lo ci_hi indicative p p_holm"),
+    "pcs_pure": _columns("model language n_costs_real n_phase1 pcs_pure"),
+    "contrast_intervals": _columns("contrast phase condition model jsd ci_lo ci_hi indicative"),
+    "contrast_shares": _columns(
+        "contrast phase condition model action points ci_lo ci_hi effect effect_lo effect_hi indicative"
+    ),
+    "merchant": _columns("statistic p labelings n"),
+    "entropy": _columns("persona model language window n h_norm"),
+    "rolling": _columns("run language persona first_turn n h_norm"),
+    "adherence": _columns("run language persona window utterances marked share"),
+    "network": _columns("run kind agent target attempts succeeded"),
+    "occupancy": _columns("run turn place agents"),
+}
+
+PROVENANCE: Final = _columns("definition alpha k n unit exclusions seed runs events")
+"""What every row stores, in a table parallel to its own. `events` gives each run's first and last version, where the
+log was asked for them."""

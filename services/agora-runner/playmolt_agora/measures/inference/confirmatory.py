@@ -1,0 +1,82 @@
+"""The planned tests of a study, from its confirmatory set: the table `tests` (`measures.md`, sections 3, 5, 7)."""
+
+from collections.abc import Sequence
+
+from playmolt_agora.measures import pcs, ritual
+from playmolt_agora.measures.data.frame import Frame
+from playmolt_agora.measures.data.results import Result
+from playmolt_agora.measures.inference import families, hypotheses
+from playmolt_agora.measures.inference.permutation import Test
+
+
+def rows(turns: Frame, cells: Sequence[pcs.Cell], seed: str, models: Sequence[str]) -> list[Result]:
+    """Give a row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
+
+    `models` are those that PCS is tested for: one that left the confirmatory set altogether still counts for Holm.
+    """
+    return [*_pcs(cells, seed, models), *_hypotheses(turns, seed), *_rituals(turns, seed)]
+
+
+def _pcs(cells: Sequence[pcs.Cell], seed: str, planned: Sequence[str]) -> list[Result]:
+    names = sorted({cell.model for cell in cells})
+    models = {model: [cell for cell in cells if cell.model == model] for model in names}
+    tested = {model: pcs.test(group, seed) for model, group in models.items()}
+    tests = {model: tested[model][1].p if model in tested else None for model in planned}
+    adjusted = families.corrected({f"pcs:{model}": p for model, p in tests.items()})
+    found = []
+    for model, (statistic, test) in tested.items():
+        full = [cell for cell in models[model] if not cell.empty]
+        runs = tuple(run for cell in full for run in cell.stage1.runs + cell.phase1.runs)
+        alpha = max((cell.alpha for cell in full), default=None)
+        found.append(_row(f"pcs:{model}", statistic, test, runs, p_holm=adjusted.get(f"pcs:{model}"), alpha=alpha))
+    return found
+
+
+def _hypotheses(turns: Frame, seed: str) -> list[Result]:
+    found = hypotheses.figures(turns, seed)
+    parts, means = hypotheses.parts(found, seed), found.means()
+    sizes = {part: found.parts[part].size for part in hypotheses.PARTS}
+    whole = {name: _larger(parts[f"{name}a"].p, parts[f"{name}b"].p) for name in ("H1", "H2")}
+    adjusted = families.corrected(whole)
+    return [
+        *(_row(part, means[part], parts[part], found.runs, n=sizes[part]) for part in hypotheses.PARTS),
+        *(
+            _row(
+                name,
+                None,
+                Test(p, None),
+                found.runs,
+                n=min(sizes[f"{name}a"], sizes[f"{name}b"]),
+                p_holm=adjusted[name],
+            )
+            for name, p in whole.items()
+        ),
+    ]
+
+
+def _rituals(turns: Frame, seed: str) -> list[Result]:
+    found = []
+    groups: tuple[ritual.Group, ...] = ("model", "persona")
+    for group in groups:
+        statistic, test, runs = ritual.test(turns, group, seed)
+        found.append(_row(f"ri_star:{group}", statistic, test, runs))
+    return found
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _row(
+    name: str,
+    statistic: float | None,
+    test: Test,
+    runs: tuple[str, ...],
+    *,
+    n: int | None = None,
+    p_holm: float | None = None,
+    alpha: float | None = None,
+) -> Result:
+    units = len(runs) if n is None else n
+    row = {"test": name, "statistic": statistic, "p": test.p, "p_holm": p_holm, "labelings": test.labelings, "n": units}
+    return Result(row, runs=runs, n=units, unit="run", alpha=alpha)

@@ -1,0 +1,141 @@
+"""Languages, personas and models compared (`measures.md`, section 10)."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import numpy as np
+from playmolt_schemas.agora import ACTIONS
+
+from playmolt_agora.measures.data.frame import Frame
+from playmolt_agora.measures.data.results import Result, number
+from playmolt_agora.measures.divergence import Floats, count_jsd, shares, smoothing
+from playmolt_agora.measures.inference import bootstrap
+from playmolt_agora.measures.inference.bootstrap import Interval
+from playmolt_agora.measures.inference.streams import stream
+from playmolt_agora.measures.pcs import Arm, arm, divergence
+
+
+class Contrast(msgspec.Struct, frozen=True):
+    """Two arms: ko and en, with persona and without, or the two models that `model` joins by a slash."""
+
+    contrast: str
+    phase: str
+    condition: str
+    model: str
+    first: Arm
+    second: Arm
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """The key of its rows."""
+        return {"contrast": self.contrast, "phase": self.phase, "condition": self.condition, "model": self.model}
+
+    @property
+    def alpha(self) -> float:
+        """α by the size of both arms."""
+        return smoothing(self.first.n, self.second.n)
+
+    @property
+    def paired(self) -> bool:
+        """Whether both arms act in the same runs, which are then drawn together."""
+        return self.first.runs == self.second.runs
+
+
+def found(turns: Frame) -> list[Contrast]:
+    """Give the language and persona contrasts of which both arms have a valid turn."""
+    return [each for each in (*_languages(turns), *_personas(turns)) if each.first.n and each.second.n]
+
+
+def of_models(turns: Frame) -> list[Contrast]:
+    """Give the contrasts of pairs of models inside phase, condition and language; `condition` names the last two."""
+    pairs: list[Contrast] = []
+    groups = turns.groups(lambda seat: (seat.phase, seat.condition, seat.language))
+    for (phase, condition, language), group in groups.items():
+        models = {model: arm(side) for model, side in sorted(group.groups(lambda seat: seat.model).items())}
+        pairs += [
+            Contrast("model", phase, f"{condition}/{language}", f"{one}/{other}", models[one], models[other])
+            for one, other in combinations(models, 2)
+            if models[one].n and models[other].n
+        ]
+    return pairs
+
+
+def rows(all_contrasts: Sequence[Contrast]) -> list[Result]:
+    """Give the table `contrasts`."""
+    return [_result(each, {"jsd": divergence(each.first.pooled, each.second.pooled)}) for each in all_contrasts]
+
+
+def intervals(all_contrasts: Sequence[Contrast], seed: str) -> tuple[list[Result], list[Result]]:
+    """Give the tables `contrast_intervals` and `contrast_shares`: divergence, percentage points and effect sizes."""
+    divergences: list[Result] = []
+    points: list[Result] = []
+    for each in all_contrasts:
+        left, right = _draws(each, seed)
+        first, second = each.first.counts[left], each.second.counts[right]
+        pooled = first.sum(axis=1), second.sum(axis=1)
+        span = _interval(each, count_jsd(*pooled, each.alpha))
+        jsd = divergence(each.first.pooled, each.second.pooled)
+        divergences.append(_result(each, {"jsd": jsd, **_span(span), "indicative": span.indicative}))
+        points += _points(each, first, second)
+    return divergences, points
+
+
+def _languages(turns: Frame) -> Iterator[Contrast]:
+    for (phase, condition, model), group in turns.groups(lambda seat: (seat.phase, seat.condition, seat.model)).items():
+        sides = [arm(group.where(lambda seat, name=name: seat.language == name)) for name in ("ko", "en")]  # type: ignore[misc]
+        yield Contrast("language", phase, condition, model, *sides)
+
+
+def _personas(turns: Frame) -> Iterator[Contrast]:
+    for (phase, language, model), group in turns.groups(lambda seat: (seat.phase, seat.language, seat.model)).items():
+        with_it = group.where(lambda seat: seat.condition == "with_persona")
+        without = group.where(lambda seat: seat.condition == "no_persona")
+        yield Contrast("persona", phase, language, model, arm(with_it), arm(without))
+
+
+def _draws(each: Contrast, seed: str) -> tuple[Any, Any]:
+    generator = stream(seed, "contrast", *each.key.values())
+    left, right = bootstrap.resamples(generator, len(each.first.runs), len(each.second.runs))
+    return left, left if each.paired else right
+
+
+def _points(each: Contrast, first: Floats, second: Floats) -> list[Result]:
+    drawn = 100 * (shares(first.sum(axis=1), 0.0) - shares(second.sum(axis=1), 0.0))
+    observed = 100 * (shares(each.first.pooled, 0.0) - shares(each.second.pooled, 0.0))
+    effects = bootstrap.effect_size(_of_runs(first), _of_runs(second))
+    effect = bootstrap.effect_size(_of_runs(each.first.counts), _of_runs(each.second.counts))
+    found_rows = []
+    for at, action in enumerate(ACTIONS):
+        span = _interval(each, drawn[:, at])
+        size = _interval(each, effects[at]) if not np.isnan(effect[at]) else Interval()
+        figures = {
+            "action": action,
+            "points": number(observed[at]),
+            **_span(span),
+            "effect": number(effect[at]),
+            "effect_lo": size.low,
+            "effect_hi": size.high,
+            "indicative": span.indicative,
+        }
+        found_rows.append(_result(each, figures))
+    return found_rows
+
+
+def _of_runs(counts: Floats) -> Floats:
+    """Give shares with the action first and the run last: (K, …, runs)."""
+    return np.moveaxis(shares(counts, 0.0), -1, 0)
+
+
+def _interval(each: Contrast, values: Floats) -> Interval:
+    return bootstrap.interval(values, len(each.first.runs), len(each.second.runs))
+
+
+def _span(span: Interval) -> dict[str, float | None]:
+    return {"ci_lo": span.low, "ci_hi": span.high}
+
+
+def _result(each: Contrast, figures: dict[str, Any]) -> Result:
+    runs = tuple(sorted({*each.first.runs, *each.second.runs}))
+    return Result({**each.key, **figures}, runs=runs, n=each.first.n + each.second.n, unit="turn", alpha=each.alpha)

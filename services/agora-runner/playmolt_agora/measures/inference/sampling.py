@@ -1,0 +1,68 @@
+"""The intervals that adaptive sampling looks at (agora.md, `adaptive`; conventions of `measures.md`, section 0)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from playmolt_schemas.agora import ACTIONS, TurnRecord
+from playmolt_schemas.agora_plan import AdaptiveMeasure
+
+from playmolt_agora.measures import pcs
+from playmolt_agora.measures.data.definitions import BOOTSTRAPS
+from playmolt_agora.measures.data.frame import Frame, frame
+from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.inference import bootstrap
+from playmolt_agora.measures.inference.streams import stream
+
+Interval = tuple[float, float]
+_FEWEST: Final = 2
+"""Resampling one run gives the same each time: an interval of no width, which says nothing of other runs."""
+
+
+def intervals(
+    records: Iterable[Mapping[str, Any] | TurnRecord],
+    measure: AdaptiveMeasure,
+    seed: str,
+    stage1_import: Sequence[Mapping[str, Any]] = (),
+) -> dict[tuple[str, str], Interval | None]:
+    """Give (model, language) → the 95 % interval of a measure over the runs so far; None where there is none.
+
+    `stage1_import` are the counts that stand instead of Stage 1 runs, as `analysis.study` takes them.
+    """
+    turns = frame(records)
+    found = (
+        _of_pcs(turns, seed, stage1_import) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)
+    )
+    return {
+        key: None if span.low is None or span.high is None else (span.low, span.high) for key, span in found.items()
+    }
+
+
+def _of_pcs(
+    turns: Frame, seed: str, stage1_import: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, str], bootstrap.Interval]:
+    return {
+        (cell.model, cell.language): bootstrap.Interval()
+        if cell.empty or min(len(cell.stage1.runs), len(cell.phase1.runs)) < _FEWEST
+        else bootstrap.interval(
+            cell.replicates(stream(seed, "pcs", cell.model, cell.language)),
+            len(cell.stage1.runs),
+            len(cell.phase1.runs),
+        )
+        for cell in pcs.cells(turns, stage1_import)
+    }
+
+
+def _of_share(turns: Frame, action: str, seed: str) -> dict[tuple[str, str], bootstrap.Interval]:
+    place = ACTIONS.index(action)
+    groups = turns.where(lambda seat: seat.phase == "phase1").groups(lambda seat: (seat.model, seat.language))
+    return {key: _share(pcs.arm(group), place, stream(seed, f"p:{action}", *key)) for key, group in groups.items()}
+
+
+def _share(arm: pcs.Arm, place: int, generator: np.random.Generator) -> bootstrap.Interval:
+    if not arm.n or len(arm.runs) < _FEWEST:
+        return bootstrap.Interval()
+    size = len(arm.runs)
+    drawn = generator.integers(0, size, (BOOTSTRAPS, size))
+    counts: Floats = arm.counts[drawn].sum(axis=1)
+    return bootstrap.interval(counts[:, place] / counts.sum(axis=1), size, size)

@@ -1,0 +1,140 @@
+"""The smallest p that each planned test can reach with the runs it has (measures.md, sections 3, 5 and 7)."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora import Language
+from playmolt_schemas.agora_plan import Hypothesis, Plan, PlannedTest
+
+from playmolt_agora.measures.inference import attainable_p, families
+from playmolt_agora.plan import latin_squares
+from playmolt_agora.plan import plan as plans
+
+_DEFAULT_ALPHA: Final = "0.05"
+_SLOPE_WINDOWS: Final = 3
+"""H1b needs a slope over windows 2 … W, hence two of them."""
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """A test's number of labelings and the smallest p among them; None where the design gives no p."""
+
+    n: str
+    labelings: int | None
+    p: Fraction | None
+    note: str = ""
+
+
+def windows(turns: int) -> int:
+    """Give the number of windows of a run: max(2, T/25 rounded half up)."""
+    return max(2, (2 * turns + 25) // 50)
+
+
+def persona_runs(plan: Plan) -> int:
+    """Count the runs of Sets A and B."""
+    phase = plans.phase_of(plan, "phase2")
+    return phase.runs * sum(name in plans.WITH_PERSONA for name in plans.sets(plan)) if phase else 0
+
+
+def tests(plan: Plan) -> tuple[PlannedTest, ...]:
+    """Give every test of the plan's design and every one it names, with what each can reach.
+
+    Holm's correction runs over a whole family, registered or not, as the analysis does; a test that is not confirmatory
+    has no α to miss.
+    """
+    named = {hypothesis.test: hypothesis for hypothesis in plans.hypotheses(plan)}
+    found = {test: reach_of(plan, test) for test in plans.known_tests(plan)}
+    return tuple(
+        _judged(_planned(test, found[test], named.get(test), exploratory=plan.exploratory), p_holm)
+        for test, p_holm in _corrected(found).items()
+        if test in named or found[test].p is not None
+    )
+
+
+def reach_of(plan: Plan, test: str) -> Reach:
+    """Give what one test can reach; `test` is one of `plan.known_tests`."""
+    family, _, what = test.partition(":")
+    if family == "pcs":
+        return _pcs(plan, what)
+    runs = persona_runs(plan)
+    if not runs:
+        return Reach("0 runs", None, None, "needs Phase 2 runs of Set A or B")
+    if family == "ri_star":
+        return _ritual(_held(plan, by_model=what == "model"))
+    return _instruction(plan, test, runs)
+
+
+def _held(plan: Plan, *, by_model: bool) -> list[frozenset[str]]:
+    """Give the models or personas that each run of Sets A and B holds; of five models or more not every run has all."""
+    phase = plans.phase_of(plan, "phase2")
+    sets = sum(name in plans.WITH_PERSONA for name in plans.sets(plan))
+    seats = [
+        latin_squares.seats_a(latin_squares.labels(plan), number + 1, pairs=plan.pairs)
+        for number in range(phase.runs if phase else 0)
+    ]
+    return sets * [frozenset(seat.model if by_model else str(seat.persona) for seat in run) for run in seats]
+
+
+def _ritual(held: Sequence[frozenset[str]]) -> Reach:
+    groups = len(frozenset().union(*held))
+    if groups == 1:
+        return Reach(f"{len(held)} runs", None, None, "one group has nothing to differ from")
+    sizes = sorted({len(each) for each in held})
+    some = "" if sizes == [groups] else f", {' or '.join(map(str, sizes))} in a run"
+    return Reach(f"{len(held)} runs, {groups} groups{some}", *attainable_p.shuffled(held))
+
+
+def _instruction(plan: Plan, test: str, runs: int) -> Reach:
+    phase = plans.phase_of(plan, "phase2")
+    count = windows(phase.turns) if phase else 0
+    if test == "H1" and count < _SLOPE_WINDOWS:
+        return Reach(
+            f"{runs} runs", None, None, f"H1b is a slope over windows 2 and later; {count} windows are too few"
+        )
+    if test == "H2" and runs < 2:
+        return Reach(f"{runs} runs", None, None, "H2b is a t test and needs 2 runs or more")
+    return Reach(f"{runs} runs", *attainable_p.flipped(runs))
+
+
+def _pcs(plan: Plan, model: str) -> Reach:
+    arms: list[tuple[Language, int, int]] = []
+    for language in plans.languages(plan, "phase1"):
+        one, two = plans.stage1_runs(plan, model, language), plans.phase1_runs(plan, model, language)
+        if one and two:
+            arms.append((language, one, two))
+    if not arms:
+        return Reach("0 runs", None, None, "needs Stage 1 and Phase 1 runs of the model in one language")
+    spoken = " + ".join(language for language, _, _ in arms)
+    sizes = " and ".join(dict.fromkeys(f"{one} v {two}" for _, one, two in arms))
+    return Reach(f"{sizes} runs, {spoken}", *attainable_p.relabelled([(one, two) for _, one, two in arms]))
+
+
+def _planned(test: str, found: Reach, hypothesis: Hypothesis | None, *, exploratory: bool) -> PlannedTest:
+    alpha = hypothesis.alpha if hypothesis else _DEFAULT_ALPHA
+    return PlannedTest(
+        test=test,
+        confirmatory=hypothesis is not None and not exploratory,
+        alpha=alpha,
+        family=families.family(test),
+        n=found.n,
+        labelings=found.labelings,
+        p_min=None if found.p is None else float(found.p),
+        p_exact=None if found.p is None else f"{found.p.numerator}/{found.p.denominator}",
+        p_holm=None,
+        reachable=False,
+        note=found.note,
+    )
+
+
+def _corrected(found: Mapping[str, Reach]) -> dict[str, float | None]:
+    """A model without both arms has no test of PCS and is no member of that family; H1 and H2 are always two."""
+    members = {test: each for test, each in found.items() if each.p is not None or families.family(test) == "H"}
+    adjusted = families.corrected({test: None if each.p is None else float(each.p) for test, each in members.items()})
+    return {test: adjusted.get(test) for test in found}
+
+
+def _judged(test: PlannedTest, p_holm: float | None) -> PlannedTest:
+    p = p_holm if p_holm is not None else test.p_min
+    reachable = p is not None and p <= float(test.alpha) + 1e-12
+    return msgspec.structs.replace(test, p_holm=p_holm, reachable=reachable)

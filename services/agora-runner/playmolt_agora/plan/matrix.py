@@ -1,0 +1,174 @@
+"""The matrix of a plan: its cells, and each run's specification, the same whenever it is asked for."""
+
+import hashlib
+import uuid
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.llm.catalogue import is_scripted
+from playmolt_schemas.agora import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
+from playmolt_schemas.agora_plan import Arm, Plan
+
+from playmolt_agora.plan import latin_squares
+from playmolt_agora.plan import plan as plans
+
+_TABLE: Final[tuple[tuple[str, Persona, str], ...]] = (
+    ("influencer_01", "influencer", "plaza"),
+    ("influencer_02", "influencer", "plaza"),
+    ("archivist_01", "archivist", "plaza"),
+    ("archivist_02", "archivist", "market"),
+    ("merchant_01", "merchant", "market"),
+    ("merchant_02", "merchant", "market"),
+    ("jester_01", "jester", "alley_a"),
+    ("jester_02", "jester", "alley_b"),
+    ("citizen_01", "citizen", "plaza"),
+    ("citizen_02", "citizen", "plaza"),
+    ("observer_01", "observer", "plaza"),
+    ("architect_01", "architect", "plaza"),
+)
+"""Table 1-D of the source: agent, persona, home."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that differ in nothing but their number. `model` is None where all models share a room."""
+
+    name: str
+    arm: Arm
+    set: SetName | None
+    language: Language
+    model: str | None
+    runs: int
+    turns: int
+    agents: int
+
+
+def cells(plan: Plan) -> tuple[Cell, ...]:
+    """Give the cells of a plan, phase by phase in plan order."""
+    return tuple(cell for arm in plans.ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
+
+
+def planned(plan: Plan) -> tuple[tuple[Cell, int], ...]:
+    """Give every planned run as its cell and its number in it, from 1."""
+    return tuple((cell, number) for cell in cells(plan) for number in range(1, cell.runs + 1))
+
+
+def cell_of(plan: Plan, name: str) -> Cell:
+    """Give a cell by its name; LookupError when the plan has none such."""
+    found = next((cell for cell in cells(plan) if cell.name == name), None)
+    if found is None:
+        raise LookupError(f"the plan has no cell {name!r}")
+    return found
+
+
+def run_id(experiment: str, cell: str, number: int) -> str:
+    """Give a run's id, the same for the same run of the same experiment."""
+    return f"agora-{uuid.uuid5(uuid.NAMESPACE_OID, f'{experiment}/{cell}/{number}')}"
+
+
+def run_seed(plan: Plan, number: int) -> str:
+    """Give a run's seed as a decimal string: it follows from plan and number alone, so that a plan run twice meets the
+    same chances, and so do the runs of one number in every cell (stage1.md, invariant 6)."""
+    return _seed(f"{len(plan.seed)},{plan.seed},{number}")
+
+
+def seed_of_cell(plan: Plan, cell: str, number: int) -> str:
+    """Give a run's seed as it was made before cells shared their chances; locks of that time hold it."""
+    return _seed(f"{len(plan.seed)},{plan.seed},{cell},{number}")
+
+
+def _seed(text: str) -> str:
+    return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
+
+
+def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
+    """Give the specification of one run; `number` goes past the cell's planned runs where runs are added."""
+    seats = seats_of(plan, cell, number)
+    condition: PersonaCondition = "no_persona" if seats[0].persona is None else "with_persona"
+    return RunSpec(
+        experiment=experiment,
+        run=run_id(experiment, cell.name, number),
+        number=number,
+        cell=cell.name,
+        phase=plans.world(cell.arm),
+        set=cell.set,
+        language=cell.language,
+        persona_condition=condition,
+        seed=run_seed(plan, number),
+        turns=cell.turns,
+        seats=seats,
+        rules=_rules(plan, cell.arm),
+        decoding=plan.decoding,
+        sampling=plan.sampling,
+        reask=plan.reask,
+        exploratory=plan.exploratory,
+        scripted=any(is_scripted(seat.model) for seat in seats),
+    )
+
+
+def specs(plan: Plan, experiment: str) -> tuple[RunSpec, ...]:
+    """Give the specifications of all planned runs."""
+    return tuple(spec(plan, experiment, cell, number) for cell, number in planned(plan))
+
+
+def seats_of(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
+    """Give who sits where in a run; `persona_assignment: shuffled` is the world's to apply."""
+    if cell.model is None:
+        return _mixed(plan, cell, number)
+    return tuple(Seat(agent=agent, model=cell.model, persona=persona, home=home) for agent, persona, home in _TABLE)
+
+
+def _mixed(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
+    models = latin_squares.labels(plan)
+    if cell.set in plans.WITH_PERSONA:
+        agents = latin_squares.seats_a(models, number, pairs=plan.pairs, home_policy=plan.home_policy)
+    else:
+        agents = latin_squares.seats_b(models, number)
+    return tuple(Seat(agent=agent.agent, model=agent.model, persona=agent.persona, home=agent.home) for agent in agents)
+
+
+def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:
+    phase = plans.phase_of(plan, arm)
+    if phase is None:
+        return ()
+    return tuple(
+        Cell(
+            name=f"{arm}/{model}/{language}",
+            arm=arm,
+            set=None,
+            language=language,
+            model=model,
+            runs=phase.runs,
+            turns=phase.turns,
+            agents=len(_TABLE),
+        )
+        for model in plans.models(plan, arm)
+        for language in plans.languages(plan, arm)
+    )
+
+
+def _set_cells(plan: Plan) -> tuple[Cell, ...]:
+    phase = plans.phase_of(plan, "phase2")
+    if phase is None:
+        return ()
+    each = 2 * len(plans.models(plan, "phase2"))
+    return tuple(
+        Cell(
+            name=f"phase2/{name}",
+            arm="phase2",
+            set=name,
+            language=plans.SET_LANGUAGES[name],
+            model=None,
+            runs=phase.runs,
+            turns=phase.turns,
+            agents=2 * len(latin_squares.PERSONAS) if name in plans.WITH_PERSONA else each,
+        )
+        for name in plans.sets(plan)
+    )
+
+
+def _rules(plan: Plan, arm: Arm) -> dict[str, Any]:
+    phase = plans.phase_of(plan, arm)
+    rules = plans.overrides(arm, phase.rules if phase else {})
+    if arm == "phase2" and plan.seed_events:
+        rules["seed_events"] = [msgspec.to_builtins(event) for event in plan.seed_events]
+    return rules

@@ -1,0 +1,223 @@
+"""What a plan comes to before anything runs: matrix, costs, squares, attainable p, warnings, and why it is refused."""
+
+from collections.abc import Collection, Iterator
+from decimal import Decimal
+
+from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_schemas.agora_plan import MatrixRow, Plan, PlannedTest, Preview, Square, Stage1Import
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import FieldFault
+
+from playmolt_agora.experiment import budget
+from playmolt_agora.plan import attainable, costs, latin_squares, matrix
+from playmolt_agora.plan import plan as plans
+from playmolt_agora.run import opening
+from playmolt_agora.scripted import residents
+from playmolt_agora.world import worlds
+
+
+def preview(plan: Plan, catalogue: Catalogue, aliases: Collection[str] | None = None) -> Preview:
+    """Work a plan out. `faults` names every reason why it would be refused; the rest is there all the same.
+
+    `catalogue` prices the models; `aliases` are the scripted models there are (those that come with the software).
+    """
+    projection = costs.project(plan, catalogue)
+    squared, tests = latin_squares.squares(plan), attainable.tests(plan)
+    rows = tuple(_row(cell) for cell in matrix.cells(plan))
+    known = residents.ALIASES if aliases is None else aliases
+    return Preview(
+        name=plan.name,
+        plan_hash=digest(plan),
+        runs=sum(row.runs for row in rows),
+        agents=sum(row.agents for row in rows),
+        turns=sum(row.turns for row in rows),
+        calls=projection.calls,
+        calls_most=projection.calls_most,
+        tokens=projection.tokens,
+        cost=projection.cost,
+        cost_most=projection.cost_most,
+        scripted=any(is_scripted(model) for model in plans.all_models(plan)),
+        exploratory=plan.exploratory,
+        matrix=rows,
+        models=projection.models,
+        squares=squared,
+        tests=tests,
+        warnings=tuple(_warnings(plan, projection, squared)),
+        faults=tuple(_refusals(plan, catalogue, known, squared, tests)),
+    )
+
+
+def _row(cell: matrix.Cell) -> MatrixRow:
+    return MatrixRow(
+        cell=cell.name,
+        phase=cell.arm,
+        language=cell.language,
+        runs=cell.runs,
+        agents=cell.runs * cell.agents,
+        turns=cell.runs * cell.agents * cell.turns,
+    )
+
+
+def _refusals(
+    plan: Plan,
+    catalogue: Catalogue,
+    aliases: Collection[str],
+    squared: tuple[Square, ...],
+    tests: tuple[PlannedTest, ...],
+) -> Iterator[FieldFault]:
+    yield from _model_faults(plan, catalogue, aliases)
+    if not plan.allow_unbalanced:
+        for square in squared:
+            for reason in square.reasons:
+                message = f"sets {', '.join(square.sets)} are unbalanced: {reason}. `allow_unbalanced: true` runs it so"
+                yield FieldFault("phases.phase2", message)
+    yield from _test_faults(plan, tests)
+    yield from _opening_faults(plan)
+
+
+def _opening_faults(plan: Plan) -> Iterator[FieldFault]:
+    """Tell what would keep a run from being opened, once for each phase: nobody could mend it after the lock."""
+    told: set[tuple[str, FieldFault]] = set()
+    for spec in matrix.specs(plan, ""):
+        for fault in opening.faults(spec):
+            if (spec.phase, fault) not in told:
+                told.add((spec.phase, fault))
+                yield FieldFault(f"phases.{spec.phase}", f"{fault.field} {fault.message}")
+
+
+def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) -> Iterator[FieldFault]:
+    money = plan.budget.money is not None or plan.budget.per_run.money is not None
+    for model in plans.all_models(plan):
+        entry = catalogue.models.get(model)
+        if entry is None and not (is_scripted(model) and model in aliases):
+            known = ", ".join([*catalogue.models, *sorted(aliases)])
+            yield FieldFault("models", f"{model} is no model here; there are {known}")
+        elif money and not budget.prices_of(model, entry).known:
+            yield FieldFault(
+                "budget.money", f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
+            )
+        longest = entry.reply_tokens if entry else None
+        if longest is not None and plan.sampling.max_tokens > longest:
+            yield FieldFault("sampling.max_tokens", f"{model} gives replies of at most {longest} tokens")
+
+
+def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[FieldFault]:
+    for test in tests:
+        if test.confirmatory and not test.reachable:
+            yield FieldFault("hypotheses", _unreachable(test))
+        elif test.confirmatory and test.family == "pcs":
+            yield from _few_stage1_runs(plan, test.test.partition(":")[2])
+
+
+def _unreachable(test: PlannedTest) -> str:
+    if test.p_exact is None:
+        return f"{test.test} gives no p in this design: {test.note}"
+    corrected = f", {test.p_holm:.4g} after Holm" if test.p_holm not in (None, test.p_min) else ""
+    return (
+        f"{test.test} cannot reach alpha {test.alpha}: with {test.n} the smallest p is {test.p_exact} = "
+        f"{test.p_min:.4g}{corrected}. Plan more runs, or leave it out: it is then reported as descriptive"
+    )
+
+
+def _few_stage1_runs(plan: Plan, model: str) -> Iterator[FieldFault]:
+    for language in plans.languages(plan, "phase1"):
+        count = plans.stage1_runs(plan, model, language)
+        if 0 < count < plans.STAGE1_RUNS:
+            message = f"a test of PCS needs {plans.STAGE1_RUNS} Stage 1 runs a cell; {model} in {language} has {count}"
+            yield FieldFault("phases.stage1.runs", message)
+
+
+def _warnings(plan: Plan, projection: costs.Projection, squared: tuple[Square, ...]) -> Iterator[str]:
+    yield from _status_warnings(plan)
+    yield from _cost_warnings(plan, projection)
+    yield from _world_warnings(plan)
+    yield from _design_warnings(plan, squared)
+    yield from _test_warnings(plan)
+
+
+def _status_warnings(plan: Plan) -> Iterator[str]:
+    played = [model for model in plans.all_models(plan) if is_scripted(model)]
+    if played:
+        yield f"Scripted models ({', '.join(played)}) play here: no language model answers, and reports say so."
+    if plan.exploratory:
+        yield "Exploratory: none of these runs enters PCS or a test."
+    elif not plans.hypotheses(plan):
+        yield "No hypotheses name a test: nothing is tested in confirmation, every figure is descriptive."
+    if plans.claims(plan):
+        yield f"{len(plans.claims(plan))} hypotheses name no test: they are recorded, not tested."
+    if isinstance(plan.stage1_import, Stage1Import):
+        yield f"Stage 1 is not played here: its counts come from {plan.stage1_import.file}, and reports name the file."
+
+
+def _cost_warnings(plan: Plan, projection: costs.Projection) -> Iterator[str]:
+    unpriced = [each.model for each in projection.models if each.cost is None]
+    if unpriced:
+        yield f"No price is known for {', '.join(unpriced)}: the cost is unknown, not 0."
+    limits = (
+        ("money", plan.budget.money, projection.cost),
+        ("tokens", plan.budget.tokens, projection.tokens),
+        ("calls", plan.budget.calls, projection.calls),
+    )
+    for name, most, expected in limits:
+        if most is not None and expected is not None and Decimal(most) < Decimal(expected):
+            yield f"The budget of {most} {name} is below the expected {expected}: the experiment will stop on the way."
+
+
+def _world_warnings(plan: Plan) -> Iterator[str]:
+    for arm in plans.ARMS:
+        phase = plans.phase_of(plan, arm)
+        if phase is None or arm == "phase2":
+            continue
+        rules = worlds.rules(plans.world(arm), plans.overrides(arm, phase.rules))
+        if isinstance(rules, worlds.Rules) and rules.skills and rules.tax_rounding == "at_least_one":
+            yield (
+                f"{arm}: the tax on a trade is 1 at every rate from 1 to 30 %, so that adjust_tax only switches tax on "
+                "or off (`tax_rounding: exact` takes the rate as it is)."
+            )
+
+
+def _design_warnings(plan: Plan, squared: tuple[Square, ...]) -> Iterator[str]:
+    conditions = {square.condition for square in squared}
+    if "A" in conditions and plan.home_policy == "persona":
+        yield (
+            "With personas (Sets A, B) persona and home go together: archivists start in the plaza, merchants in the "
+            "market, jesters in the alley (`home_policy: rotated` unties them)."
+        )
+    if squared:
+        yield "Ids that name a persona give it away: Phase 2 has neutral ones (agent_01 …) with and without personas."
+    if "B" in conditions:
+        yield "Without personas (Sets C, D) the interaction of model and place is aliased with the run."
+    if conditions == {"A", "B"}:
+        yield "Homes differ between runs with and without personas: persona washout compares both."
+    if plan.pairs == "all" and "A" in conditions and len(latin_squares.labels(plan)) % 2 == 0:
+        yield "pairs: all with an even number of models: the last offset is not slot-balanced."
+    for square in squared:
+        if plan.allow_unbalanced and not square.balanced:
+            yield f"Sets {', '.join(square.sets)} are unbalanced, as allowed: {'; '.join(square.reasons)}."
+
+
+def _test_warnings(plan: Plan) -> Iterator[str]:
+    named = {hypothesis.test for hypothesis in plans.hypotheses(plan)}
+    runs = attainable.persona_runs(plan)
+    if "H2" in named and runs >= 2:
+        # Imported where it is needed: loading scipy takes longer than everything else that starts a runner.
+        from playmolt_agora.plan import equivalence  # noqa: PLC0415
+
+        level, needed = equivalence.level_sd(runs), equivalence.level_sd_for(runs)
+        power = equivalence.level_power(runs, level)
+        yield (
+            f"H2b with {runs} runs: the observed SD of the slopes must be below {level:.4f} at a mean of 0; 80 % power "
+            f"needs a true SD of about {needed:.3f} (at {level:.4f} it is {100 * power:.0f} %)."
+        )
+    if named & {"H1", "H2"}:
+        yield "H1 and H2: model effects widen the sign flips, so that the tests are conservative when models differ."
+    if any(test.startswith("pcs:") for test in named):
+        yield "PCS is tested per model over its languages; single cells print p unadjusted, as description."
+    adaptive = plan.adaptive
+    if adaptive is not None:
+        yield (
+            f"Adaptive: after the planned runs, Phase 1 cells grow until the interval of {adaptive.measure} is "
+            f"{adaptive.width} wide or they hold {adaptive.max_runs} runs; every look is logged."
+        )
+    if adaptive is not None and named:
+        yield "Adaptive sampling looks at the data before the tests: their p are not corrected for the looks."

@@ -1,0 +1,133 @@
+"""An experiment's study out of the log: its records gathered, its turns measured, tables and report written, sealed.
+
+`python -m playmolt_agora.report.experiment_study EXPERIMENT OUT` does all of it, beside a runner whose
+loop must not wait for it.
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.port import EventLog
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.settings import from_environment
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import Record
+
+from playmolt_agora.bundle.seal import Contents, packed, seal
+from playmolt_agora.experiment import events as experiment_events
+from playmolt_agora.measures.analysis import study as measured
+from playmolt_agora.plan import stage1_import
+from playmolt_agora.report import assembly, page
+from playmolt_agora.report.gallery import gallery
+from playmolt_agora.report.study import Links, Study
+from playmolt_agora.report.study_files import BUNDLE, REPORT
+from playmolt_agora.report.tables_io import write_tables
+
+_PROMPTS_AT_ONCE: Final = 500
+
+
+class UnknownExperiment(LookupError):
+    """There is no such experiment in this log."""
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """All records of an experiment and of its runs that were opened, as of one reading of each stream."""
+
+    experiment: Sequence[Record]
+    runs: Mapping[str, Sequence[Record]]
+
+    @property
+    def lock(self) -> experiment_events.Preregistered:
+        """The experiment's first event."""
+        return msgspec.json.decode(self.experiment[0].data, type=experiment_events.Preregistered)
+
+
+async def gather(log: EventLog, experiment: str) -> Gathered:
+    """Read an experiment and its runs. Raises UnknownExperiment and LogUnavailable."""
+    stored = await log.load(experiment)
+    if stored is None or stored.records[0].type != experiment_events.Preregistered.type:
+        raise UnknownExperiment(f"there is no experiment {experiment} in this log")
+    opened = dict.fromkeys(
+        msgspec.json.decode(record.data)["run"] for record in stored.records if record.type == "run_opened"
+    )
+    runs = {}
+    for run in opened:
+        found = await log.load(run)
+        if found is not None:
+            runs[run] = found.records
+    return Gathered(stored.records, runs)
+
+
+def analysed(gathered: Gathered, links: Links | None = None) -> Study:
+    """Measure the turns; takes seconds of the processor."""
+    turns = assembly.turns_of(gathered.runs)
+    analysis = measured(
+        turns,
+        ginis=assembly.ginis(gathered.runs),
+        seed=gathered.lock.seed,
+        stage1_import=stage1_import.rows(gathered.lock.plan),
+        events=assembly.event_ranges(gathered.runs),
+    )
+    return assembly.study_of(
+        gathered.experiment, gathered.runs, analysis, made_at=rfc3339(datetime.now(UTC)), links=links
+    )
+
+
+def write(study: Study, out: Path) -> tuple[Path, ...]:
+    """Write turns.jsonl, every table as CSV and Parquet, and report.html into a folder; gives the files."""
+    tables = {**study.tables, **study.further, **study.unexcluded}
+    files = write_tables(tables, study.turns, out, study.provenance)
+    report = out / REPORT
+    report.write_text(page.render(study), encoding="utf-8")
+    return (*files, report)
+
+
+async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
+    """Write a sealed bundle into a folder; gives the hash of its manifest. Raises Unsealable and LogUnavailable."""
+    study = analysed(gathered, Links(place="bundle"))
+    prompts = await _prompts(blobs, {turn.prompt_hash for turn in study.turns})
+    files = write(study, out)
+    contents = Contents(
+        experiment=gathered.experiment,
+        runs=gathered.runs,
+        prompts=prompts,
+        models=study.models,
+        figures={name: figure.svg for name, figure in gallery(study).items()},
+        made_at=study.made_at,
+        definitions=study.definitions,
+        stage1=study.stage1,
+        stimuli=gathered.lock.pins.stimuli,
+    )
+    return seal(out, contents, files)
+
+
+async def _prompts(blobs: PgBlobs, hashes: set[str]) -> dict[str, str]:
+    wanted = sorted(hashes)
+    found: dict[str, str] = {}
+    for first in range(0, len(wanted), _PROMPTS_AT_ONCE):
+        found |= await blobs.texts(wanted[first : first + _PROMPTS_AT_ONCE])
+    return found
+
+
+async def _main(experiment: str, out: Path) -> None:
+    settings = from_environment()
+    pool = await open_pool(settings.database_url, role=settings.database_role)
+    try:
+        gathered = await gather(PostgresLog(pool), experiment)
+        write(analysed(gathered), out)
+        bundle = out / "bundle"
+        await export(gathered, PgBlobs(pool), bundle)
+        packed(bundle, out / BUNDLE)
+    finally:
+        await pool.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1], Path(sys.argv[2])))

@@ -1,0 +1,244 @@
+"""How each event changes a run (`evolve`), and what the state then waits for."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec.structs import replace
+from playmolt_core.game.decider import Event
+from playmolt_schemas.agora import Effect, TurnRecord
+
+from playmolt_agora.run.events import (
+    AgentActed,
+    AgentDied,
+    BillboardPosted,
+    CallMade,
+    CrisisStarted,
+    EpochStarted,
+    GameAborted,
+    MarketSettled,
+    RankChanged,
+    RunEnded,
+    RunOpened,
+    RunPaused,
+    RunResumed,
+    TaxChanged,
+    TurnFailed,
+    WhisperLeaked,
+)
+from playmolt_agora.run.state import ACTS, Act, Agent, Billboard, Owed, Stage, State, shown
+from playmolt_agora.world import skills, visibility
+
+Changes = dict[str, Any]
+
+
+def evolve(state: State, event: Event, at: datetime) -> State:
+    """Fold one event, stored at `at`, into the state."""
+    changes = _FOLDS[type(event)](state, event, at)
+    told = visibility.of(state, event)
+    if told:
+        changes["agents"] = visibility.heard(changes.get("agents", state.agents), told)
+    after = replace(state, version=state.version + 1, **changes)
+    stage = _stage(after)
+    return after if stage == after.stage else replace(after, stage=stage)
+
+
+def dying(state: State) -> str | None:
+    """Give the first agent, in seat order, whose energy is used up."""
+    if not state.rules.death:
+        return None
+    return next((name for name, agent in state.agents.items() if agent.alive and agent.energy <= 0), None)
+
+
+def _stage(state: State) -> Stage:
+    """Give where the epoch stands once what needs no event is passed over."""
+    stage = state.stage
+    if stage in ("morning", "evening") and dying(state) is not None:
+        return stage
+    if stage in ("morning", "acting"):
+        stage = "acting" if state.living else "finished"
+        if stage == "acting" and state.acted >= len(state.order):
+            stage = "market" if state.rules.market else "evening"
+    if stage == "evening" and dying(state) is None:
+        return "opening" if state.living and state.turn < state.run.turns else "finished"
+    return stage
+
+
+def _opened(_: State, event: RunOpened, at: datetime) -> Changes:
+    rules = event.rules
+    start = rules.energy.start * rules.unit
+    return {
+        "phase": "running",
+        "spec": event.spec,
+        "seats": event.seats,
+        "rules": rules,
+        "world": event.world,
+        "content_version": event.content_version,
+        "replayed": event.replayed,
+        "agents": {seat.agent: Agent(place=seat.home, energy=start, shadow=start) for seat in event.seats},
+        "tax_rate": rules.tax_rate,
+        "pool": rules.pool * rules.unit,
+        "due": at,
+    }
+
+
+def _epoch(state: State, event: EpochStarted, at: datetime) -> Changes:
+    return {
+        "turn": event.turn,
+        "order": event.order,
+        "acted": 0,
+        "trades": {},
+        "crisis": event.crisis,
+        "gini": event.gini.get("energy"),
+        "agents": _affected(state.agents, event.effect_applied, Effect()),
+        "stage": "crisis" if event.crisis else "morning",
+        "due": at,
+    }
+
+
+def _crisis(_: State, __: CrisisStarted, ___: datetime) -> Changes:
+    return {"stage": "morning"}
+
+
+def _called(_: State, __: CallMade, ___: datetime) -> Changes:
+    return {}
+
+
+def _acted(state: State, event: AgentActed, at: datetime) -> Changes:
+    record = event.record
+    agents = _affected(state.agents, record.effect_applied, record.effect_shadow)
+    actor = agents[record.agent]
+    if record.place_after != actor.place:
+        agents[record.agent] = replace(actor, place=record.place_after)
+    changes = _taken(state, record, at) | {
+        "agents": agents,
+        "treasury": state.treasury + record.effect_applied.treasury + record.effect_shadow.treasury,
+        "owed": _owed(event),
+    }
+    if record.success and record.action == "trade":
+        changes["trades"] = state.trades | {record.agent: state.trades.get(record.agent, 0) + 1}
+    if record.success and record.action == "support":
+        _counted(agents, record.agent, str(record.target))
+    return changes
+
+
+def _failed(state: State, event: TurnFailed, at: datetime) -> Changes:
+    return _taken(state, event.record, at)
+
+
+def _taken(state: State, record: TurnRecord, at: datetime) -> Changes:
+    valid = record.action is not None
+    act = Act(
+        turn=record.turn,
+        agent=record.agent,
+        action=record.action,
+        target=record.target,
+        place=record.place_before,
+        content=None if record.action == "whisper" or record.content is None else shown(record.content),
+        success=record.success,
+        code=None if valid else record.parse_code,
+    )
+    return {"acts": (*state.acts[1 - ACTS :], act), "acted": state.acted + 1, "taken": state.taken + 1, "due": at}
+
+
+def _owed(event: AgentActed) -> Owed | None:
+    """What follows is kept in the state, so that a fork may branch off between an act and its consequence."""
+    record = event.record
+    if event.heard_by:
+        return Owed(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
+    if record.success and record.action == "build_billboard":
+        text = skills.text_of(record.target, record.content)
+        return Owed(kind="billboard", agent=record.agent, content=text or "")
+    if record.success and record.action == "adjust_tax" and event.value is not None:
+        return Owed(kind="tax", agent=record.agent, value=event.value)
+    return None
+
+
+def _counted(agents: dict[str, Agent], giver: str, taker: str) -> None:
+    given, taken = agents[giver].supported, agents[taker].supporters
+    agents[giver] = replace(agents[giver], supported=given | {taker: given.get(taker, 0) + 1})
+    agents[taker] = replace(agents[taker], supporters=taken | {giver: taken.get(giver, 0) + 1})
+
+
+def _affected(agents: Mapping[str, Agent], applied: Effect, shadow: Effect) -> dict[str, Agent]:
+    after = dict(agents)
+    for name in {**applied.energy, **applied.influence, **shadow.energy}:
+        agent = after[name]
+        after[name] = replace(
+            agent,
+            energy=agent.energy + applied.energy.get(name, 0),
+            shadow=agent.shadow + shadow.energy.get(name, 0),
+            influence=agent.influence + applied.influence.get(name, 0),
+        )
+    return after
+
+
+def _leaked(_: State, __: WhisperLeaked, ___: datetime) -> Changes:
+    return {"owed": None}
+
+
+def _posted(_: State, event: BillboardPosted, __: datetime) -> Changes:
+    return {"owed": None, "billboard": Billboard(agent=event.agent, content=shown(event.content), until=event.until)}
+
+
+def _taxed(_: State, event: TaxChanged, __: datetime) -> Changes:
+    return {"owed": None, "tax_rate": event.rate}
+
+
+def _ranked(state: State, event: RankChanged, _: datetime) -> Changes:
+    return {"agents": state.agents | {event.agent: replace(state.agents[event.agent], rank=event.rank)}}
+
+
+def _settled(state: State, event: MarketSettled, _: datetime) -> Changes:
+    return {
+        "agents": _affected(state.agents, event.effect_applied, event.effect_shadow),
+        "treasury": event.treasury,
+        "pool": event.next_pool,
+        "stage": "evening",
+    }
+
+
+def _died(state: State, event: AgentDied, _: datetime) -> Changes:
+    dead = replace(state.agents[event.agent], alive=False, died=event.turn)
+    return {
+        "agents": state.agents | {event.agent: dead},
+        "order": tuple(name for name in state.order if name != event.agent)
+        if state.stage == "morning"
+        else state.order,
+    }
+
+
+def _paused(_: State, event: RunPaused, __: datetime) -> Changes:
+    return {"phase": "paused", "paused": event.code}
+
+
+def _resumed(_: State, __: RunResumed, at: datetime) -> Changes:
+    return {"phase": "running", "paused": None, "due": at}
+
+
+def _ended(_: State, event: RunEnded, __: datetime) -> Changes:
+    return {"phase": "ended", "paused": None, "outcome": event.outcome}
+
+
+def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
+    return {"phase": "aborted", "paused": None}
+
+
+_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+    RunOpened: _opened,
+    EpochStarted: _epoch,
+    CrisisStarted: _crisis,
+    CallMade: _called,
+    AgentActed: _acted,
+    TurnFailed: _failed,
+    WhisperLeaked: _leaked,
+    BillboardPosted: _posted,
+    TaxChanged: _taxed,
+    RankChanged: _ranked,
+    MarketSettled: _settled,
+    AgentDied: _died,
+    RunPaused: _paused,
+    RunResumed: _resumed,
+    RunEnded: _ended,
+    GameAborted: _aborted,
+}

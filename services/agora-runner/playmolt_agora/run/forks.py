@@ -1,0 +1,68 @@
+"""A fork: the parent's events up to a version as the events of a new run, one thing changed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+from playmolt_core.game.decider import Event
+from playmolt_schemas.agora import RunSpec, TurnRecord
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.text import unstorable
+
+from playmolt_agora.run.events import AgentActed, CallMade, RunEnded, RunOpened, RunPaused, RunResumed, TurnFailed
+
+_NOT_TAKEN = (CallMade, RunPaused, RunResumed, RunEnded)
+"""What a fork does not take over: calls it has not paid for, pauses and an end that are its parent's."""
+
+_SAYING: Final = ("speak", "whisper", "build_billboard")
+
+
+def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Iterator[FieldFault]:
+    """Say why a spec cannot go on from a parent's events."""
+    parent = events[0].spec if events and isinstance(events[0], RunOpened) else None
+    if parent is None:
+        yield FieldFault("events", "must be the parent's, from its first on")
+        return
+    if spec.parent is None:
+        yield FieldFault("parent", "must name the run, the version and the change")
+    for name in ("phase", "set", "language", "seed", "number", "turns", "rules"):
+        if getattr(spec, name) != getattr(parent, name):
+            yield FieldFault(name, "must be the parent's")
+    if [(seat.agent, seat.home) for seat in spec.seats] != [(seat.agent, seat.home) for seat in parent.seats]:
+        yield FieldFault("seats", "must be the parent's agents at the parent's homes")
+    if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in _SAYING):
+        yield FieldFault("content", f"needs a version whose last act is one of {', '.join(_SAYING)}")
+    if content is not None and (unstorable(content) or not content.strip()):
+        yield FieldFault("content", "must hold more than white space, without NUL and lone surrogates")
+
+
+def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:
+    """Give the parent's events after its first as those of the fork.
+
+    `content` replaces what the last act said; what came after that act is left to follow anew.
+    """
+    kept = tuple(_own(spec, event) for event in events[1:] if not isinstance(event, _NOT_TAKEN))
+    if content is None:
+        return kept
+    act = _acts(kept)[-1]
+    said = replace(act, record=replace(act.record, content=content))
+    return (*kept[: kept.index(act)], said)
+
+
+def turns(events: Iterable[Event]) -> int:
+    """Count the turns among events."""
+    return sum(isinstance(event, AgentActed | TurnFailed) for event in events)
+
+
+def _acts(events: Iterable[Event]) -> list[AgentActed]:
+    return [event for event in events if isinstance(event, AgentActed)]
+
+
+def _own(spec: RunSpec, event: Event) -> Event:
+    if isinstance(event, AgentActed | TurnFailed):
+        return replace(event, record=_record(spec, event.record))
+    return event
+
+
+def _record(spec: RunSpec, record: TurnRecord) -> TurnRecord:
+    return replace(record, experiment=spec.experiment, run=spec.run, cell=spec.cell, exploratory=spec.exploratory)

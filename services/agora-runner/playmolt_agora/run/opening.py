@@ -1,0 +1,68 @@
+"""What a run may be opened with, and event 1 of it."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+from playmolt_schemas.agora import RunSpec, Seat
+from playmolt_schemas.codes import FieldFault
+
+from playmolt_agora.run.events import RunOpened
+from playmolt_agora.turn import scenes
+from playmolt_agora.world import chance, places, worlds
+from playmolt_agora.world.worlds import Rules
+
+TURNS_MAX = 1000
+SEATS_MAX = 100
+
+
+def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened | tuple[FieldFault, ...]:
+    """Give event 1 of a run, or every fault of its spec."""
+    rules = worlds.rules(spec.phase, spec.rules)
+    if not isinstance(rules, Rules):
+        return rules
+    faults = tuple(_faults(spec, rules))
+    if faults:
+        return faults
+    return RunOpened(
+        spec=replace(spec, rules=worlds.stored(spec.rules)),
+        rules_version=worlds.RULES_VERSION,
+        content_version=content_version,
+        world=worlds.version(spec.phase, rules, texts_version),
+        rules=rules,
+        seats=_placed(spec, rules),
+    )
+
+
+def faults(spec: RunSpec) -> tuple[FieldFault, ...]:
+    """Give every fault for which a run with this spec could never be opened."""
+    rules = worlds.rules(spec.phase, spec.rules)
+    return tuple(_faults(spec, rules)) if isinstance(rules, Rules) else rules
+
+
+def _placed(spec: RunSpec, rules: Rules) -> tuple[Seat, ...]:
+    if rules.persona_assignment == "fixed":
+        return spec.seats
+    return tuple(replace(seat, home=home) for seat, home in zip(spec.seats, chance.homes(spec), strict=True))
+
+
+def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
+    names = [seat.agent for seat in spec.seats]
+    if not 1 <= len(names) <= SEATS_MAX:
+        yield FieldFault("seats", f"must be 1 to {SEATS_MAX}")
+    if len(set(names)) != len(names):
+        yield FieldFault("seats", "must not name an agent twice")
+    if not 1 <= spec.turns <= TURNS_MAX:
+        yield FieldFault("turns", f"must be 1 to {TURNS_MAX}")
+    if "epochs" in spec.rules and rules.epochs != spec.turns:
+        yield FieldFault("rules.epochs", f"says {rules.epochs}, but the run has {spec.turns} turns: set `turns`")
+    for seat in spec.seats:
+        if spec.phase == "phase2" and seat.persona and seat.persona not in scenes.LEVELS:
+            yield FieldFault("seats.persona", f"{seat.persona} has no text in Phase 2, only {', '.join(scenes.LEVELS)}")
+    homes = [seat.home for seat in spec.seats]
+    for home in sorted(set(homes)):
+        if home not in rules.places:
+            yield FieldFault("seats.home", f"{home} is no place of this world; there are {', '.join(rules.places)}")
+            continue
+        room = places.room_of(rules, home)
+        if room is not None and homes.count(home) > room:
+            yield FieldFault("seats.home", f"{home} holds {room}, not {homes.count(home)}")

@@ -1,0 +1,87 @@
+"""A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
+
+from playmolt_schemas.agora import ACTIONS, SKILLS, VALID_CODES, Effect, TurnRecord
+
+from playmolt_agora.measures.data import coding
+from playmolt_agora.run.state import State
+from playmolt_agora.turn import scenes
+from playmolt_agora.turn.reply import Parsed, TurnReply
+from playmolt_agora.world import acts, places
+from playmolt_agora.world.acts import Deed, Try
+
+
+def parsed(state: State, agent: str, found: Parsed) -> Parsed:
+    """Give a reply as the world takes it: an action that is not the agent's is no act, whatever read it."""
+    if found.code not in VALID_CODES:
+        return Parsed(code=found.code)
+    if found.action in ACTIONS or (found.action in SKILLS and _architect(state, agent)):
+        return found
+    return Parsed(code="invalid_action")
+
+
+def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed | None) -> TurnRecord:
+    """Give the record of an agent's turn; `deed` is None when the reply was no act."""
+    spec, seat, place = state.run, state.seat(agent), state.agents[agent].place
+    applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
+    cues = coding.cues(found.thought, spec.language)
+    return TurnRecord(
+        experiment=spec.experiment,
+        run=spec.run,
+        cell=spec.cell,
+        set=spec.set,
+        phase=spec.phase,
+        language=spec.language,
+        turn=state.turn,
+        order=state.acted + 1,
+        agent=agent,
+        model=seat.model,
+        model_asked=reply.model_asked,
+        model_answered=reply.model_answered,
+        persona=seat.persona,
+        persona_condition=spec.persona_condition,
+        constraint_level=scenes.constraint_level(spec, seat),
+        home_location=seat.home,
+        place_before=place,
+        place_after=(deed and deed.place) or place,
+        others_here=places.beside(state.agents, agent),
+        residents=len(state.living),
+        prompt_hash=reply.prompt_hash,
+        raw_reply=reply.raw_reply,
+        parse_code=found.code,
+        attempt=reply.attempt,
+        thought=found.thought,
+        action=found.action,
+        target=found.target,
+        content=found.content,
+        success=deed is not None and deed.success,
+        reason=deed.reason if deed else None,
+        feasible_actions=acts.feasible(state, agent),
+        effect_applied=applied,
+        effect_shadow=shadow,
+        resource_effect=applied.energy.get(agent, 0),
+        null_effect=acts.null_effect(state, deed, applied),
+        fn_class=coding.fn_class(found.action),
+        dissoc=coding.dissoc(cues, valid=found.valid, action=found.action, target=found.target),
+        decoding=spec.decoding,
+        sampling=spec.sampling,
+        tokens=reply.tokens,
+        cost=reply.cost,
+        latency_ms=reply.latency_ms,
+        cache_hit=reply.cache_hit,
+        residents_start=len(state.seats),
+        turns_planned=spec.turns,
+        exploratory=spec.exploratory,
+        cue_s=cues.s,
+        cue_o=cues.o,
+    )
+
+
+def judged(state: State, agent: str, found: Parsed) -> Deed | None:
+    """Judge what a reply attempts; None when it is no act."""
+    if found.action is None:
+        return None
+    return acts.judged(Try(state, agent, found.target, found.content), found.action)
+
+
+def _architect(state: State, agent: str) -> bool:
+    return state.rules.skills and state.seat(agent).persona == "architect"

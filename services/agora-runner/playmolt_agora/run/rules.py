@@ -1,0 +1,258 @@
+"""The decider of a run: agents act one after another, the world answers (agora.md, Worlds and Turn; stage1.md)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final
+
+from msgspec.structs import replace
+from playmolt_core.game.completion import run_to_completion
+from playmolt_core.game.decider import (
+    Accepted,
+    AllowedAction,
+    Command,
+    DeadlinePassed,
+    Decision,
+    Effect,
+    EndGame,
+    Event,
+    Refused,
+    Viewer,
+)
+from playmolt_core.game.endings import ended
+from playmolt_schemas.agora import PhaseName
+from playmolt_schemas.agora_feed import RunView
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.game_messages import PublicMessage
+from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.text import unstorable
+
+from playmolt_agora.run import commands, forks, opening, records, views
+from playmolt_agora.run.events import (
+    EVENTS,
+    AgentActed,
+    CallMade,
+    GameAborted,
+    RunEnded,
+    RunOpened,
+    RunPaused,
+    RunResumed,
+    TurnFailed,
+)
+from playmolt_agora.run.fold import evolve
+from playmolt_agora.run.state import State
+from playmolt_agora.turn import texts
+from playmolt_agora.turn.reply import Parsed
+from playmolt_agora.world import chance, epoch, places, worlds
+from playmolt_agora.world.acts import Deed
+from playmolt_agora.world.worlds import Rules
+
+DETAIL_CHARS: Final = 2000
+_PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
+
+
+class Agora:
+    """The decider of a run. Nobody owns one: while it runs all see the same."""
+
+    game: str = "agora"
+    rules_version: int = worlds.RULES_VERSION
+    needed: int = 0
+    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+
+    def __init__(self) -> None:
+        self.content_version = digest([texts.version(), [worlds.preset(phase) for phase in _PHASES]])[:16]
+        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
+            commands.OpenRun: self._open,
+            commands.ReplayRun: self._replay,
+            commands.RecordCall: _recorded,
+            commands.TakeTurn: _taken,
+            commands.PauseRun: _paused,
+            commands.ResumeRun: _resumed,
+            commands.EndRun: _ended,
+            DeadlinePassed: _nothing,
+            EndGame: _aborted,
+        }
+
+    def initial(self, game_id: str) -> State:
+        """Give the state of a run of which nothing is stored yet."""
+        return State(game_id=game_id)
+
+    def decide(self, state: State, command: Command, at: datetime) -> Decision:
+        """Decide a command; what follows from it by itself happens in the same step."""
+        decider = self._decide.get(type(command))
+        if decider is None:
+            return Refused(Code.INVALID_REQUEST, "A run takes turns of its agents' models; it is no bot game.")
+        if not state.version and not isinstance(command, commands.OpenRun | commands.ReplayRun):
+            return Refused(Code.NOT_FOUND, "There is no such run. GET /api/agora/runs lists them.")
+        decision = decider(state, command)
+        if isinstance(decision, Refused) or not decision.events:
+            return decision
+        return run_to_completion(state, decision.events, at, evolve, epoch.next_event)
+
+    def evolve(self, state: State, event: Event, at: datetime) -> State:
+        """Fold one event into the state."""
+        return evolve(state, event, at)
+
+    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:  # noqa: ARG002 -- all see the same
+        """Give an event's message, the same for everybody."""
+        return views.public(event)
+
+    def view(self, state: State, viewer: Viewer) -> RunView | views.Unopened:
+        """Give the state as everybody sees it; for one of the run's agents with what it had before it."""
+        return views.run(state, viewer.agent_id) if state.version else views.Unopened()
+
+    def operator_view(self, state: State) -> Mapping[str, Any]:
+        """Give what pins the run: its spec with the seed, the rules as they hold, the versions."""
+        if not state.version:
+            return {}
+        return {
+            "config": state.run,
+            "rules": state.rules,
+            "world": state.world,
+            "content_version": state.content_version,
+            "seats": state.seats,
+            "replayed": state.replayed,
+        }
+
+    def summary(self, state: State) -> GameSummary:
+        """Give the run at a glance; its round is its turn."""
+        return GameSummary(
+            phase=state.phase, round=state.turn, seated=len(state.living), needed=len(state.seats), over=state.over
+        )
+
+    def participants(self, state: State) -> Mapping[str, str]:
+        """Give the run's agents, each with its model: none of them has a key, so that nobody looks as one of them."""
+        return {seat.agent: seat.model for seat in state.seats}
+
+    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:  # noqa: ARG002 -- nobody owns a run
+        """A run wants nothing of a bot."""
+        return ()
+
+    def effects(self, state: State) -> Sequence[Effect]:
+        """Ask for the turn of the next agent, at the end for the report to the experiment; in a pause for its end.
+
+        All effects of a run go under one lease, so that one worker can take turn after turn.
+        """
+        identifier = effect_id(state)
+        if identifier is None or state.due is None:
+            return ()
+        kind = commands.REPORT_EFFECT if state.stage == "finished" else commands.TURN_EFFECT
+        if state.phase == "paused":
+            identifier, kind = digest(["resume", state.game_id, state.version])[:32], commands.RESUME_EFFECT
+        return (Effect(id=identifier, kind=kind, due=state.due, lease=state.game_id),)
+
+    def _open(self, state: State, command: commands.OpenRun) -> Decision:
+        if state.version:
+            return _again(state, command.spec.run)
+        opened = opening.opened(command.spec, self.content_version, texts.version())
+        return Accepted((opened,)) if isinstance(opened, RunOpened) else _invalid(opened)
+
+    def _replay(self, state: State, command: commands.ReplayRun) -> Decision:
+        if state.version:
+            return _again(state, command.spec.run)
+        found = tuple(forks.faults(command.spec, command.events, command.content))
+        opened = found or opening.opened(command.spec, self.content_version, texts.version())
+        if not isinstance(opened, RunOpened):
+            return _invalid(opened)
+        taken = forks.taken_over(command.spec, command.events, command.content)
+        return Accepted((replace(opened, replayed=forks.turns(taken)), *taken))
+
+
+def stage1_version(rules: Rules | None = None) -> str:
+    """Name the Stage 1 rule set with its texts, `stage1@<hash>`: the preset unless other rules are given."""
+    return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
+
+
+def effect_id(state: State) -> str | None:
+    """Name what the run waits for, paused or not: 32 hex digits, the same after a crash; None when for nothing."""
+    if state.over:
+        return None
+    if state.stage == "finished":
+        return digest(["report", state.game_id])[:32]
+    agent = state.next_agent
+    return digest(["turn", state.game_id, state.turn, agent])[:32] if agent else None
+
+
+def _again(state: State, run: str) -> Decision:
+    if state.run.run == run:
+        return Accepted()
+    return Refused(Code.ALREADY_STARTED, "Another run is open on this stream. Open it on a fresh one.")
+
+
+def _invalid(found: Sequence[FieldFault]) -> Refused:
+    told = "; ".join(f"{fault.field} {fault.message}" for fault in list(found)[:5])
+    return Refused(Code.INVALID_REQUEST, f"Mend the run's spec and open it again: {told}.", tuple(found))
+
+
+def _recorded(state: State, command: commands.RecordCall) -> Decision:
+    if state.over:
+        return Accepted()
+    return Accepted((CallMade(turn=command.turn, agent=command.agent, call=command.call),))
+
+
+def _taken(state: State, command: commands.TakeTurn) -> Decision:
+    agent = state.next_agent
+    if agent is None or state.over or command.effect_id != effect_id(state):
+        return Accepted()
+    reply = command.reply
+    calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
+    found = records.parsed(state, agent, reply.parsed)
+    deed = records.judged(state, agent, found)
+    record = records.record(state, agent, reply, found, deed)
+    if deed is None:
+        return Accepted((*calls, TurnFailed(record=record)))
+    acted = AgentActed(record=record, value=deed.value, heard_by=_heard_by(state, agent, found, deed))
+    return Accepted((*calls, acted))
+
+
+def _heard_by(state: State, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
+    """Draw whether a whisper leaks to the others there; one of them who is an Observer makes it likelier."""
+    if found.action != "whisper" or not deed.success:
+        return ()
+    others = tuple(name for name in places.beside(state.agents, agent) if name != found.target)
+    if not others:
+        return ()
+    rules = state.rules
+    probability = Fraction(rules.leak)
+    if any(state.seat(name).persona == "observer" for name in others):
+        probability += Fraction(rules.leak_observer)
+    return others if chance.leaks(state.run, state.turn, agent, probability) else ()
+
+
+def _paused(state: State, command: commands.PauseRun) -> Decision:
+    if state.over:
+        return _over()
+    if state.paused == command.code:
+        return Accepted()
+    detail = command.detail[:DETAIL_CHARS]
+    return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail),))
+
+
+def _resumed(state: State, _: commands.ResumeRun) -> Decision:
+    if state.over:
+        return _over()
+    return Accepted((RunResumed(),) if state.paused else ())
+
+
+def _ended(state: State, command: commands.EndRun) -> Decision:
+    if state.stage != "finished" or state.over or command.effect_id != effect_id(state):
+        return Accepted()
+    return Accepted((RunEnded(outcome="completed" if state.living else "died_out", turns=state.turn),))
+
+
+def _aborted(state: State, command: EndGame) -> Decision:
+    if state.over:
+        return _over()
+    return ended(command, GameAborted)
+
+
+def _over() -> Refused:
+    return Refused(Code.GAME_OVER, "This run is over.")
+
+
+def _nothing(_: State, __: Command) -> Decision:
+    return Accepted()
+
+
+__all__ = ["Agora", "effect_id", "stage1_version"]

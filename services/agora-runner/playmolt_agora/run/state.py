@@ -1,0 +1,153 @@
+"""A run as it stands: the fold of its events. Tuples and dicts in it are never changed in place.
+
+What it holds of the past is bounded (an agent's newest and weightiest happenings, the newest acts), so that a turn
+costs the same however long the run.
+"""
+
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+from playmolt_schemas.agora import ParseCode, RunSpec, Seat
+from playmolt_schemas.agora_feed import Outcome, PauseCode, RunPhase
+
+from playmolt_agora.turn.scene import Happening
+from playmolt_agora.world import ranks
+from playmolt_agora.world.ranks import Rank
+from playmolt_agora.world.worlds import Rules, preset
+
+Stage = Literal["opening", "crisis", "morning", "acting", "market", "evening", "finished"]
+"""Where a run is in its epoch: about to begin one, a crisis to tell, deaths by decay, agents acting, the pool to
+share out, deaths at the end, all turns taken."""
+
+RECENT: Final = 10
+HISTORY: Final = 20
+"""Ten more than are shown: those that are among the recent events are not shown again."""
+ACTS: Final = 12
+SHOWN_CHARS: Final = 4000
+"""More of what an agent says is in the log, not in the state: it would be hashed and prompted again and again."""
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent. Amounts are in units of the run; `shadow` is the energy it would have if costs and rewards were real.
+
+    `supporters` counts the supports it received by agent, `supported` those it gave.
+    """
+
+    place: str
+    energy: int
+    shadow: int
+    influence: int = 0
+    rank: Rank = ranks.FIRST
+    alive: bool = True
+    died: int | None = None
+    supporters: dict[str, int] = {}
+    supported: dict[str, int] = {}
+    recent: tuple[Happening, ...] = ()
+    history: tuple[Happening, ...] = ()
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn as everybody may see it."""
+
+    turn: int
+    agent: str
+    action: str | None
+    target: str | None
+    place: str
+    content: str | None
+    success: bool
+    code: ParseCode | None = None
+
+
+class Owed(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from an act that succeeded and is not told yet."""
+
+    kind: Literal["leak", "billboard", "tax"]
+    agent: str
+    target: str = ""
+    content: str = ""
+    value: int = 0
+    heard_by: tuple[str, ...] = ()
+
+
+class Billboard(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands on the plaza, up to and in turn `until`."""
+
+    agent: str
+    content: str
+    until: int
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A run. `order` are the agents of the turn in the order they act, `acted` how many of them have."""
+
+    game_id: str
+    version: int = 0
+    phase: RunPhase = "opening"
+    stage: Stage = "opening"
+    spec: RunSpec | None = None
+    seats: tuple[Seat, ...] = ()
+    rules: Rules = preset("stage1")
+    world: str = ""
+    content_version: str = ""
+    replayed: int = 0
+    agents: dict[str, Agent] = {}
+    turn: int = 0
+    order: tuple[str, ...] = ()
+    acted: int = 0
+    taken: int = 0
+    trades: dict[str, int] = {}
+    tax_rate: int = 0
+    treasury: int = 0
+    pool: int = 0
+    billboard: Billboard | None = None
+    crisis: str | None = None
+    gini: str | None = None
+    owed: Owed | None = None
+    acts: tuple[Act, ...] = ()
+    due: datetime | None = None
+    """When the present effect arose."""
+    paused: PauseCode | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended or was ended."""
+        return self.phase in ("ended", "aborted")
+
+    @property
+    def run(self) -> RunSpec:
+        """What the run follows from; LookupError before it is open."""
+        if self.spec is None:
+            raise LookupError(f"{self.game_id} is not open")
+        return self.spec
+
+    @property
+    def living(self) -> tuple[str, ...]:
+        """The agents alive, in seat order."""
+        return tuple(name for name, agent in self.agents.items() if agent.alive)
+
+    @property
+    def next_agent(self) -> str | None:
+        """Whose turn it is; None while nobody is to act."""
+        return self.order[self.acted] if self.stage == "acting" and self.acted < len(self.order) else None
+
+    def seat(self, agent: str) -> Seat:
+        """Give an agent's seat; LookupError when it has none."""
+        for seat in self.seats:
+            if seat.agent == agent:
+                return seat
+        raise LookupError(f"{self.game_id} has no agent {agent}")
+
+    @property
+    def shown_billboard(self) -> str | None:
+        """What the billboard reads now."""
+        board = self.billboard
+        return board.content if board and self.turn <= board.until else None
+
+
+def shown(content: str | None) -> str:
+    """Give as much of what was said as the state keeps."""
+    text = content or ""
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"

@@ -1,0 +1,232 @@
+"""What anybody sees of a run: the only source of its public bytes. A whisper's content and a thought are in none."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+from playmolt_core.game.decider import Event
+from playmolt_schemas.agora import TurnRecord
+from playmolt_schemas.agora_feed import (
+    ActView,
+    AgentActedMessage,
+    AgentDiedMessage,
+    AgentView,
+    BillboardPostedMessage,
+    CrisisStartedMessage,
+    EpochStartedMessage,
+    MarketSettledMessage,
+    Progress,
+    ProgressMessage,
+    RankChangedMessage,
+    RunEndedMessage,
+    RunPausedMessage,
+    RunResumedMessage,
+    RunView,
+    SeatView,
+    TaxChangedMessage,
+    TurnFailedMessage,
+    WhisperLeakedMessage,
+)
+from playmolt_schemas.game_messages import GameAbortedMessage, PublicMessage
+
+from playmolt_agora.run.events import (
+    AgentActed,
+    AgentDied,
+    BillboardPosted,
+    CrisisStarted,
+    EpochStarted,
+    GameAborted,
+    MarketSettled,
+    RankChanged,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    TaxChanged,
+    TurnFailed,
+    WhisperLeaked,
+)
+from playmolt_agora.run.state import Act, State
+from playmolt_agora.turn import prompts, scenes
+from playmolt_agora.turn.scene import Happening
+
+_UNHEARD: Final = "…"
+
+
+class Unopened(msgspec.Struct, frozen=True):
+    """A run of which nothing is stored yet."""
+
+
+def public(event: Event) -> PublicMessage:
+    """Give an event's message, the same for everybody; what has nothing to tell is progress."""
+    tell = _PUBLIC.get(type(event))
+    return tell(event) if tell else ProgressMessage()
+
+
+def run(state: State, seat: str | None = None) -> RunView:
+    """Give the state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
+    spec, rules = state.run, state.rules
+    market = rules.market
+    return RunView(
+        id=state.game_id,
+        version=state.version,
+        phase=state.phase,
+        paused=state.paused,
+        outcome=state.outcome,
+        experiment=spec.experiment,
+        number=spec.number,
+        cell=spec.cell,
+        world=spec.phase,
+        set=spec.set,
+        language=spec.language,
+        exploratory=spec.exploratory,
+        scripted=spec.scripted,
+        parent=spec.parent,
+        turn=state.turn,
+        turns=spec.turns,
+        next_agent=None if state.over else state.next_agent,
+        residents=len(state.living),
+        residents_start=len(state.seats),
+        places=rules.places,
+        agents=_agents(state),
+        gini=scenes.shown_gini(state),
+        tax_rate=state.tax_rate if market else None,
+        treasury=state.treasury // rules.unit if market else None,
+        pool=state.pool // rules.unit if market else None,
+        market_shadow=rules.energy.ledger != "real" if market else None,
+        billboard=state.shown_billboard,
+        crisis=state.crisis,
+        acts=tuple(_act(act) for act in state.acts),
+        progress=Progress(done=state.taken, total=len(state.seats) * spec.turns),
+        own=_seat(state, seat) if seat in state.agents else UNSET,
+    )
+
+
+def _seat(state: State, agent_id: str) -> SeatView:
+    shown = scenes.scene(state, agent_id)
+    events = tuple(_unheard(happening) for happening in shown.events)
+    return SeatView(id=agent_id, here=shown.here, seen=prompts.seen(replace(shown, events=events)))
+
+
+def _unheard(happening: Happening) -> Happening:
+    """Leave out what a whisper said: that is the operator's, also of one's own."""
+    return (
+        replace(happening, values={**happening.values, "content": _UNHEARD})
+        if happening.kind == "whispered"
+        else happening
+    )
+
+
+def _agents(state: State) -> tuple[AgentView, ...]:
+    rules = state.rules
+    return tuple(
+        AgentView(
+            id=seat.agent,
+            model=seat.model,
+            persona=seat.persona,
+            home=seat.home,
+            place=agent.place,
+            alive=agent.alive,
+            died=agent.died,
+            energy=agent.energy // rules.unit if rules.energy.ledger != "none" else None,
+            influence=agent.influence if rules.influence else None,
+            rank=agent.rank if rules.influence else None,
+        )
+        for seat, agent in zip(state.seats, state.agents.values(), strict=True)
+    )
+
+
+def _act(act: Act) -> ActView:
+    return ActView(
+        turn=act.turn,
+        agent_id=act.agent,
+        action=act.action,
+        target=act.target,
+        location=act.place,
+        content=act.content,
+        success=act.success,
+        code=act.code,
+    )
+
+
+def _epoch(event: EpochStarted) -> PublicMessage:
+    return EpochStartedMessage(turn=event.turn, residents=len(event.order))
+
+
+def _crisis(event: CrisisStarted) -> PublicMessage:
+    return CrisisStartedMessage(crisis=event.crisis)
+
+
+def _acted(event: AgentActed) -> PublicMessage:
+    record: TurnRecord = event.record
+    return AgentActedMessage(
+        agent_id=record.agent,
+        action=str(record.action),
+        target=record.target,
+        location=record.place_before,
+        content=None if record.action == "whisper" else record.content,
+        success=record.success,
+    )
+
+
+def _failed(event: TurnFailed) -> PublicMessage:
+    return TurnFailedMessage(agent_id=event.record.agent, code=event.record.parse_code)
+
+
+def _leaked(event: WhisperLeaked) -> PublicMessage:
+    return WhisperLeakedMessage(agent_id=event.agent, target=event.target, location=event.place)
+
+
+def _posted(event: BillboardPosted) -> PublicMessage:
+    return BillboardPostedMessage(agent_id=event.agent, content=event.content)
+
+
+def _taxed(event: TaxChanged) -> PublicMessage:
+    return TaxChangedMessage(agent_id=event.agent, rate=event.rate)
+
+
+def _ranked(event: RankChanged) -> PublicMessage:
+    return RankChangedMessage(agent_id=event.agent, rank=event.rank)
+
+
+def _settled(event: MarketSettled) -> PublicMessage:
+    return MarketSettledMessage(shadow=event.shadow)
+
+
+def _died(event: AgentDied) -> PublicMessage:
+    return AgentDiedMessage(agent_id=event.agent)
+
+
+def _paused(event: RunPaused) -> PublicMessage:
+    return RunPausedMessage(code=event.code)
+
+
+def _resumed(_: RunResumed) -> PublicMessage:
+    return RunResumedMessage()
+
+
+def _ended(event: RunEnded) -> PublicMessage:
+    return RunEndedMessage(outcome=event.outcome, turns=event.turns)
+
+
+def _aborted(event: GameAborted) -> PublicMessage:
+    return GameAbortedMessage(reason=event.reason)
+
+
+_PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
+    EpochStarted: _epoch,
+    CrisisStarted: _crisis,
+    AgentActed: _acted,
+    TurnFailed: _failed,
+    WhisperLeaked: _leaked,
+    BillboardPosted: _posted,
+    TaxChanged: _taxed,
+    RankChanged: _ranked,
+    MarketSettled: _settled,
+    AgentDied: _died,
+    RunPaused: _paused,
+    RunResumed: _resumed,
+    RunEnded: _ended,
+    GameAborted: _aborted,
+}

@@ -1,0 +1,264 @@
+"""From a model's words to an act: one ladder for all models (agora.md, Turn).
+
+`ok` is the object asked for and nothing else. `ok_fenced` is one object inside other text, `ok_canonicalised` one whose
+keys, action or target were spelt otherwise. Whatever is valid after a second question is `reasked`. What is left is
+`parse_error`, `invalid_action`, `timeout` or `refusal`: those do nothing. Nothing ambiguous is guessed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.llm.openai.completion import storable
+from playmolt_core.llm.port import REPLY_BYTES
+from playmolt_schemas.agora import ACTIONS, SKILLS, Language, ParseCode
+from playmolt_schemas.text import trimmed
+
+from playmolt_agora.turn import prompts, texts
+from playmolt_agora.turn.reply import Parsed
+from playmolt_agora.turn.scene import Scene
+from playmolt_agora.turn.spelling import AIMED, Named, spelling
+
+THOUGHT_CHARS: Final = 4000
+CONTENT_CHARS: Final = 2000
+TARGET_CHARS: Final = 200
+_OPENINGS: Final = 64
+"""How many braces of a reply are tried as the beginning of its object."""
+_QUOTED_CHARS: Final = 60
+_KEYS: Final = ("thought", "action", "target", "content")
+
+
+class _Number(str):
+    """A number or truth value as it was spelt: no string, but as good as one."""
+
+    __slots__ = ()
+
+
+class _Fault(Exception):
+    """Why a reply does not act: its code, and the words for it."""
+
+    def __init__(self, code: ParseCode, fault: str = "", **slots: str) -> None:
+        super().__init__(code, fault)
+        self.code: ParseCode = code
+        self.fault = fault or code
+        self.slots = slots
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as its pairs, since a key may stand in it twice."""
+
+
+class _Found(msgspec.Struct, frozen=True):
+    pairs: Sequence[tuple[str, Any]]
+    alone: bool
+
+
+class _Act(msgspec.Struct, frozen=True):
+    action: str
+    target: str | None
+    content: str | None
+    changed: bool
+
+
+def read(
+    text: str | None, scene: Scene, *, refused: bool = False, timed_out: bool = False, reask: bool = False
+) -> Parsed:
+    """Say what a reply comes to for the agent of a scene. `reask`: it answers a second question.
+
+    Thought and content come trimmed, storable and cut at THOUGHT_CHARS and CONTENT_CHARS; the raw text is kept by
+    whoever asked.
+    """
+    if refused or timed_out:
+        return _failed(_Fault("refusal" if refused else "timeout"), scene)
+    try:
+        return _climb(text or "", scene, reask=reask)
+    except _Fault as fault:
+        return _failed(fault, scene)
+
+
+def reask_message(parsed: Parsed, language: Language) -> str:
+    """Ask again, saying what was wrong with the reply."""
+    return prompts.fill(texts.of(language).own.reask["message"], {"fault": parsed.fault})
+
+
+def reply_schema(scene: Scene) -> dict[str, Any]:
+    """Give the JSON Schema of the reply for servers that bind or check it; the skills are the architect's alone."""
+    properties: dict[str, Any] = {
+        "thought": {"type": "string"},
+        "action": {"type": "string", "enum": list(_offered(scene))},
+        "target": {"type": ["string", "null"]},
+        "content": {"type": ["string", "null"]},
+    }
+    return {"type": "object", "properties": properties, "required": list(_KEYS), "additionalProperties": False}
+
+
+def _failed(fault: _Fault, scene: Scene) -> Parsed:
+    words = texts.of(scene.language).own.faults[fault.fault]
+    return Parsed(code=fault.code, fault=prompts.fill(words, fault.slots))
+
+
+def _climb(text: str, scene: Scene, *, reask: bool) -> Parsed:
+    found = _object(text[:REPLY_BYTES])
+    fields, respelt = _fields(found.pairs)
+    act = _act(fields, scene)
+    thought, cut = _kept(fields["thought"], THOUGHT_CHARS)
+    content, content_cut = _kept(act.content, CONTENT_CHARS)
+    canonicalised = respelt or act.changed or cut or content_cut
+    code: ParseCode = "ok_canonicalised" if canonicalised else "ok" if found.alone else "ok_fenced"
+    return Parsed(
+        code="reasked" if reask else code, thought=thought, action=act.action, target=act.target, content=content
+    )
+
+
+def _object(text: str) -> _Found:
+    whole = trimmed(text.removeprefix("\ufeff"))
+    if not whole:
+        raise _Fault("parse_error", "empty")
+    exact = _decoded(_EXACT, whole, 0)
+    if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
+        inner = _unwrapped(exact[0])
+        return _Found(inner, alone=inner is exact[0])
+    # Objects without an action are somebody's braces in prose; if there is no other, the first says what is missing.
+    objects = [_unwrapped(pairs) for pairs in _objects(whole)]
+    acting = [pairs for pairs in objects if _acts(pairs)]
+    if not objects and _declines(whole):
+        raise _Fault("refusal")
+    if not objects:
+        raise _Fault("parse_error", "no_object")
+    if any(pairs != acting[0] for pairs in acting):
+        raise _Fault("parse_error", "several")
+    return _Found((acting or objects)[0], alone=False)
+
+
+def _acts(pairs: _Pairs) -> bool:
+    return any(spelling().key(key) == "action" for key, _ in pairs)
+
+
+def _unwrapped(pairs: _Pairs) -> _Pairs:
+    """Take an acting object out of one that holds nothing else: `{"reply": {...}}`."""
+    match pairs:
+        case [(_, _Pairs() as inner)] if not _acts(pairs) and _acts(inner):
+            return inner
+    return pairs
+
+
+def _objects(text: str) -> Iterator[_Pairs]:
+    """Give the objects inside a text, outermost first; braces in prose and in strings are passed over."""
+    start = -1
+    for _ in range(_OPENINGS):
+        start = text.find("{", start + 1)
+        if start < 0:
+            return
+        decoded = _decoded(_LENIENT, text, start)
+        if decoded is not None and isinstance(decoded[0], _Pairs):
+            yield decoded[0]
+            start = decoded[1] - 1
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int] | None:
+    try:
+        return decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_EXACT: Final = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant
+)
+# Line ends inside a string are no JSON, and what many models write.
+_LENIENT: Final = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant, strict=False
+)
+
+
+def _declines(text: str) -> bool:
+    return text.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
+
+
+def _fields(pairs: Sequence[tuple[str, Any]]) -> tuple[Mapping[str, str | None], bool]:
+    """Give the four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
+
+    A synonym stands for a field only where the field itself is missing.
+    """
+    fields: dict[str, str | None] = {}
+    respelt = False
+    for key in _KEYS:
+        meant = [pair for pair in pairs if spelling().key(pair[0]) == key]
+        named = [pair for pair in meant if spelling().is_name(pair[0])] or meant
+        if len(named) > 1:
+            raise _Fault("parse_error", "duplicate", key=key)
+        spelt, value = named[0] if named else (key, None)
+        fields[key] = _text(key, value)
+        respelt = respelt or spelt != key or (value is not None and type(value) is not str)
+    if fields["action"] is None:
+        raise _Fault("parse_error", "no_action")
+    return fields, respelt
+
+
+def _text(key: str, value: object) -> str | None:
+    match value:
+        case _Number() if key == "action":
+            raise _Fault("parse_error", "not_text", key=key)
+        case None | str():
+            return value
+        case bool() if key != "action":
+            return str(value).lower()
+        case [str(only)]:
+            return only
+    raise _Fault("parse_error", "not_text", key=key)
+
+
+def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
+    spelt = fields["action"] or ""
+    named = spelling().action(spelt, scene.agents)
+    if named is None:
+        raise _Fault("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(_offered(scene)))
+    action = named.action
+    if action not in _offered(scene):
+        raise _Fault("invalid_action", "foreign_skill", action=action, actions=", ".join(_offered(scene)))
+    target, content = _joined(named, fields, scene)
+    return _Act(action, target, content, changed=action != spelt or (target or "") != (fields["target"] or ""))
+
+
+def _joined(named: Named, fields: Mapping[str, str | None], scene: Scene) -> tuple[str | None, str | None]:
+    """Join what the fields say with what stood behind the action's name; two different targets are no target."""
+    target = _target(fields["target"], named.action, scene)
+    behind = _target(named.target, named.action, scene)
+    if target is not None and behind is not None and behind != target:
+        raise _Fault("invalid_action", "two_targets", first=_quoted(behind), second=_quoted(target))
+    return target or behind, fields["content"] or named.content
+
+
+def _target(spelt: str | None, action: str, scene: Scene) -> str | None:
+    if spelt is None:
+        return None
+    plain = _cut(storable(trimmed(spelt)), TARGET_CHARS)
+    if not plain or spelling().is_nothing(plain):
+        return None
+    if action in AIMED and plain not in scene.agents:
+        return spelling().target(plain, scene.agents)
+    return plain
+
+
+def _offered(scene: Scene) -> tuple[str, ...]:
+    skilled = scene.persona == "architect" and scene.phase != "phase2"
+    return (*ACTIONS, *SKILLS) if skilled else ACTIONS
+
+
+def _kept(text: str | None, limit: int) -> tuple[str | None, bool]:
+    plain = trimmed(storable(text, None)) if text is not None else ""
+    return _cut(plain, limit) or None, len(plain) > limit
+
+
+def _cut(text: str, limit: int) -> str:
+    return trimmed(text[:limit])
+
+
+def _quoted(text: str) -> str:
+    line = prompts.one_line(text)
+    return line if len(line) <= _QUOTED_CHARS else f"{line[:_QUOTED_CHARS]}…"

@@ -1,0 +1,232 @@
+"""One agent's turn asked of its model, down the ladder, within the budget (agora.md, Turn)."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.llm import port
+from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, Failed, Message, Model, ModelRequest, Reply
+from playmolt_core.llm.scripted.model import Cast, ScriptedModel
+from playmolt_schemas.agora import RunSpec, Tokens
+from playmolt_schemas.agora_feed import PauseCode
+from playmolt_schemas.agora_plan import Budget, Spent
+from playmolt_schemas.canonical import canonical_json
+
+from playmolt_agora.experiment.budget import Reached
+from playmolt_agora.turn import prompts, reply_parser
+from playmolt_agora.turn.reply import Parsed, TurnReply
+from playmolt_agora.turn.scene import Scene
+from playmolt_agora.workers.budget_reservations import Purse
+from playmolt_agora.workers.prompt_store import PromptStore
+from playmolt_agora.workers.run_usage import with_call
+
+_ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
+_REPEATED: Final = TRANSPORT_FAULTS | {"rejected"}
+"""Outcomes after which the model's client may call once more: that call has to fit into the budget, too."""
+
+
+class Halt(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a run cannot go on. `reached` is the limit that a budget came to; `rejected` a setting a server refuses.
+
+    `attempts` are the calls that came to nothing on the way, as they are stored.
+    """
+
+    code: PauseCode
+    detail: str
+    reached: Reached | None = None
+    rejected: bool = False
+    attempts: tuple[dict[str, Any], ...] = ()
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    answer: Reply | Failed
+    attempts: tuple[dict[str, Any], ...]
+    cached: bool
+
+
+class _OverBudget(Exception):
+    """The repeat of a call does not fit into the budget."""
+
+    def __init__(self, reached: Reached) -> None:
+        super().__init__(reached.detail)
+        self.reached = reached
+
+
+class Asking:
+    """Asks models. Scripted ones play by the run's seed and their prompt alone, so that a plan repeats itself."""
+
+    def __init__(
+        self, models: Models, cast: Cast, catalogue: Catalogue, blobs: PgBlobs, store: PromptStore, purse: Purse
+    ) -> None:
+        self._models = models
+        self._cast = cast
+        self._catalogue = catalogue
+        self._blobs = blobs
+        self._store = store
+        self._purse = purse
+
+    async def turn(self, spec: RunSpec, scene: Scene, limits: Budget, lost: int) -> TurnReply | Halt:
+        """Ask for one turn; `lost` calls of it went before. Raises LogUnavailable."""
+        prompt = prompts.render(scene)
+        kept = prompts.prompt_text(prompt.system, prompt.user)
+        await self._store.put(kept)
+        digest = hashlib.sha256(kept.encode()).hexdigest()
+        alias = spec_model(spec, scene.agent)
+        messages = (Message("system", prompt.system), Message("user", prompt.user))
+        attempts: list[dict[str, Any]] = []
+        ask = 0
+        while True:
+            ask += 1
+            request = _request(spec, scene, alias, messages)
+            asked = await self._ask(spec, request, digest, limits, scene, lost + ask)
+            if isinstance(asked, Halt):
+                return asked
+            attempts += asked.attempts
+            parsed = _parsed(asked, scene, reask=ask > 1)
+            if isinstance(parsed, Halt):
+                return parsed
+            if parsed.code not in _ASKED_AGAIN or ask > spec.reask:
+                return _turn_reply(alias, parsed, asked, attempts, digest, lost)
+            said = asked.answer.text if isinstance(asked.answer, Reply) else asked.answer.reply
+            again = Message("user", reply_parser.reask_message(parsed, spec.language))
+            messages = (*messages[:2], *((Message("assistant", said),) if said.strip() else ()), again)
+
+    async def _ask(
+        self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, scene: Scene, number: int
+    ) -> _Asked | Halt:
+        key = None if is_scripted(request.alias) else self._key(spec, request, scene, number)
+        if key and (found := await self._blobs.reply(key)) is not None:
+            return _cached(found)
+        model = self._model(spec, request.alias)
+        if model is None:
+            return Halt(code="model_away", detail=f"there is no model {request.alias!r} in the catalogue")
+        size = sum(len(message.content.encode()) for message in request.messages)
+        reserved = await self._purse.reserve(spec, limits, request.alias, size)
+        if isinstance(reserved, Reached):
+            return _over(reserved)
+        attempts: list[dict[str, Any]] = []
+        calls = 1
+
+        async def record(attempt: Attempt) -> None:
+            nonlocal calls
+            attempts.append(_stored(attempt, digest))
+            if attempt.outcome in _REPEATED:
+                again = await self._purse.reserve(spec, limits, request.alias, size)
+                if isinstance(again, Reached):
+                    raise _OverBudget(again)
+                calls += 1
+
+        try:
+            answer = await model.ask(request, record)
+        except _OverBudget as over:
+            await self._purse.settle(spec, limits, reserved, calls, attempts)
+            return _over(over.reached, attempts)
+        # Not in a `finally`: a call that is cancelled on its way may be paid for, so it stays counted at its worst.
+        await self._purse.settle(spec, limits, reserved, calls, attempts)
+        if key and isinstance(answer, Reply) and reply_parser.read(answer.text, scene).code != "refusal":
+            await self._blobs.keep_reply(key, msgspec.json.encode([answer, attempts]).decode())
+        return _Asked(answer, tuple(attempts), cached=False)
+
+    def _model(self, spec: RunSpec, alias: str) -> Model | None:
+        if is_scripted(alias):
+            return ScriptedModel(self._cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
+        return self._models.get(alias)
+
+    def _key(self, spec: RunSpec, request: ModelRequest, scene: Scene, number: int) -> str:
+        """Name a request with its replicate, so that equal prompts of two replicates are two calls."""
+        entry = self._catalogue.models.get(request.alias)
+        named = {
+            "model": entry.model if entry else "",
+            "base_url": entry.base_url if entry else "",
+            "messages": request.messages,
+            "sampling": spec.sampling,
+            "decoding": spec.decoding,
+            "schema": request.schema,
+            "replicate": [spec.run, scene.turn, scene.agent, number],
+        }
+        return hashlib.sha256(canonical_json(named)).hexdigest()
+
+
+def spec_model(spec: RunSpec, agent: str) -> str:
+    """Give the alias that plays an agent."""
+    return next(seat.model for seat in spec.seats if seat.agent == agent)
+
+
+def _request(spec: RunSpec, scene: Scene, alias: str, messages: tuple[Message, ...]) -> ModelRequest:
+    kind = "ask" if len(messages) == 2 else "repair"
+    turn = None if is_scripted(alias) else port.Turn(spec.run, f"{scene.turn}:{scene.agent}", kind)
+    return ModelRequest(
+        alias=alias,
+        messages=messages,
+        turn=turn,
+        schema_name="turn",
+        schema=None if spec.decoding == "prompt" else reply_parser.reply_schema(scene),
+        sampling=port.Sampling(temperature=spec.sampling.temperature, top_p=spec.sampling.top_p),
+        max_tokens=spec.sampling.max_tokens,
+        decoding=spec.decoding,
+    )
+
+
+def _stored(attempt: Attempt, digest: str) -> dict[str, Any]:
+    """Give an attempt as it is logged: the prompt lies under its hash, what was added to it is told."""
+    told: dict[str, Any] = msgspec.to_builtins(attempt)
+    messages = told["request"].get("messages", [])
+    told["request"] = {**told["request"], "messages": {"prompt": digest, "added": messages[2:]}}
+    return told
+
+
+def _over(reached: Reached, attempts: Sequence[dict[str, Any]] = ()) -> Halt:
+    return Halt(code="budget", detail=reached.detail, reached=reached, attempts=tuple(attempts))
+
+
+def _cached(found: str) -> _Asked:
+    answer, attempts = msgspec.json.decode(found, type=tuple[Reply, list[dict[str, Any]]])
+    return _Asked(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)
+
+
+def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
+    answer = asked.answer
+    if isinstance(answer, Reply):
+        return reply_parser.read(answer.text, scene, reask=reask)
+    outcomes = [attempt["outcome"] for attempt in asked.attempts]
+    if answer.code == "model_unavailable" and "rejected" in outcomes:
+        return Halt(code="stopped", detail=answer.detail, rejected=True, attempts=asked.attempts)
+    if answer.code == "model_unavailable" and set(outcomes) != {"timeout"}:
+        return Halt(code="model_away", detail=answer.detail, attempts=asked.attempts)
+    return reply_parser.read(
+        answer.reply,
+        scene,
+        refused=answer.code == "refused",
+        timed_out=answer.code == "model_unavailable",
+        reask=reask,
+    )
+
+
+def _turn_reply(
+    alias: str, parsed: Parsed, asked: _Asked, attempts: list[dict[str, Any]], digest: str, lost: int
+) -> TurnReply:
+    usages = [attempt["usage"] for attempt in attempts if attempt["usage"]]
+    spent = Spent()
+    for attempt in attempts:
+        spent = with_call(spent, attempt)
+    last = attempts[-1]
+    answer = asked.answer
+    return TurnReply(
+        parsed=parsed,
+        raw_reply=answer.text if isinstance(answer, Reply) else answer.reply,
+        prompt_hash=digest,
+        model_asked=last.get("model_asked", alias),
+        model_answered=last.get("model_answered"),
+        attempt=lost + len(attempts),
+        tokens=Tokens(
+            sum(usage["prompt_tokens"] for usage in usages), sum(usage["completion_tokens"] for usage in usages)
+        ),
+        cost=spent.cost,
+        latency_ms=sum(attempt["latency_ms"] for attempt in attempts),
+        cache_hit=asked.cached,
+        attempts=tuple(attempts),
+    )

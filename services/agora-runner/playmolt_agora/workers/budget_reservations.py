@@ -1,0 +1,71 @@
+"""The budget of an experiment while calls are made: reserved at the worst case, settled at what was taken."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from playmolt_core.db.budgets import Account, PgBudgets, Short
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora import RunSpec
+from playmolt_schemas.agora_plan import Budget, Limits, Spent
+
+from playmolt_agora.experiment import budget
+from playmolt_agora.experiment.budget import Charge, Reached
+from playmolt_agora.workers.run_usage import with_call
+
+
+class Purse:
+    """Counts calls of a run on its experiment's budget and on its own. Methods raise LogUnavailable."""
+
+    def __init__(self, budgets: PgBudgets, catalogue: Catalogue) -> None:
+        self._budgets = budgets
+        self._catalogue = catalogue
+
+    async def reserve(self, spec: RunSpec, limits: Budget, alias: str, prompt_bytes: int) -> Charge | Reached:
+        """Reserve the worst case of a call of two messages; gives it, or the limit that does not hold it."""
+        prices = budget.prices_of(alias, self._catalogue.models.get(alias))
+        charge = budget.worst_case(prompt_bytes, 2, spec.sampling.max_tokens, prices)
+        accounts = _accounts(spec, limits)
+        if not accounts:
+            return charge
+        short = await self._budgets.reserve(accounts, charge.tokens, Decimal(charge.cost or 0))
+        return charge if short is None else _reached(short, spec, limits, charge)
+
+    async def settle(
+        self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
+    ) -> None:
+        """Correct what was reserved, `times` over, to what the calls took; one that told no cost took its worst."""
+        accounts = _accounts(spec, limits)
+        if not accounts:
+            return
+        took = Spent()
+        for attempt in attempts:
+            took = with_call(took, attempt)
+        worst = Decimal(reserved.cost or 0) * times
+        money = (worst if took.cost is None else Decimal(took.cost)) - worst
+        await self._budgets.settle(
+            accounts, calls=len(attempts) - times, tokens=took.tokens - reserved.tokens * times, money=money
+        )
+
+
+def _accounts(spec: RunSpec, limits: Budget) -> Sequence[Account]:
+    both = ((spec.experiment, limits), (spec.run, limits.per_run))
+    return [_account(name, each) for name, each in both if (each.calls, each.tokens, each.money) != (None, None, None)]
+
+
+def _account(name: str, limits: Limits) -> Account:
+    return Account(
+        name=name,
+        calls=limits.calls,
+        tokens=limits.tokens,
+        money=None if limits.money is None else Decimal(limits.money),
+    )
+
+
+def _reached(short: Short, spec: RunSpec, limits: Budget, charge: Charge) -> Reached:
+    spent = Spent(calls=short.calls, tokens=short.tokens, cost=format(short.money, "f"))
+    whole = short.account == spec.experiment
+    reached = budget.reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge)
+    if reached is None:
+        raise RuntimeError(f"{short.account} does not hold a call that its limits hold")
+    return reached

@@ -1,0 +1,61 @@
+"""Where an experiment stands, as its runs need to know it before each turn."""
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from playmolt_core.engine.engine import Engine
+from playmolt_schemas.agora_feed import PauseCode
+from playmolt_schemas.agora_plan import Budget, Plan
+
+from playmolt_agora.experiment.state import State
+
+FRESH_SECONDS: Final = 0.5
+_FORGET: Final = 1000
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """Whether the experiment goes on, and its budget as it stands now."""
+
+    budget: Budget
+    halted: PauseCode | None
+    detail: str
+    ended: bool = False
+    """Whether its operator ended it: it goes on no more."""
+
+
+class Standings:
+    """Asks for an experiment at most twice a second: a stop is heeded within one turn more."""
+
+    def __init__(self, engines: Mapping[str, Engine]) -> None:
+        self._engines = engines
+        self._known: dict[str, tuple[float, Standing]] = {}
+
+    async def plan(self, experiment: str) -> Plan | None:
+        """Give an experiment's plan; None for a run of no experiment. Raises LogUnavailable."""
+        snapshot = await self._engines["experiment"].fresh.snapshot(experiment)
+        found: State | None = snapshot.state if snapshot else None
+        return found.plan if found else None
+
+    async def of(self, experiment: str) -> Standing:
+        """Give where an experiment stands; a run of none goes on. Raises LogUnavailable."""
+        known = self._known.get(experiment)
+        now = time.monotonic()
+        if known is not None and now - known[0] < FRESH_SECONDS:
+            return known[1]
+        snapshot = await self._engines["experiment"].fresh.snapshot(experiment)
+        standing = _standing(snapshot.state) if snapshot else Standing(Budget(), None, "")
+        if len(self._known) > _FORGET:
+            self._known.clear()
+        self._known[experiment] = (now, standing)
+        return standing
+
+
+def _standing(state: State) -> Standing:
+    halted: PauseCode | None = None
+    if state.status == "budget_stopped":
+        halted = "budget"
+    elif state.status in ("stopped", "aborted"):
+        halted = "stopped"
+    return Standing(state.budget, halted, state.reason, ended=state.status == "aborted")

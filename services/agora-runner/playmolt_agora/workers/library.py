@@ -1,0 +1,85 @@
+"""Reports and bundles on demand: made beside the runner, kept on its disk, served in parts."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.codes import Code
+
+from playmolt_agora.experiment.state import State
+from playmolt_agora.report.study_files import BUNDLE, REPORT
+
+_log = log("library")
+_SECONDS: Final = 600
+_KEPT: Final = 8
+_FILES: Final = {
+    "agora_report": (REPORT, "text/html; charset=utf-8"),
+    "agora_bundle": (BUNDLE, "application/zip"),
+}
+
+
+class _Making(msgspec.Struct):
+    folder: Path
+    task: "asyncio.Task[bool]"
+
+
+class Library:
+    """Serves `agora_report` and `agora_bundle`. What an experiment has come to meanwhile is made anew."""
+
+    def __init__(self) -> None:
+        self._room: tempfile.TemporaryDirectory[str] | None = None
+        self._made: OrderedDict[tuple[str, int], _Making] = OrderedDict()
+        self._one = asyncio.Lock()
+
+    async def __call__(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
+        """Give a file, or 202 while it is being made."""
+        if not any(run.status != "planned" for run in state.runs):
+            return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
+        making = self._making(state)
+        if not making.task.done():
+            return ApiReply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
+        if not making.task.result():
+            del self._made[(state.game_id, state.version)]
+            return Refused(
+                Code.UNAVAILABLE, "The study could not be made; the runner's log says why. ApiRequest again."
+            )
+        name, content_type = _FILES[ask.route]
+        return ApiReply(await asyncio.to_thread((making.folder / name).read_bytes), content_type=content_type)
+
+    def _making(self, state: State) -> _Making:
+        key = (state.game_id, state.version)
+        found = self._made.get(key)
+        if found is None:
+            self._room = self._room or tempfile.TemporaryDirectory(prefix="playmolt-agora-")
+            folder = Path(self._room.name) / f"{state.game_id}-{state.version}"
+            found = self._made[key] = _Making(folder, asyncio.create_task(self._make(state.game_id, folder)))
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        return found
+
+    async def _make(self, experiment: str, folder: Path) -> bool:
+        """Make a study in a process of its own, one at a time: it takes the processor for a minute."""
+        async with self._one:
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "playmolt_agora.report.experiment_study", experiment, str(folder),
+                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, env=dict(os.environ),
+            )  # fmt: skip
+            try:
+                async with asyncio.timeout(_SECONDS):
+                    _, said = await process.communicate()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+                said = b"it took too long"
+            if process.returncode:
+                _log.error("study_failed", experiment=experiment, said=said.decode(errors="replace")[-2000:])
+            return process.returncode == 0

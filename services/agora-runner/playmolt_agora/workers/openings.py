@@ -1,0 +1,45 @@
+"""The worker that opens the runs of an experiment, forks among them."""
+
+from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
+from playmolt_core.effects.ports import Submit
+from playmolt_core.log.port import EventLog
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.agora import RunSpec
+
+from playmolt_agora.experiment import commands as experiments
+from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.run import branch, commands
+from playmolt_agora.workers.run_usage import events_of
+
+_log = log("openings")
+
+
+class Openings:
+    """Fulfils `open_run`: the run's stream first, then the word that it is there."""
+
+    def __init__(self, rules: Experiment, log: EventLog, runs: Submit) -> None:
+        self._rules = rules
+        self._log = log
+        self._runs = runs
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        """Open a run; given twice, it changes nothing."""
+        spec = self._rules.run_owed(leased.snapshot.state, leased.effect.id)
+        if spec is None:
+            return
+        opening = await self._opening(spec)
+        try:
+            await leased.submit(opening, "run", to=(self._runs, spec.run))
+        except CommandRefused as refused:
+            # Asked again it would be refused again, and the experiment would wait for it for ever.
+            _log.warning("run_refused", run=spec.run, detail=str(refused))
+            await leased.submit(experiments.RunRefused(run=spec.run))
+            return
+        await leased.submit(experiments.RunOpened(run=spec.run))
+
+    async def _opening(self, spec: RunSpec) -> commands.OpenRun | commands.ReplayRun:
+        if spec.parent is None:
+            return commands.OpenRun(spec=spec)
+        events = await events_of(self._log, spec.parent.run)
+        content = branch.content_of(spec.parent.change)
+        return commands.ReplayRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)

@@ -1,0 +1,45 @@
+"""The worker of runs that pause: it waits until they can go on, and lets them, or ends them with their experiment."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Final
+
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import EndGame
+
+from playmolt_agora.run import commands
+from playmolt_agora.run.state import State
+from playmolt_agora.workers.experiment_status import Standings
+
+LOOK_SECONDS: Final = 1.0
+AWAY_SECONDS: Final = 10.0
+"""How long a model that is away is left alone."""
+_LOOKS: Final = 5
+"""Then the lease goes back, and whoever takes it looks on: runs that can go on need the room as well."""
+_ENDED: Final = "its experiment was ended"
+
+
+class Pauses:
+    """Fulfils `resume_run`: as soon as the experiment goes on, or after a while when a model was away.
+
+    The run of an experiment that was ended is ended as well.
+    """
+
+    def __init__(self, standings: Standings) -> None:
+        self._standings = standings
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        """Look whether the run can go on, for a while."""
+        state: State = leased.snapshot.state
+        for _ in range(_LOOKS):
+            await asyncio.sleep(LOOK_SECONDS)
+            if leased.stopping:
+                return
+            standing = await self._standings.of(state.run.experiment)
+            if standing.ended:
+                await leased.submit(EndGame(reason=_ENDED))
+                return
+            rested = (datetime.now(UTC) - leased.snapshot.at).total_seconds()
+            if standing.halted is None and (state.paused != "model_away" or rested >= AWAY_SECONDS):
+                await leased.submit(commands.ResumeRun())
+                return

@@ -1,0 +1,60 @@
+"""The worker that looks after opened runs: one that an operator ended has nobody else to tell of it."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.engine.engine import Engine
+from playmolt_core.log.port import Archived, EventLog
+from playmolt_schemas.limits import PAGE_MAX
+
+from playmolt_agora.experiment import commands as experiments
+from playmolt_agora.experiment.state import State
+
+LOOK_SECONDS: Final = 1.0
+_LOOKS: Final = 5
+"""Then the lease goes back: runs that are to be opened need the room as well."""
+
+
+class Watch:
+    """Fulfils `watch_runs`: tells the experiment of each run that was ended, whether or not a worker was at it."""
+
+    def __init__(self, log: EventLog, engines: Mapping[str, Engine]) -> None:
+        self._log = log
+        self._engines = engines
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        """Look at the opened runs for a while."""
+        for _ in range(_LOOKS):
+            if leased.stopping:
+                return
+            state: State = (await leased.present()).state
+            if state.status == "running" and state.open:
+                running = await self._running()
+                for run in state.open:
+                    if run.run not in running:
+                        await self._look_at(leased, run.run)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _running(self) -> set[str]:
+        """Name every run that goes on. To read the streams instead would fold what other replicas play, again and
+        again."""
+        found: set[str] = set()
+        before: tuple[datetime, str] | None = None
+        while True:
+            page = await self._log.games("agora", phase=None, before=before, limit=PAGE_MAX, running=True)
+            found |= {game.stream for game in page}
+            if len(page) < PAGE_MAX:
+                return found
+            before = (page[-1].created_at, page[-1].stream)
+
+    async def _look_at(self, leased: LeasedEffect, run: str) -> None:
+        try:
+            snapshot = await self._engines["agora"].fresh.snapshot(run)
+        except Archived:
+            return
+        if snapshot is not None and snapshot.state.phase == "aborted":
+            told = experiments.RunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
+            await leased.submit(told, f"aborted/{run}")

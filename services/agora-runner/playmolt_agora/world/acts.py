@@ -1,0 +1,253 @@
+"""What an act attempts and what comes of it: whether it succeeds, why not, and the steps it takes in the ledgers.
+
+An attempt that fails costs nothing and changes nothing. A reason is one of `Reason`; the prompts word it.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Final, Literal
+
+import msgspec
+from playmolt_schemas.agora import ACTIONS, Action, Effect
+
+from playmolt_agora.run.state import State
+from playmolt_agora.world import ledger, market, places, skills
+
+Reason = Literal[
+    "wrong_place",
+    "no_target",
+    "not_here",
+    "unknown_place",
+    "same_place",
+    "place_full",
+    "not_enough_energy",
+    "not_enough_treasury",
+    "bad_value",
+]
+
+
+class Deed(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt judged. `energy` are steps in order, `influence` and `treasury` changes, `place` a move's goal."""
+
+    reason: Reason | None = None
+    energy: tuple[tuple[str, int], ...] = ()
+    influence: dict[str, int] = {}
+    treasury: int = 0
+    place: str | None = None
+    value: int | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether the attempt is more than one."""
+        return self.reason is None
+
+
+class Try(msgspec.Struct, frozen=True):
+    """An agent's attempt in a state of the world."""
+
+    state: State
+    agent: str
+    target: str | None = None
+    content: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Where the agent stands."""
+        return self.state.agents[self.agent].place
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The others there."""
+        return places.beside(self.state.agents, self.agent)
+
+
+def judged(attempt: Try, action: str) -> Deed:
+    """Judge an attempt of an action or a skill; LookupError for any other."""
+    return _DEEDS[action](attempt)
+
+
+def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
+    """Give what a deed did and what it would have done."""
+    rules = state.rules
+    if not deed.success:
+        return Effect(), Effect()
+    influence = deed.influence if rules.influence else {}
+    if rules.energy.ledger == "none":
+        return Effect(influence=influence), Effect()
+    energy = ledger.moved(ledger.balances(state), deed.energy, rules.energy.max * rules.unit)
+    if rules.energy.ledger == "real":
+        return Effect(energy=energy, influence=influence, treasury=deed.treasury), Effect()
+    return Effect(influence=influence), Effect(energy=energy, treasury=deed.treasury)
+
+
+def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
+    """Say whether an act changed nobody's energy or influence (measures.md, 5).
+
+    Who paid and got as much back, at the maximum, is where it was, and yet paid.
+    """
+    if any(applied.energy.values()) or any(applied.influence.values()):
+        return False
+    real = state.rules.energy.ledger == "real"
+    return not (real and deed and deed.success and any(step < 0 for _, step in deed.energy))
+
+
+def feasible(state: State, agent: str) -> tuple[Action, ...]:
+    """Give the actions that could have succeeded with the right target (measures.md, 2)."""
+    attempt = Try(state, agent)
+    return tuple(action for action in ACTIONS if _possible(attempt, action))
+
+
+def _possible(attempt: Try, action: Action) -> bool:
+    if not _payable(attempt, action):
+        return False
+    match action:
+        case "trade":
+            return attempt.place == places.MARKET
+        case "support":
+            return bool(attempt.beside)
+        case "whisper":
+            return places.is_alley(attempt.place) and bool(attempt.beside)
+        case "speak":
+            return _may_speak(attempt)
+    return True
+
+
+def _speak(attempt: Try) -> Deed:
+    if not _may_speak(attempt):
+        return Deed(reason="wrong_place")
+    reward = attempt.state.rules.rewards.speak_alley if places.is_alley(attempt.place) else 0
+    return _paid(attempt, "speak", (attempt.agent, reward))
+
+
+def _trade(attempt: Try) -> Deed:
+    if attempt.place != places.MARKET:
+        return Deed(reason="wrong_place")
+    rules, rate = attempt.state.rules, attempt.state.tax_rate
+    due = market.tax(rules, rate)
+    paid = _paid(attempt, "trade")
+    if not paid.success:
+        return paid
+    # The tax comes off the reward: were it a step of its own, the maximum would cut the reward before it.
+    gained = rules.rewards.trade * rules.unit - due
+    return msgspec.structs.replace(paid, energy=(*paid.energy, (attempt.agent, gained)), treasury=due)
+
+
+def _support(attempt: Try) -> Deed:
+    reason = _unmet(attempt)
+    if reason:
+        return Deed(reason=reason)
+    target = str(attempt.target)
+    energy, influence = _support_given(attempt)
+    paid = _paid(attempt, "support", (target, energy))
+    return msgspec.structs.replace(paid, influence={target: influence}) if paid.success else paid
+
+
+def _support_given(attempt: Try) -> tuple[int, int]:
+    """An elder's factor is on the support itself, a crisis adds to what it comes to."""
+    state, rules = attempt.state, attempt.state.rules
+    factor = Fraction(rules.elder_factor) if state.agents[attempt.agent].rank == "elder" else 1
+    energy, influence = int(rules.rewards.support_energy * factor), rules.rewards.support_influence
+    if not state.crisis:
+        return energy, influence
+    return energy + rules.crisis.support_energy, influence + rules.crisis.support_influence
+
+
+def _whisper(attempt: Try) -> Deed:
+    if not places.is_alley(attempt.place):
+        return Deed(reason="wrong_place")
+    reason = _unmet(attempt)
+    return Deed(reason=reason) if reason else _paid(attempt, "whisper")
+
+
+def _move(attempt: Try) -> Deed:
+    state, goal = attempt.state, attempt.target
+    if goal is None:
+        return Deed(reason="no_target")
+    if goal not in state.rules.places:
+        return Deed(reason="unknown_place")
+    if goal == attempt.place:
+        return Deed(reason="same_place")
+    if places.full(state.rules, state.agents, goal):
+        return Deed(reason="place_full")
+    paid = _paid(attempt, "move")
+    return msgspec.structs.replace(paid, place=goal) if paid.success else paid
+
+
+def _idle(attempt: Try) -> Deed:
+    return _paid(attempt, "idle")
+
+
+def _build_billboard(attempt: Try) -> Deed:
+    if skills.text_of(attempt.target, attempt.content) is None:
+        return Deed(reason="bad_value")
+    return _paid(attempt, "billboard")
+
+
+def _adjust_tax(attempt: Try) -> Deed:
+    rate = skills.rate_of(attempt.target, attempt.content)
+    if rate is None:
+        return Deed(reason="bad_value")
+    paid = _paid(attempt, "tax")
+    return msgspec.structs.replace(paid, value=rate) if paid.success else paid
+
+
+def _grant_subsidy(attempt: Try) -> Deed:
+    target = attempt.target
+    if target is None:
+        return Deed(reason="no_target")
+    if target not in attempt.state.living:
+        return Deed(reason="not_here")
+    amount = skills.amount_of(attempt.content)
+    unit = attempt.state.rules.unit
+    if amount is None:
+        return Deed(reason="bad_value")
+    if amount * unit > attempt.state.treasury:
+        return Deed(reason="not_enough_treasury")
+    paid = _paid(attempt, "subsidy", (target, amount))
+    if not paid.success:
+        return paid
+    return msgspec.structs.replace(paid, treasury=-amount * unit, value=amount)
+
+
+_DEEDS: Final[Mapping[str, Callable[[Try], Deed]]] = {
+    "speak": _speak,
+    "trade": _trade,
+    "support": _support,
+    "whisper": _whisper,
+    "move": _move,
+    "idle": _idle,
+    "build_billboard": _build_billboard,
+    "adjust_tax": _adjust_tax,
+    "grant_subsidy": _grant_subsidy,
+}
+
+
+def _may_speak(attempt: Try) -> bool:
+    return attempt.place != places.MARKET or attempt.state.rules.speak_in_market
+
+
+def _unmet(attempt: Try) -> Reason | None:
+    """Why nobody is met: an act between two needs another one who is here."""
+    if attempt.target is None or attempt.target == attempt.agent:
+        return "no_target"
+    return None if attempt.target in attempt.beside else "not_here"
+
+
+def _cost(attempt: Try, what: str) -> int:
+    cost: int = getattr(attempt.state.rules.costs, what)
+    return cost * attempt.state.rules.unit
+
+
+def _payable(attempt: Try, what: str) -> bool:
+    """Equal is enough. A cost that is only shown is never too much."""
+    real = attempt.state.rules.energy.ledger == "real"
+    return not real or attempt.state.agents[attempt.agent].energy >= _cost(attempt, what)
+
+
+def _paid(attempt: Try, what: str, *rewards: tuple[str, int]) -> Deed:
+    """Give the deed of an act that may happen if it can be paid for; rewards are in whole energy."""
+    if not _payable(attempt, what):
+        return Deed(reason="not_enough_energy")
+    unit = attempt.state.rules.unit
+    gained = tuple((agent, reward * unit) for agent, reward in rewards)
+    return Deed(energy=((attempt.agent, -_cost(attempt, what)), *gained))

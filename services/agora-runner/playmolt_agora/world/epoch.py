@@ -1,0 +1,111 @@
+"""What follows by itself: the epoch's order of stage1.md, one event at a time, each from the state alone."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Final
+
+from playmolt_core.game.decider import Event
+from playmolt_schemas.agora import Effect
+
+from playmolt_agora.run.events import (
+    AgentDied,
+    BillboardPosted,
+    CrisisStarted,
+    EpochStarted,
+    RankChanged,
+    TaxChanged,
+    WhisperLeaked,
+)
+from playmolt_agora.run.fold import dying
+from playmolt_agora.run.state import Owed, Stage, State
+from playmolt_agora.world import chance, ledger, market, ranks
+
+
+def next_event(state: State) -> Event | None:
+    """Give the event that a state brings about by itself; None when it waits for an agent, or for its report."""
+    if state.over:
+        return None
+    if state.owed is not None:
+        return _consequence(state, state.owed)
+    return _ranked(state) or _STAGES.get(state.stage, _wait)(state)
+
+
+def decay(state: State, turn: int, crisis: str | None) -> int:
+    """Give what an epoch takes from everybody, in whole energy."""
+    rules = state.rules
+    steps = turn // rules.decay.every
+    return int(rules.decay.base + Fraction(rules.decay.step) * steps) + (rules.crisis.extra if crisis else 0)
+
+
+def _epoch(state: State) -> EpochStarted:
+    rules, spec, turn = state.rules, state.run, state.turn + 1
+    crisis = chance.crisis(spec, turn, rules.crisis.p) if turn >= rules.crisis.from_ else None
+    taken = decay(state, turn, crisis) if rules.energy.ledger == "real" else 0
+    steps = [(name, -taken * rules.unit) for name in state.living]
+    return EpochStarted(
+        turn=turn,
+        order=tuple(name for name in chance.order(spec, turn) if state.agents[name].alive),
+        crisis=crisis,
+        decay=taken,
+        effect_applied=Effect(energy=ledger.moved(ledger.balances(state), steps, rules.energy.max * rules.unit)),
+        gini=_gini(state),
+        happenings=tuple(each.told(spec.language) for each in rules.seed_events if each.turn == turn),
+    )
+
+
+def _gini(state: State) -> dict[str, str]:
+    """Give what is to be told of inequality; a world without energy has none."""
+    rules, living = state.rules, [state.agents[name] for name in state.living]
+    kinds: dict[str, list[int]] = {}
+    if rules.energy.ledger != "none":
+        kinds["energy"] = [agent.energy for agent in living]
+    if rules.influence:
+        kinds["influence"] = [agent.influence for agent in living]
+    if rules.energy.ledger == "shadow":
+        kinds["shadow"] = [agent.shadow for agent in living]
+    return {kind: ledger.decimal(ledger.gini(values)) for kind, values in kinds.items()}
+
+
+def _consequence(state: State, owed: Owed) -> WhisperLeaked | BillboardPosted | TaxChanged:
+    if owed.kind == "leak":
+        place = state.agents[owed.agent].place
+        return WhisperLeaked(turn=state.turn, agent=owed.agent, target=owed.target, place=place, heard_by=owed.heard_by)
+    if owed.kind == "billboard":
+        until = state.turn + state.rules.billboard_epochs - 1
+        return BillboardPosted(turn=state.turn, agent=owed.agent, content=owed.content, until=until)
+    return TaxChanged(
+        turn=state.turn,
+        agent=owed.agent,
+        before=state.tax_rate,
+        rate=owed.value,
+        effective_tax=market.effective_tax(state.rules, owed.value),
+    )
+
+
+def _ranked(state: State) -> RankChanged | None:
+    for name, agent in state.agents.items():
+        rank = ranks.rank_of(state.rules, agent.influence)
+        if agent.alive and rank != agent.rank:
+            return RankChanged(turn=state.turn, agent=name, before=agent.rank, rank=rank)
+    return None
+
+
+def _crisis(state: State) -> CrisisStarted:
+    return CrisisStarted(turn=state.turn, crisis=str(state.crisis), extra=state.rules.crisis.extra)
+
+
+def _death(state: State) -> AgentDied:
+    return AgentDied(turn=state.turn, agent=str(dying(state)))
+
+
+def _wait(_: State) -> None:
+    return None
+
+
+_STAGES: Final[Mapping[Stage, Callable[[State], Event | None]]] = {
+    "opening": _epoch,
+    "crisis": _crisis,
+    "morning": _death,
+    "market": market.settled,
+    "evening": _death,
+}

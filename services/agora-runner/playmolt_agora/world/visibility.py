@@ -1,0 +1,190 @@
+"""Who gets to know what: each event as happenings, each happening with those who see it (agora.md, Worlds).
+
+Public places are seen by all, an alley by those in it, an attempt that fails and a whisper by those it concerns. A
+thought is never seen.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+from playmolt_core.game.decider import Event
+from playmolt_schemas.agora import TurnRecord
+
+from playmolt_agora.run.events import (
+    AgentActed,
+    AgentDied,
+    BillboardPosted,
+    CrisisStarted,
+    EpochStarted,
+    MarketSettled,
+    RankChanged,
+    TaxChanged,
+    WhisperLeaked,
+)
+from playmolt_agora.run.state import HISTORY, RECENT, Agent, State, shown
+from playmolt_agora.turn.scene import Happening
+from playmolt_agora.world import places
+
+Told = tuple[Happening, tuple[str, ...]]
+
+
+def of(state: State, event: Event) -> list[Told]:
+    """Give the happenings of an event with those who see them; `state` is the one right before it."""
+    tell = _TOLD.get(type(event))
+    return tell(state, event) if tell else []
+
+
+def heard(agents: Mapping[str, Agent], told: Iterable[Told]) -> dict[str, Agent]:
+    """Give the agents with what they have just come to know; the dead learn nothing."""
+    after = dict(agents)
+    for happening, audience in told:
+        for name in audience:
+            agent = after[name]
+            if agent.alive:
+                recent = (*agent.recent[1 - RECENT :], happening)
+                after[name] = replace(agent, recent=recent, history=_remembered(agent.history, happening))
+    return after
+
+
+def _remembered(history: tuple[Happening, ...], happening: Happening) -> tuple[Happening, ...]:
+    """Keep the weightiest, of equal weight the newest, in the order they happened."""
+    after = (*history, happening)
+    if len(after) <= HISTORY:
+        return after
+    least = min(range(len(after)), key=lambda place: after[place].importance)
+    return after[:least] + after[least + 1 :]
+
+
+def _acted(state: State, event: AgentActed) -> list[Told]:
+    record = event.record
+    if not record.success:
+        return [_told(state, "failed", {"reason": record.reason}, (record.agent,))]
+    tell = _ACTS.get(str(record.action))
+    return tell(state, event) if tell else []
+
+
+def _spoke(state: State, event: AgentActed) -> list[Told]:
+    record = event.record
+    values = {"agent": record.agent, "content": shown(record.content), "place": record.place_before}
+    return [_told(state, "spoke", values, _around(state, record))]
+
+
+def _whispered(state: State, event: AgentActed) -> list[Told]:
+    record = event.record
+    values = {"agent": record.agent, "target": record.target, "content": shown(record.content)}
+    return [_told(state, "whispered", values, (record.agent, str(record.target)))]
+
+
+def _moved(state: State, event: AgentActed) -> list[Told]:
+    record = event.record
+    values = {"agent": record.agent, "place": record.place_after, "origin": record.place_before}
+    return [_told(state, "moved", values, _around(state, record))]
+
+
+def _traded(state: State, event: AgentActed) -> list[Told]:
+    return _answered(state, event.record, "traded", {"agent": event.record.agent})
+
+
+def _supported(state: State, event: AgentActed) -> list[Told]:
+    return _answered(state, event.record, "supported", {"agent": event.record.agent, "target": event.record.target})
+
+
+def _idled(state: State, event: AgentActed) -> list[Told]:
+    return [_told(state, "idled", {"agent": event.record.agent}, _around(state, event.record))]
+
+
+def _granted(state: State, event: AgentActed) -> list[Told]:
+    values = {"agent": event.record.agent, "target": event.record.target, "amount": event.value}
+    return [_public(state, "subsidy", values)]
+
+
+_ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Told]]]] = {
+    "speak": _spoke,
+    "whisper": _whispered,
+    "move": _moved,
+    "trade": _traded,
+    "support": _supported,
+    "idle": _idled,
+    "grant_subsidy": _granted,
+}
+
+
+def _answered(state: State, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Told]:
+    """In Phase 2 the actor is answered with the neutral sentence and nothing else; others see the act as ever."""
+    around = _around(state, record)
+    if state.run.phase != "phase2":
+        return [_told(state, kind, values, around)]
+    others = tuple(name for name in around if name != record.agent)
+    return [
+        _told(state, kind, values, others),
+        _told(state, "feedback", {"action": record.action}, (record.agent,)),
+    ]
+
+
+def _settled(state: State, event: MarketSettled) -> list[Told]:
+    unit = state.rules.unit
+    told = [_public(state, "market", {"pool": event.pool // unit, "traders": len(event.trades)})]
+    if event.overflow:
+        told.append(_public(state, "overflow", {"amount": event.overflow // unit}))
+    return told
+
+
+def _around(state: State, record: TurnRecord) -> tuple[str, ...]:
+    """Everybody where an act is public, else those who stand where it happens."""
+    where = (record.place_before, record.place_after)
+    if state.rules.event_visibility == "global" or any(places.is_public(place) for place in where):
+        return state.living
+    return tuple(name for name in state.living if state.agents[name].place in where)
+
+
+def _public(state: State, kind: str, values: dict[str, Any], turn: int | None = None) -> Told:
+    return _told(state, kind, values, state.living, turn)
+
+
+def _told(state: State, kind: str, values: dict[str, Any], audience: tuple[str, ...], turn: int | None = None) -> Told:
+    happening = Happening(
+        turn=state.turn if turn is None else turn, kind=kind, importance=state.rules.importance(kind), values=values
+    )
+    return happening, audience
+
+
+def _begun(state: State, event: EpochStarted) -> list[Told]:
+    return [_public(state, "happening", {"text": text}, turn=event.turn) for text in event.happenings]
+
+
+def _crisis(state: State, event: CrisisStarted) -> list[Told]:
+    return [_public(state, "crisis", {"crisis": event.crisis})]
+
+
+def _leaked(state: State, event: WhisperLeaked) -> list[Told]:
+    return [_told(state, "leaked", {"agent": event.agent, "target": event.target}, event.heard_by)]
+
+
+def _posted(state: State, event: BillboardPosted) -> list[Told]:
+    return [_public(state, "billboard", {"agent": event.agent, "content": shown(event.content)})]
+
+
+def _taxed(state: State, event: TaxChanged) -> list[Told]:
+    return [_public(state, "tax", {"agent": event.agent, "rate": event.rate})]
+
+
+def _ranked(state: State, event: RankChanged) -> list[Told]:
+    return [_public(state, "rank", {"agent": event.agent, "rank": event.rank})]
+
+
+def _died(state: State, event: AgentDied) -> list[Told]:
+    return [_public(state, "death", {"agent": event.agent})]
+
+
+_TOLD: Final[Mapping[type[Event], Callable[[State, Any], list[Told]]]] = {
+    AgentActed: _acted,
+    EpochStarted: _begun,
+    CrisisStarted: _crisis,
+    WhisperLeaked: _leaked,
+    BillboardPosted: _posted,
+    TaxChanged: _taxed,
+    RankChanged: _ranked,
+    AgentDied: _died,
+    MarketSettled: _settled,
+}

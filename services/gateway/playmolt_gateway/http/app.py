@@ -1,0 +1,157 @@
+"""The gateway as one ASGI app, built of what it is given."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from fastapi import FastAPI
+from playmolt_core.settings import Settings
+from playmolt_schemas import subjects
+from playmolt_schemas.codes import Code
+from playmolt_schemas.routes import ROUTES
+from playmolt_schemas.routing import EVENT_STREAM, NDJSON, Media, Route
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.routing import Route as Mounted
+from starlette.types import Receive, Scope, Send
+
+from playmolt_gateway.http import action_route
+from playmolt_gateway.http.action_route import Actions, Front
+from playmolt_gateway.http.checked_request import Ask, House, Reply, reply_to
+from playmolt_gateway.http.cors import AnyoneMayRead
+from playmolt_gateway.http.problems import Refusal, bug_body, json_response, refusal_response
+from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
+from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.routes import admin, agents, agora, documents, feeds, games, operation, pages, sessions
+
+Handler = Callable[[House, Ask], Awaitable[Reply]]
+
+HANDLERS: Final[Mapping[str, Handler]] = {
+    handler.__name__: handler
+    for handler in (
+        agents.register_agent, agents.read_me, agents.rotate_key, agents.read_leaderboard,
+        games.join_game, games.leave_game, games.list_games, games.read_state, games.read_events,
+        feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
+        admin.admin_games, admin.admin_game, admin.admin_end, admin.admin_agents, admin.admin_lag, admin.admin_log,
+        agora.list_runs, agora.read_run_events, agora.agora_fork,
+        operation.healthz, operation.readyz, operation.metrics,
+        documents.openapi, documents.docs, documents.llms, documents.skill,
+        pages.page_lobby, pages.page_watch, pages.page_game, pages.page_legal, pages.page_agora, pages.page_asset,
+    )
+}  # fmt: skip
+"""Route name → who serves it. The route of actions is served by `hot`, those of a service by the service."""
+
+
+def _handler(route: Route) -> Handler:
+    if not route.service:
+        return HANDLERS[route.name]
+    kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
+    if EVENT_STREAM in kinds:
+        return feeds.stream_events
+    return feeds.read_log if NDJSON in kinds else sessions.pass_on
+
+
+class Gateway(Front):
+    """The app, with what tests and the main program need to reach."""
+
+    def __init__(self, house: House, api: FastAPI) -> None:
+        super().__init__(Actions(house), AnyoneMayRead(api))
+        self.house = house
+        self.api = api
+        self._mcp = McpEndpoint(self, house)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] == "http" and is_mcp(scope["path"]):
+            await self._mcp(scope, receive, send)
+            return
+        await super().__call__(scope, receive, send)
+
+    async def listen(self) -> None:
+        """Hear of replaced keys and of lost connections. Call once, before serving."""
+        keys = self.house.keys
+        self.house.bus.on_change(keys.clear)
+        await self.house.bus.on(subjects.KEYS_REVOKED, lambda data: keys.drop(data.decode("ascii", "replace")))
+
+    def close(self) -> None:
+        """Let open long polls and streams end now; new ones end at once."""
+        self.house.closing.close()
+
+
+def _endpoint(house: House, route: Route, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return await reply_to(house, route, handler, request)
+
+    return endpoint
+
+
+def _mount(api: FastAPI, house: House) -> None:
+    for route in ROUTES:
+        if route.name == action_route.NAME:
+            api.router.routes.append(Mounted(route.path, Actions(house), methods=[route.method], name=route.name))
+        else:
+            endpoint = _endpoint(house, route, _handler(route))
+            api.add_api_route(
+                route.path,
+                endpoint,
+                methods=["GET", "HEAD"] if route.method == "GET" and not route.writes else [route.method],
+                name=route.name,
+                response_model=None,
+                response_class=Response,
+            )
+
+
+def _allowed(api: FastAPI, request: Request) -> str:
+    """List every method of a path: its routes stand apart, and the router knows only the first."""
+    methods = {
+        method
+        for route in api.router.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in getattr(route, "methods", None) or ()
+    }
+    return ", ".join(sorted(methods))
+
+
+async def _framework_refusal(request: Request, error: Exception) -> Response:
+    """Give the framework's own refusals (no such path, wrong method) the form of all others."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 404:
+        refusal = Refusal(Code.NOT_FOUND, "There is nothing at this path. /openapi.json and /docs list what there is.")
+    elif status == 405:
+        allow = _allowed(request.app, request)
+        refusal = Refusal(Code.METHOD_NOT_ALLOWED, f"{request.method} does not go here; send {allow}.", allow=allow)
+    elif 400 <= status < 500:
+        refusal = Refusal(Code.INVALID_REQUEST, "The request has no form that this server understands. See /docs.")
+    else:
+        return json_response(500, bug_body())
+    house: House = request.app.state.house
+    house.metrics.observe("none", refusal.status, 0.0)
+    page = pages.nowhere(house, request) if refusal.code is Code.NOT_FOUND else None
+    return page or refusal_response(refusal)
+
+
+@cache
+def _openapi() -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.json.decode(documents.openapi_bytes())
+    return document
+
+
+def build(
+    settings: Settings,
+    bus: GatewayBus,
+    database: Database,
+    accounts: Accounts,
+    projections: Projections,
+    limits: Limits,
+) -> Gateway:
+    """Build the gateway of its dependencies; it opens and closes none of them."""
+    house = House(settings, bus, database, accounts, projections, limits)
+    api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    api.state.house = house
+    api.add_exception_handler(HTTPException, _framework_refusal)
+    _mount(api, house)
+    api.openapi = _openapi  # type: ignore[method-assign]
+    return Gateway(house, api)

@@ -1,0 +1,178 @@
+"""Request bodies: bounded, JSON, and of the declared type."""
+
+import asyncio
+import json
+import re
+from asyncio import AbstractEventLoop, Task, TimerHandle
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.limits import BODY_BYTES
+from starlette.types import Receive
+
+from playmolt_gateway.http.problems import Refusal, bad_request
+
+BODY_SECONDS: Final = 30
+_SWEEP_SECONDS: Final = 1.0
+NESTED: Final = 100
+"""Arrays and objects inside each other: what every later step can walk through without running out of stack."""
+_DISCARDED_BYTES: Final = 1024 * 1024
+"""A longer body, or one that does not tell its length, ends the connection instead of being read to its end."""
+
+_TOO_DEEP: Final = bad_request(f"The body is nested too deeply; {NESTED} levels are taken.")
+_EMPTY: Final = bad_request("The body is empty. Send a JSON object; /openapi.json describes what this call takes.")
+_decode = msgspec.json.Decoder().decode
+T = TypeVar("T")
+
+
+def too_large(length: int | None) -> Refusal:
+    """Refuse a body by its size."""
+    return Refusal(
+        Code.BODY_TOO_LARGE,
+        f"A body may have {BODY_BYTES} bytes. Send a shorter one.",
+        close=length is None or length > _DISCARDED_BYTES,
+    )
+
+
+def _length(header: bytes | None) -> int | None:
+    return int(header) if header is not None and header.isdigit() and len(header) < 19 else None
+
+
+class Bodies:
+    """Reads bodies, each in bounded time; one timer for all, since a timer each is a tenth of what an action costs."""
+
+    def __init__(self) -> None:
+        self._since: dict[Task[Any], float] = {}
+        self._overdue: set[Task[Any]] = set()
+        self._timer: TimerHandle | None = None
+
+    async def read(self, receive: Receive, content_length: bytes | None) -> bytes | Refusal:
+        """Read a body of at most 64 KiB; a larger one is refused without being read on."""
+        length = _length(content_length)
+        if length is not None and length > BODY_BYTES:
+            return too_large(length)
+        task = self._enter()
+        try:
+            return await _collect(receive, length)
+        except asyncio.CancelledError:
+            if task not in self._overdue:
+                raise
+            task.uncancel()
+            return bad_request(f"The body did not arrive within {BODY_SECONDS} seconds. Send the request again.")
+        finally:
+            del self._since[task]
+            self._overdue.discard(task)
+
+    def _enter(self) -> "Task[Any]":
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a body is read by a task")
+        loop = task.get_loop()
+        self._since[task] = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop)
+        return task
+
+    def _sweep(self, loop: AbstractEventLoop) -> None:
+        oldest = loop.time() - BODY_SECONDS
+        for task, since in self._since.items():
+            if since < oldest and task not in self._overdue:
+                self._overdue.add(task)
+                task.cancel()
+        self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop) if self._since else None
+
+
+async def _collect(receive: Receive, length: int | None) -> bytes | Refusal:
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        if len(body) > BODY_BYTES:
+            break
+        message = await receive()
+        body += message.get("body", b"")
+    if message["type"] == "http.disconnect":
+        return bad_request("The connection ended before the body was complete. Send the request again.")
+    return too_large(length) if len(body) > BODY_BYTES else body
+
+
+def parse(body: bytes) -> Any | Refusal:
+    """Parse JSON. Lone surrogates pass: they are JSON, and it is the field's check that refuses them by name."""
+    if not body:
+        return _EMPTY
+    value = _parse(body)
+    if body.count(b"[") + body.count(b"{") > NESTED and _nested(value) > NESTED:
+        return _TOO_DEEP
+    return value
+
+
+def _nested(value: Any) -> int:
+    """Count the levels of a value, level by level: recursion is what deep values break."""
+    depth, level = 0, [value]
+    while level:
+        inner = [item for item in level if isinstance(item, (dict, list))]
+        level = [part for item in inner for part in (item.values() if isinstance(item, dict) else item)]
+        depth += bool(inner)
+    return depth
+
+
+def _parse(body: bytes) -> Any | Refusal:
+    try:
+        return _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        try:
+            return json.loads(body.decode(), parse_constant=_no_constant, parse_float=_finite)
+        except RecursionError:
+            return _TOO_DEEP
+        except ValueError:
+            return bad_request(f"The body cannot be read as JSON: {error}.")
+    except RecursionError:
+        return _TOO_DEEP
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is out of range")
+    return number
+
+
+_UNKNOWN: Final = re.compile(r"^Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING: Final = re.compile(r"^Object missing required field `(.*)`", re.DOTALL)
+_AT: Final = re.compile(r"^(.*) - at `\$\.?(.+)`$", re.DOTALL)
+
+
+def _fault(error: msgspec.ValidationError, kind: Any) -> FieldFault | None:
+    text = str(error)
+    if match := _UNKNOWN.match(text):
+        return FieldFault(match.group(1)[:64], "there is no such field")
+    if match := _MISSING.match(text):
+        return FieldFault(match.group(1), "is missing")
+    if match := _AT.match(text):
+        choices = _choices(kind, match.group(2))
+        return FieldFault(match.group(2), f"must be one of {', '.join(choices)}" if choices else match.group(1))
+    return None
+
+
+def _choices(kind: Any, field: str) -> tuple[str, ...]:
+    annotation = get_type_hints(kind).get(field)
+    parts = (annotation, *get_args(annotation))
+    choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
+    return tuple(dict.fromkeys(choices))
+
+
+def convert(value: Any, kind: type[T]) -> T | Refusal:
+    """Check a parsed value against its declared type, strictly; a fault is told by field."""
+    try:
+        return msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        return bad_request("A field's name holds a lone surrogate. /openapi.json describes what this call takes.")
+    except msgspec.ValidationError as error:
+        fault = _fault(error, kind)
+        if fault is None:
+            return bad_request(f"{error}. /openapi.json describes what this call takes.")
+        return bad_request(f"{fault.field}: {fault.message}. /openapi.json describes what this call takes.", fault)

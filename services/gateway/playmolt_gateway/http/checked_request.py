@@ -1,0 +1,260 @@
+"""One request on its way through the gateway: who calls, what is asked, and the checks every route shares."""
+
+import asyncio
+import re
+import uuid
+from collections.abc import Awaitable
+from time import perf_counter
+from typing import Any, Final, TypeVar
+
+import msgspec
+from opentelemetry.trace import Span
+from playmolt_core.db.cursors import BadCursor
+from playmolt_core.ops import tracing
+from playmolt_core.ops.telemetry import about, log, trace_id, where
+from playmolt_core.settings import Settings
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
+from playmolt_schemas.routing import Auth, NoFields, Route
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive
+
+from playmolt_gateway.http.auth import Caller, Door, Keys
+from playmolt_gateway.http.bodies import Bodies, convert, parse
+from playmolt_gateway.http.idempotency import CommandId, command_id
+from playmolt_gateway.http.metrics import Metrics
+from playmolt_gateway.http.problems import (
+    RETRY_SECONDS,
+    Headers,
+    Refusal,
+    away,
+    bad_request,
+    bug_body,
+    json_response,
+    no_such_game,
+    no_such_session,
+    refusal_response,
+)
+from playmolt_gateway.http.queries import parse_query
+from playmolt_gateway.http.rates import Rates
+from playmolt_gateway.http.waiting import Closing
+from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
+
+_log = log("gateway")
+_TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
+T = TypeVar("T")
+AWAY: Final = (ConnectionError, TimeoutError, OSError)
+"""What a dependency raises when it does not answer."""
+
+
+class House:
+    """Everything the routes need, wired once."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        bus: GatewayBus,
+        database: Database,
+        accounts: Accounts,
+        projections: Projections,
+        limits: Limits,
+    ) -> None:
+        self.settings = settings
+        self.bus = bus
+        self.database = database
+        self.accounts = accounts
+        self.projections = projections
+        self.keys = Keys(accounts, bus)
+        self.door = Door(self.keys, settings.operator_key)
+        self.rates = Rates(settings, limits)
+        self.bodies = Bodies()
+        self.metrics = Metrics()
+        self.closing = Closing()
+
+    async def soon(self, work: Awaitable[T]) -> T:
+        """Await what the database is asked for, as long as a game's engine would be waited for; raises TimeoutError."""
+        async with asyncio.timeout(self.settings.deadline_seconds):
+            return await work
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """A request that has passed the checks of its form. `game` is "" on routes that are about no game.
+
+    On the routes of a service `body` is the JSON as it came: its rules check it.
+    """
+
+    route: Route
+    caller: Caller
+    game: str
+    query: Any
+    body: Any
+    command: CommandId
+    params: dict[str, str]
+    last_event_id: str | None
+    trace: str
+    receive: Receive
+
+
+Reply = Response | Refusal
+
+
+class Head(msgspec.Struct):
+    """The request headers that mean something here; a header sent twice counts as malformed."""
+
+    authorization: bytes | None = None
+    idempotency_key: bytes | None = None
+    content_length: bytes | None = None
+    traceparent: bytes = b""
+    last_event_id: bytes | None = None
+
+    @property
+    def trace(self) -> str:
+        """The W3C trace context, "" unless it is well-formed."""
+        carried = self.traceparent
+        return carried.decode() if carried and _TRACE.fullmatch(carried) else ""
+
+
+_FIELDS: Final = {
+    b"authorization": "authorization",
+    b"idempotency-key": "idempotency_key",
+    b"content-length": "content_length",
+    b"traceparent": "traceparent",
+    b"last-event-id": "last_event_id",
+}
+
+
+def read_head(headers: Headers) -> Head:
+    """Pick the headers that mean something; names are lower case already (ASGI)."""
+    head = Head()
+    for name, value in headers:
+        field = _FIELDS.get(name)
+        if field is not None:
+            setattr(head, field, value if not getattr(head, field) else b"")
+    return head
+
+
+def traced(head: Head, route: str) -> Span | None:
+    """Open the span of a request, if it is traced; from here on the head carries the context of that span."""
+    if not tracing.on() or route in _PROBES:
+        return None
+    span, carried = tracing.serve(head.trace, route)
+    head.traceparent = carried.encode()
+    return span
+
+
+def reason(error: BaseException) -> str:
+    """Say for the log what is away and why. Postgres's own word is in it, which names no value."""
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def log_bug(route: str, error: BaseException, trace: str = "") -> None:
+    """Log where a bug is, without its message and the variables around it: these may hold a key or a hidden move."""
+    name, frames = trace_id(trace), where(error)
+    _log.error("bug", route=route, error=type(error).__name__, traceback=frames, trace_id=name)
+
+
+def game_of(game_id: str, *, sessions: bool = False) -> str | None:
+    """Give the type of a game id that may go on to an engine; of a session's id only for the operator."""
+    game = type_of(game_id)
+    return game if game in WATCHED_TYPES or (sessions and game in SESSION_TYPES) else None
+
+
+def _game(route: Route, identifier: str) -> str | None:
+    """Give the type that a request is about, "" for none; None when its id cannot be one of that type."""
+    if route.service:
+        return route.service if "{id}" not in route.path or type_of(identifier) == route.service else None
+    if not route.game:
+        return ""
+    game = game_of(identifier, sessions=route.auth is Auth.OPERATOR)
+    return game if not route.run or game in RUN_TYPES else None
+
+
+def answer_response(answer: Answer) -> Response:
+    """Send an engine's answer as it is."""
+    if answer.content_type and answer.status < 400:
+        return Response(answer.body, answer.status, media_type=answer.content_type)
+    extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (202, 429, 503) else []
+    return json_response(answer.status, answer.body, extra)
+
+
+async def _checked_body(house: House, route: Route, caller: Caller, head: Head, request: Request) -> Any | Refusal:
+    """Give (typed body, command), or why not."""
+    if route.request is None:
+        return None, CommandId(uuid.uuid4().hex if route.writes else "", "")
+    body = await house.bodies.read(request.receive, head.content_length)
+    if isinstance(body, Refusal):
+        return body
+    if not body and (route.service or route.request is NoFields):
+        body = b"{}"
+    value = parse(body)
+    if isinstance(value, Refusal):
+        return value
+    rules_read_it = route.service and route.request is not NoFields
+    typed = msgspec.Raw(body) if rules_read_it else convert(value, route.request)
+    if isinstance(typed, Refusal):
+        return typed
+    key = head.idempotency_key if route.idempotent else None
+    asked = f"?{request.url.query}" if request.url.query else ""  # a dry run is another command than the real one
+    command = command_id(caller.scope, f"{route.method} {request.url.path}{asked}", key, body, value)
+    return command if isinstance(command, Refusal) else (typed, command)
+
+
+async def ask_of(house: House, route: Route, head: Head, request: Request) -> Ask | Refusal:
+    """Check a request in the order of api.md: key, rate, size, form, id."""
+    caller = await house.door.admit(head.authorization, route.auth)
+    if isinstance(caller, Refusal):
+        return caller
+    refusal = await house.rates.refusal(caller, "requests")
+    if refusal:
+        return refusal
+    checked = await _checked_body(house, route, caller, head, request)
+    if isinstance(checked, Refusal):
+        return checked
+    last = head.last_event_id.decode("latin-1") if head.last_event_id else None
+    query = parse_query(request.scope["query_string"], route.query, overruled="after" if last else "")
+    if isinstance(query, Refusal):
+        return query
+    game = _game(route, request.path_params.get("id", ""))
+    if game is None:
+        return (no_such_session if route.service else no_such_game)(request.path_params["id"])
+    return Ask(
+        route=route, caller=caller, game=game, query=query, body=checked[0], command=checked[1],
+        params=request.path_params,
+        last_event_id=last, trace=head.trace, receive=request.receive,
+    )  # fmt: skip
+
+
+async def reply_to(house: House, route: Route, handler: Any, request: Request) -> Response:
+    """Serve one request: refusals, absent dependencies and bugs all become problem documents; nothing is raised."""
+    started = perf_counter()
+    house.metrics.in_flight += 1
+    head = read_head(request.scope["headers"])
+    span = traced(head, route.name)
+    try:
+        with about(head.trace):
+            response = await _response(house, route, handler, head, request)
+    finally:
+        house.metrics.in_flight -= 1
+    if span:
+        tracing.answered(span, response.status_code)
+    house.metrics.observe(route.name, response.status_code, perf_counter() - started)
+    return response
+
+
+async def _response(house: House, route: Route, handler: Any, head: Head, request: Request) -> Response:
+    try:
+        ask = await ask_of(house, route, head, request)
+        reply = ask if isinstance(ask, Refusal) else await handler(house, ask)
+        response = refusal_response(reply) if isinstance(reply, Refusal) else reply
+    except BadCursor as error:
+        response = refusal_response(bad_request(f"cursor: {error}.", FieldFault("cursor", str(error))))
+    except AWAY as error:
+        _log.warning("unavailable", route=route.name, detail=reason(error))
+        response = refusal_response(away(error))
+    except Exception as error:
+        log_bug(route.name, error)
+        response = json_response(500, bug_body())
+    return response

@@ -1,0 +1,45 @@
+"""How often a key may call, counted over all gateways."""
+
+from typing import Final, Literal
+
+from playmolt_core.settings import Settings, parse_rate
+from playmolt_schemas.codes import Code, RateLimit
+
+from playmolt_gateway.http.auth import Caller
+from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.ports import Limits
+
+Bucket = Literal["requests", "actions"]
+_SHORTEST: Final = 0.001
+
+
+class Rates:
+    """The two buckets of a key: actions, and all other requests. The operator and callers without a key have none."""
+
+    def __init__(self, settings: Settings, limits: Limits) -> None:
+        self._limits = limits
+        self._rates = {
+            "requests": parse_rate(settings.rate_limit),
+            "actions": parse_rate(settings.action_rate_limit),
+        }
+
+    def limited(self, bucket: Bucket) -> bool:
+        """Say whether there is such a limit at all."""
+        return self._rates[bucket] is not None
+
+    async def refusal(self, caller: Caller, bucket: Bucket) -> Refusal | None:
+        """Take one from the caller's bucket; the refusal when it is empty."""
+        rate = self._rates[bucket]
+        if rate is None or not caller.id:
+            return None
+        limit, seconds = rate
+        key = f"{bucket}:{caller.agent.id}"
+        wait = await self._limits.take(key, limit, seconds, 1)
+        if wait < _SHORTEST:
+            return None
+        return Refusal(
+            Code.RATE_LIMITED,
+            f"A key may send {limit} {bucket} in {seconds:g} seconds. Wait {wait:.1f} seconds, then go on.",
+            ratelimit=RateLimit(key=key, limit=limit, seconds=seconds),
+            retry_after=wait,
+        )

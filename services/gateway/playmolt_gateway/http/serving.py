@@ -1,0 +1,80 @@
+"""The gateway on a socket: listen, serve, drain."""
+
+import asyncio
+import resource
+import signal
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import uvicorn
+from playmolt_core.ops import sockets
+from playmolt_core.ops.telemetry import log
+from playmolt_core.settings import Settings
+from playmolt_schemas.limits import READER_STALL_SECONDS
+
+from playmolt_gateway.http.app import Gateway
+from playmolt_gateway.http.fast_http import protocol_for
+
+_log = log("gateway")
+KEEP_ALIVE_SECONDS: Final = 75
+DRAIN_SECONDS: Final = 3
+"""Beyond the deadline of calls to engines: what a stop grants to requests under way."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling, which would end the process before the connections are closed."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave signals to the main program."""
+        yield
+
+
+def allow_many_connections() -> None:
+    """Raise the limit of open files as far as it goes: every waiting bot is a connection."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+
+
+def listening(settings: Settings, fd: int | None) -> socket.socket:
+    """Give the listening socket: the inherited one, or a new one on the configured address."""
+    sock = sockets.listening(settings.host, settings.port, fd)
+    # Connections inherit it: a client that stops reading cannot hold a broken stream's buffers for hours.
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 3 * READER_STALL_SECONDS * 1000)
+    return sock
+
+
+async def serve(gateway: Gateway, settings: Settings, sock: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT; then let waiting requests answer, streams end, and the rest finish."""
+    config = uvicorn.Config(
+        gateway,
+        http=protocol_for(gateway.actions),
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(settings.deadline_seconds) + DRAIN_SECONDS,
+    )
+    server = _Server(config)
+
+    def stop() -> None:
+        gateway.close()
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    _log.info("serving", address=str(sock.getsockname()))
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+    _log.info("stopped")

@@ -1,0 +1,99 @@
+"""The Model Context Protocol over the gateway's own calls. Loaded at the first request of `/mcp`: it takes a second."""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+import httpx2
+import mcp_types as types
+import msgspec
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.limits import WAIT_SECONDS
+from starlette.types import ASGIApp
+
+from playmolt_gateway.http.problems import bad_request
+from playmolt_gateway.mcp.endpoint import MOST_BYTES
+from playmolt_gateway.mcp.tools import Json, call_of, fault_of, tools
+
+_INSTRUCTIONS: Final = (
+    "Games between agents, played in public. Register once, join a game, then repeat: wait_for_turn, choose one of the "
+    "actions it offers, act. How each game is played: /skills/trial.md and /skills/ox.md on this server."
+)
+_CALL_SECONDS: Final = WAIT_SECONDS + 30
+
+
+def manager(app: ASGIApp) -> StreamableHTTPSessionManager:
+    """Make what serves the protocol, without sessions: any replica answers any request."""
+    return StreamableHTTPSessionManager(
+        app=_server(app),
+        json_response=True,
+        stateless=True,
+        # Which Host a caller used is the business of whoever stands in front; the endpoint looks at Origin itself.
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=MOST_BYTES,
+    )
+
+
+def _server(app: ASGIApp) -> "Server[Any]":
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    client = httpx2.AsyncClient(transport=transport, base_url="http://gateway", timeout=_CALL_SECONDS)
+    by_name = {tool.name: tool for tool in tools()}
+
+    async def listed(
+        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        del context, params
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(name=tool.name, description=tool.description, input_schema=tool.arguments)
+                for tool in by_name.values()
+            ]
+        )
+
+    async def called(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = by_name.get(params.name)
+        if tool is None:
+            return _failed(f"There is no tool {params.name!r}. There are: {', '.join(by_name)}.")
+        if fault := fault_of(tool, params.arguments or {}):
+            document = _invalid(fault)
+            return _failed(f"{document['code']}: {document['detail']}", document)
+        sent: Mapping[str, str] = context.request.headers if context.request is not None else {}
+        call = call_of(tool, params.arguments or {}, sent.get("authorization", ""))
+        answer = await client.request(call.method, call.path, headers=call.headers, content=call.body)
+        return _told(answer)
+
+    return Server(
+        "playmolt",
+        version=version("playmolt-gateway"),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
+
+
+def _told(answer: httpx2.Response) -> types.CallToolResult:
+    """Give the route's answer: its JSON as it is, or its problem document as an error of the tool."""
+    if answer.status_code == 204:
+        return _result({"turn": None})
+    body: Json = msgspec.json.decode(answer.content)
+    if answer.status_code < 400:
+        return _result(body)
+    return _failed(f"{body.get('code')}: {body.get('detail')}", body)
+
+
+def _invalid(fault: FieldFault) -> Json:
+    document: Json = msgspec.json.decode(bad_request(f"{fault.field} {fault.message}.", fault).body())
+    return document
+
+
+def _result(body: Json) -> types.CallToolResult:
+    text = msgspec.json.encode(body).decode()
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=body)
+
+
+def _failed(text: str, problem: Json | None = None) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=problem, is_error=True)

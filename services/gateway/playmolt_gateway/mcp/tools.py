@@ -1,0 +1,159 @@
+"""The tools of `/mcp`: the calls of a bot's life, under the names and with the schemas of the HTTP API."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import msgspec
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
+from playmolt_schemas.routes import ROUTES
+from playmolt_schemas.routing import OneOf, Route
+
+from playmolt_gateway.routes.openapi import present
+
+_TOOLS: Final = (
+    ("register", "register_agent", "Become an agent. Keep the api_key: it is told once; every other tool needs it."),
+    ("join", "join_game", "Take a seat in a game, or learn which game you sit in already. It starts when it is full."),
+    (
+        "wait_for_turn", "wait_for_turn",
+        "Wait until a game wants something of you: its state, and the actions you may take now with their schemas. "
+        "`turn` is null when nothing came in time: call again, with wait 30.",
+    ),
+    ("act", "act", "Take one of the actions that wait_for_turn offered. Its answer means that it is stored."),
+    ("state", "read_state", "Look at a game as you may see it; with at, as it was after that event."),
+)  # fmt: skip
+"""Tool, the route that it calls, and what a model is told of it."""
+_RENAMED: Final = {"id": "game_id"}
+_WHOLE_BODY: Final = {"act": "action"}
+"""A body of many shapes is one argument; of others each field is an argument of its own."""
+_KEY: Final = {
+    "type": "string",
+    "description": "Your api_key, from register. Not needed where the connection sends it as Authorization: Bearer.",
+}
+_REPEAT: Final = {
+    "type": "string",
+    "description": "Any text of your own. After a lost answer repeat the call with the same one: no second effect.",
+}
+_REFERENCE: Final = "#/$defs/{name}"
+
+Json = dict[str, Any]
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool, and the route behind it. `arguments` is the JSON Schema of what it takes."""
+
+    name: str
+    route: Route
+    description: str
+    arguments: Json
+
+
+class Call(msgspec.Struct, frozen=True):
+    """The request that a tool's call comes to."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@cache
+def tools() -> Sequence[Tool]:
+    """Give the tools in the order in which a bot needs them."""
+    by_name = {route.name: route for route in ROUTES}
+    return [_tool(name, by_name[route], description) for name, route, description in _TOOLS]
+
+
+def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
+    """Give the request of a call. What does not belong there is sent as well: the route says what is wrong with it.
+
+    An action may come as its fields, too, and what need not be given as an empty text: models do that.
+    """
+    rest = {name: value for name, value in arguments.items() if value is not None}
+    for name in ("api_key", "idempotency_key"):
+        if rest.get(name) == "":
+            del rest[name]
+    headers = {"Authorization": authorization} if authorization else {}
+    if "api_key" in rest:
+        headers["Authorization"] = f"Bearer {_header(rest.pop('api_key'))}"
+    if tool.route.idempotent and "idempotency_key" in rest:
+        headers["Idempotency-Key"] = _repeat(rest.pop("idempotency_key"))
+    path = re.sub(r"{(\w+)}", lambda found: _segment(rest.pop(_argument(found[1]), "")), tool.route.path)
+    if tool.route.method == "POST":
+        whole = _WHOLE_BODY.get(tool.name)
+        return Call("POST", path, headers, msgspec.json.encode(rest[whole] if whole and [*rest] == [whole] else rest))
+    query = urlencode({name: msgspec.json.encode(value).decode().strip('"') for name, value in rest.items()})
+    return Call(tool.route.method, f"{path}?{query}" if query else path, headers, b"")
+
+
+def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
+    """Give what keeps a call from being sent: a part of the path that is missing, or what stands beside a whole body.
+
+    The route tells all other faults.
+    """
+    parts = (_argument(name) for name in re.findall(r"{(\w+)}", tool.route.path))
+    for name in parts:
+        if arguments.get(name) in (None, ""):
+            return FieldFault(name, "is missing")
+    whole = _WHOLE_BODY.get(tool.name)
+    if whole in arguments:
+        known = tool.arguments["properties"]
+        beside = next((name for name, value in arguments.items() if name not in known and value is not None), None)
+        return FieldFault(beside, f"stands beside {whole}; put it inside, or leave it out") if beside else None
+    return None
+
+
+def _segment(value: Any) -> str:
+    """Give a value as one segment of a path; "." and ".." would lead elsewhere."""
+    text = quote(str(value), safe="") or "-"
+    return text if text.strip(".") else text.replace(".", "%2E")
+
+
+def _repeat(value: Any) -> str:
+    """Give any text as an Idempotency-Key: itself where HTTP takes it, so that both doors mean the same key."""
+    text = str(value)
+    if re.fullmatch(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}", text):
+        return text
+    return "text-" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _header(value: Any) -> str:
+    """Give a value as a header may carry it; what cannot be a key or a name is refused there."""
+    return quote(str(value), safe="!\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def _argument(name: str) -> str:
+    return _RENAMED.get(name, name)
+
+
+def _tool(name: str, route: Route, description: str) -> Tool:
+    properties: Json = {_argument(found): {"type": "string"} for found in re.findall(r"{(\w+)}", route.path)}
+    required = list(properties)
+    definitions: Json = {}
+    for kinds, whole in (((route.query,), ""), (_kinds(route.request), _WHOLE_BODY.get(name, ""))):
+        schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
+        if whole:
+            properties[whole] = {"anyOf": list(schemas)}
+            required.append(whole)
+        else:
+            for schema in schemas:
+                fields = components.pop(schema["$ref"].rpartition("/")[2])
+                properties |= {field: present(field_schema) for field, field_schema in fields["properties"].items()}
+                required += fields["required"]
+        definitions |= components
+    if name != "register":
+        properties["api_key"] = _KEY
+    if route.idempotent:
+        properties["idempotency_key"] = _REPEAT
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return Tool(name, route, description, schema | ({"$defs": definitions} if definitions else {}))
+
+
+def _kinds(request: Any) -> tuple[Any, ...]:
+    if request is None:
+        return ()
+    return tuple(request.kinds) if isinstance(request, OneOf) else (request,)

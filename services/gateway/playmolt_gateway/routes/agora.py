@@ -1,0 +1,62 @@
+"""The runs of experiments: their list, their events, and forks, which are their experiment's to make."""
+
+from typing import Any
+
+import msgspec
+from playmolt_schemas.agora_routes import ForkRequest, RunLines
+from playmolt_schemas.api import GameLine
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.envelopes import Answer
+
+from playmolt_gateway.http.checked_request import Ask, House, Reply, answer_response
+from playmolt_gateway.http.problems import bad_request, json_response
+from playmolt_gateway.routes.games import ask_engine, list_rows, read_events
+
+_encode = msgspec.json.encode
+_RUNS = "agora"
+
+
+class _Run(msgspec.Struct):
+    experiment: str
+    version: int
+
+
+_run_of = msgspec.json.Decoder(_Run).decode
+
+
+async def list_runs(house: House, ask: Ask) -> Reply:
+    """Give a page of the runs."""
+    found = await list_rows(house, _RUNS, {}, ask.query.limit, ask.query.cursor)
+    if isinstance(found, Answer):
+        return answer_response(found)
+    rows, cursor = found
+    lines = [
+        GameLine(row.game_id, row.gameType, row.phase, row.round, row.seated, row.needed, row.created_at)
+        for row in rows
+    ]
+    return json_response(200, _encode(RunLines(lines, cursor)))
+
+
+async def read_run_events(house: House, ask: Ask) -> Reply:
+    """Give a page of a run's public events."""
+    return await read_events(house, ask)
+
+
+async def agora_fork(house: House, ask: Ask) -> Reply:
+    """Have a run branched off by its experiment."""
+    found = await ask_engine(house, ask, "state", {}, agent="")
+    if found.status != 200:
+        return answer_response(found)
+    run, fork = _run_of(found.body), ask.body
+    if fork.at > run.version:
+        fault = f"must be between 1 and {run.version}, the run's version"
+        return bad_request(f"at: {fault}.", FieldFault("at", fault))
+    return answer_response(await _told(house, ask, run.experiment, fork))
+
+
+async def _told(house: House, ask: Ask, experiment: str, fork: ForkRequest) -> Answer:
+    body: dict[str, Any] = {"route": "agora_fork", "params": {"run": ask.params["id"]}, "query": {}, "body": fork}
+    return await house.bus.submit(
+        experiment.partition("-")[0], "tell", experiment, _encode(body), operator=True,
+        command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
+    )  # fmt: skip

@@ -1,0 +1,229 @@
+"""Answers that last: whose turn it is, a game's events as they happen, and its log."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing
+from typing import Final
+
+import msgspec
+from playmolt_core.bus.port import BusUnavailable, Watch
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.limits import HEARTBEAT_SECONDS, PAGE_MAX, READER_STALL_SECONDS, WAIT_SECONDS
+from playmolt_schemas.routing import EVENT_STREAM, LARGEST, NDJSON
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from playmolt_gateway.http.checked_request import AWAY, Ask, House, Reply, answer_response, reason
+from playmolt_gateway.http.problems import bad_request, json_response
+from playmolt_gateway.http.waiting import Closing, Patience, news, version_of
+from playmolt_gateway.routes.games import ask_engine, too_many_waits
+
+_log = log("gateway")
+TURN_SECONDS: Final = 1.0
+"""A game that starts for the agent while it waits is found within this time."""
+FEED_MESSAGES: Final = 100
+_VERSION: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
+
+
+class _Place(msgspec.Struct):
+    game_id: str
+    version: int
+
+
+class _Turns(msgspec.Struct):
+    turn: msgspec.Raw
+    games: list[_Place]
+
+
+class _FeedPage(msgspec.Struct):
+    messages: list[msgspec.Raw]
+    version: int
+    closed: bool
+
+
+class _LogPage(msgspec.Struct):
+    records: list[msgspec.Raw]
+    next_after: int
+    more: bool
+
+
+_turns_of = msgspec.json.Decoder(_Turns).decode
+_feed_of = msgspec.json.Decoder(_FeedPage).decode
+_log_of = msgspec.json.Decoder(_LogPage).decode
+
+Chunks = AsyncIterator[bytes]
+
+
+class Lasting(Response):
+    """A response that is written as it arises.
+
+    It ends early when the client goes or the gateway stops. A client that takes nothing for 10 seconds is dropped. When
+    the source fails, the connection breaks: a cut answer never looks like a whole one.
+    """
+
+    def __init__(self, media_type: str, closing: Closing, chunks: Callable[[Patience], Chunks]) -> None:
+        super().__init__(media_type=media_type, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._closing = closing
+        self._chunks = chunks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write until the end, or stop without an end: the server then breaks the connection."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        try:
+            async with Patience(receive, self._closing) as patience, aclosing(self._chunks(patience)) as chunks:  # type: ignore[type-var]
+                async for chunk in chunks:
+                    async with asyncio.timeout(READER_STALL_SECONDS):
+                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        except AWAY as error:
+            _log.warning("stream_broken", detail=reason(error))
+            return
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def wait_for_turn(house: House, ask: Ask) -> Reply:
+    """Answer as soon as a game wants something of the caller; 204 when none did in time."""
+    if house.closing.full:
+        return too_many_waits()
+    clock = asyncio.get_running_loop().time
+    end = clock() + min(ask.query.wait, WAIT_SECONDS)
+    async with AsyncExitStack() as stack:
+        patience = await stack.enter_async_context(Patience(ask.receive, house.closing))
+        watches: dict[str, Watch] = {}
+        while True:
+            found = await _turn(house, ask)
+            if isinstance(found, Response):
+                return found
+            remaining = end - clock()
+            if patience.over or remaining <= 0:
+                return Response(status_code=204)
+            if await _watch_new(house, watches, found, stack):
+                continue  # Subscribed first, read again: what happened in between is seen.
+            pause = min(TURN_SECONDS, remaining)
+            await patience.first([news(watches[g.game_id], g.version, pause) for g in found], pause)
+
+
+async def _watch_new(house: House, watches: dict[str, Watch], games: list[_Place], stack: AsyncExitStack) -> bool:
+    new = [place.game_id for place in games if place.game_id not in watches]
+    for game in new:
+        watches[game] = await house.bus.watch(game.partition("-")[0], game)
+        stack.push_async_callback(watches[game].close)
+    return bool(new)
+
+
+async def _turn(house: House, ask: Ask) -> Response | list[_Place]:
+    """Ask every game type; gives the first turn there is, else the games the caller sits in.
+
+    A type whose engine is away holds no other's turn back; it is told (by raising) only when there is no turn.
+    """
+    waiting = {house.bus.submit(game, "turn", "", agent=ask.caller.id, trace=ask.trace) for game in GAME_TYPES}
+    games: list[_Place] = []
+    failed: BusUnavailable | None = None
+    while waiting:
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for future in done:
+            try:
+                answer = future.result()
+            except BusUnavailable as error:
+                failed = error
+                continue
+            if answer.status != 200:
+                return answer_response(answer)
+            turns = _turns_of(answer.body)
+            if bytes(turns.turn) != b"null":
+                for other in waiting:
+                    other.cancel()
+                return json_response(200, bytes(turns.turn))
+            games += turns.games
+    if failed:
+        raise failed
+    return games
+
+
+def _after(ask: Ask) -> int | None:
+    """Give where to go on: Last-Event-ID wins; None when it is no version."""
+    if ask.last_event_id is None:
+        return int(ask.query.after)
+    if not _VERSION.fullmatch(ask.last_event_id) or int(ask.last_event_id) > LARGEST:
+        return None
+    return int(ask.last_event_id)
+
+
+async def stream_events(house: House, ask: Ask) -> Reply:
+    """Open a feed of the game as the caller sees it. What is unknown is told before anything is sent."""
+    after = _after(ask)
+    if after is None:
+        return bad_request("Last-Event-ID must be the id of an event of this feed: a version, as in 17.")
+    if house.closing.full:
+        return too_many_waits()
+    first = await _feed(house, ask, after)
+    if first.status != 200:
+        return answer_response(first)
+    return Lasting(EVENT_STREAM, house.closing, lambda patience: _events(house, ask, after, patience))
+
+
+def _feed(house: House, ask: Ask, after: int) -> "asyncio.Future[Answer]":
+    return ask_engine(house, ask, "feed", {"after": after, "limit": FEED_MESSAGES})
+
+
+async def _events(house: House, ask: Ask, after: int, patience: Patience) -> Chunks:
+    """Give everything after a version, then what comes; a comment with the head when nothing does."""
+    clock = asyncio.get_running_loop().time
+    beat = clock() + HEARTBEAT_SECONDS
+    watch = await house.bus.watch(ask.game, ask.params["id"])
+    try:
+        while not patience.over and await house.door.still(ask.caller):
+            answer = await _feed(house, ask, after)
+            if answer.status != 200:
+                raise BusUnavailable(f"the feed ended with {answer.status}")
+            page = _feed_of(answer.body)
+            if page.messages:
+                yield b"".join(_event(message) for message in page.messages)
+                after = version_of(page.messages[-1]).version
+                beat = clock() + HEARTBEAT_SECONDS
+            if after < page.version and page.messages:
+                continue
+            if page.closed and after >= page.version:
+                return
+            await patience.first([news(watch, after, beat - clock())], beat - clock())
+            if clock() >= beat:
+                yield b": heartbeat %d\n\n" % page.version
+                beat = clock() + HEARTBEAT_SECONDS
+    finally:
+        await watch.close()
+
+
+def _event(message: msgspec.Raw) -> bytes:
+    return b"id: %d\ndata: %b\n\n" % (version_of(message).version, bytes(message))
+
+
+async def read_log(house: House, ask: Ask) -> Reply:
+    """Write a game's whole log, one record a line. Who may not read it is told before anything is sent."""
+    first = await _log_page(house, ask, 0)
+    if first.status != 200:
+        return answer_response(first)
+    return Lasting(NDJSON, house.closing, lambda patience: _lines(house, ask, first, patience))
+
+
+def _log_page(house: House, ask: Ask, after: int) -> "asyncio.Future[Answer]":
+    body = msgspec.json.encode({"after": after, "limit": PAGE_MAX})
+    return house.bus.submit(
+        ask.game, "log", ask.params["id"], body, agent=ask.caller.id, operator=ask.caller.operator, trace=ask.trace
+    )
+
+
+async def _lines(house: House, ask: Ask, answer: Answer, patience: Patience) -> Chunks:
+    while True:
+        if answer.status != 200:
+            raise BusUnavailable(f"the log ended with {answer.status}")
+        page = _log_of(answer.body)
+        yield b"".join(bytes(record) + b"\n" for record in page.records)
+        if not page.more or patience.gone:
+            return
+        answer = await _log_page(house, ask, page.next_after)

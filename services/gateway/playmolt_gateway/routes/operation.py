@@ -1,0 +1,58 @@
+"""What the machine room reads: alive, ready, metrics."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.codes import Code, problem
+from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.routes import Alive, Ready
+from playmolt_schemas.routing import METRICS
+from starlette.responses import Response
+
+from playmolt_gateway.http.checked_request import AWAY, Ask, House, Reply
+from playmolt_gateway.http.problems import RETRY_SECONDS, json_response
+
+_log = log("gateway")
+SERVICES: Final = ("relay", "spectator")
+"""Services beside the engines and the gateway that have to be present."""
+_PING_SECONDS: Final = 2.0
+
+
+async def healthz(house: House, ask: Ask) -> Reply:
+    """Say that the process answers."""
+    del house, ask
+    return json_response(200, msgspec.json.encode(Alive()))
+
+
+async def _postgres(house: House) -> bool:
+    try:
+        async with asyncio.timeout(_PING_SECONDS):
+            return await house.database.answers()
+    except AWAY:
+        return False
+
+
+async def readyz(house: House, ask: Ask) -> Reply:
+    """Look at every part; a 503 names those that are missing."""
+    parts = {"nats": await house.bus.responds(), "postgres": await _postgres(house)}
+    if ask.query.own is None:
+        engines, services = house.bus.present(), house.bus.services()
+        parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}
+        parts |= {service: service in services for service in SERVICES}
+    parts["accepting"] = not house.closing.closed
+    if all(parts.values()):
+        return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts)))
+    missing = ", ".join(name for name, there in parts.items() if not there)
+    document = msgspec.to_builtins(problem(Code.UNAVAILABLE, f"Not ready: {missing}. `playmolt doctor` says more."))
+    body = msgspec.json.encode({"type": "about:blank", **document, "parts": parts})
+    return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])
+
+
+async def metrics(house: House, ask: Ask) -> Reply:
+    """Give this process's counters."""
+    del ask
+    gauges = {"open_waits": len(house.closing), "cached_keys": len(house.keys)}
+    return Response(house.metrics.render(gauges), media_type=METRICS)

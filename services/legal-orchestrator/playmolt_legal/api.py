@@ -1,0 +1,81 @@
+"""The calls of a session (`legal.md`, API): which command each is, and what it is answered with."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.decider import Command, Refused
+from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import id_of_command
+from playmolt_schemas.legal import Sessions
+
+from playmolt_legal import commands, views
+from playmolt_legal.report import formats
+from playmolt_legal.report.report import report
+from playmolt_legal.rules import Legal
+from playmolt_legal.state import State
+
+OPEN: Final = "open_session"
+READ: Final = "read_session"
+LIST: Final = "list_sessions"
+FACTS: Final = "post_facts"
+STEERING: Final = "post_steering"
+RETRY: Final = "retry_turn"
+REPORT: Final = "read_report"
+
+
+class LegalApi:
+    """Serves the routes of the legal simulation; `aliases` are the models a session may name."""
+
+    opens: frozenset[str] = frozenset((OPEN,))
+    writes: frozenset[str] = frozenset((OPEN, FACTS, STEERING, RETRY))
+    slow: frozenset[str] = frozenset((REPORT,))
+    lists: frozenset[str] = frozenset((LIST,))
+
+    def __init__(self, rules: Legal, aliases: Sequence[str]) -> None:
+        self._rules = rules
+        self._aliases = tuple(aliases)
+
+    def command(self, state: State, ask: ApiRequest) -> Command | Refused:  # noqa: ARG002 -- the rules look at the state
+        """Give the command of a call that changes something; the rules check owner, phase and fields."""
+        agent = ask.agent_id
+        match ask.route:
+            case "open_session":
+                return commands.OpenSession(
+                    agent_id=agent, name=ask.name, seed=ask.seed, body=ask.body, aliases=self._aliases
+                )
+            case "post_facts":
+                return commands.PostFacts(agent_id=agent, body=ask.body)
+            case "post_steering":
+                linked = id_of_command(self._rules.game, ask.command_id)
+                return commands.PostForm(agent_id=agent, body=ask.body, next_session=linked)
+            case "retry_turn":
+                return commands.Retry(agent_id=agent)
+        raise LookupError(f"{ask.route} changes nothing")
+
+    def linked(self, before: State, after: State) -> Linked | None:
+        """Open the session that this one ended in favour of."""
+        if before.next_session == after.next_session:
+            return None
+        successor = self._rules.successor(after)
+        return Linked(after.next_session, successor) if successor and after.next_session else None
+
+    def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
+        """Answer with the session, or with its report."""
+        if not state.version or state.owner != ask.agent_id:
+            return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
+        if ask.route == REPORT:
+            return _report(state, ask.query)
+        return ApiReply(views.session(state), 201 if ask.route == OPEN else 200)
+
+    def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
+        """List the caller's sessions, newest first."""
+        return ApiReply(Sessions([views.session(state) for state in states if state.owner == ask.agent_id]))
+
+
+def _report(state: State, query: Mapping[str, Any]) -> ApiReply | Refused:
+    made = report(state)
+    if isinstance(made, Refused):
+        return made
+    rendered = formats.render(made, query.get("format", "json"))
+    return rendered if isinstance(rendered, Refused) else ApiReply(rendered.body, content_type=rendered.content_type)

@@ -1,0 +1,83 @@
+"""Which gate opens when, and what it shows."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from playmolt_schemas.legal import FACTS_ADDED, EndForm, FactsForm, GateName, Hit, Numbered
+
+from playmolt_legal.events import GateOpened
+from playmolt_legal.forms import phases
+from playmolt_legal.roles import texts
+from playmolt_legal.state import Spoken, State
+
+_ROUND_GATES: Final[dict[int, GateName]] = {1: "round1", 2: "round2"}
+
+
+def facts_gate(state: State) -> GateOpened:
+    """Ask for more facts; after the third time only going on is offered."""
+    options = ("add_facts", "proceed_unclear") if state.added < FACTS_ADDED else ("proceed_unclear",)
+    return GateOpened(gate="facts", round=0, options=options)
+
+
+def round_gate(state: State, verified: Spoken) -> GateOpened:
+    """Give the gate after a verifier's turn: a civil No-Go in round 2 skips to the end."""
+    skipped = skips(state, verified)
+    gate: GateName = "end" if skipped else _ROUND_GATES.get(verified.round, "end")
+    words = texts.of(state.language)
+    judge = state.newest("judge")
+    banner: str | None = None
+    missing: tuple[Numbered, ...] = ()
+    checklist: tuple[Numbered, ...] = ()
+    if verified.gate_status == "No-Go":
+        banner = words.banners["no_go_skip" if skipped else "no_go"]
+        missing = () if skipped else numbered("M", verified.output["MissingEvidence"])
+    elif verified.gate_status == "Conditional":
+        banner = words.banners["conditional"]
+        checklist = numbered("C", conditions(state, verified))
+    return GateOpened(
+        gate=gate,
+        round=verified.round,
+        options=_resolutions(state) if gate == "end" else (),
+        banner=banner,
+        missing_evidence=missing,
+        checklist=checklist,
+        issues=tuple(judge.output["Issues"]) if judge else (),
+        focus=tuple(verified.output["NextRoundFocus"]),
+    )
+
+
+def skips(state: State, verified: Spoken) -> bool:
+    """Say whether a verdict of the verifier ends the argument early."""
+    return state.case_type == "civil" and verified.round == 2 and verified.gate_status == "No-Go"
+
+
+def conditions(state: State, verified: Spoken) -> tuple[str, ...]:
+    """Give what a verifier's status hangs on: its own lists, then what the code still finds unsupported."""
+    listed = [*verified.output["MissingEvidence"], *verified.output["UnsupportedClaims"]]
+    return tuple(dict.fromkeys([*listed, *(hit.text for hit in unresolved(state, verified.round))]))
+
+
+def unresolved(state: State, round_: int) -> tuple[Hit, ...]:
+    """Give the hits of a round that still stand."""
+    return tuple(hit for turn in state.turns if turn.round == round_ for hit in turn.unresolved)
+
+
+def numbered(letter: str, items: Iterable[str]) -> tuple[Numbered, ...]:
+    """Give texts their ids, from 1 on."""
+    return tuple(Numbered(id=f"{letter}{number}", text=text) for number, text in enumerate(items, 1))
+
+
+def _resolutions(state: State) -> tuple[str, ...]:
+    return ("final_report", "new_session") if state.extended else ("final_report", "extend", "new_session")
+
+
+def after_form(state: State) -> str | None:
+    """Name the phase that the newest form leads to; None when it ends the session."""
+    entry = state.gate_history[-1]
+    match entry.form:
+        case FactsForm(choice=choice):
+            return phases.STIPULATE if choice == "add_facts" else phases.first(1)
+        case EndForm(resolution=resolution):
+            return phases.first(state.round + 1) if resolution == "extend" else None
+        case _:
+            return phases.first(2 if entry.gate == "round1" else phases.LAST_ROUND)

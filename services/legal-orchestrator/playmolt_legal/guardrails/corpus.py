@@ -1,0 +1,172 @@
+"""What an answer may name without making it up."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+from playmolt_schemas.legal import ConfirmedFact, Facts, FactsForm, Numbered, Round1Form
+
+from playmolt_legal.guardrails.particulars import Particular, particulars
+from playmolt_legal.roles.outputs import composed
+from playmolt_legal.state import State
+
+_WORD: Final = re.compile(r"[A-Za-zÀ-ÿ]+(?:[-'’][A-Za-zÀ-ÿ]+)*")
+_ID: Final = re.compile(r"\b[EFT]\d{1,3}\b")
+
+
+class Corpus(msgspec.Struct, frozen=True):
+    """Words, ready to be looked up in. `joined` is without white space and case folded."""
+
+    joined: str
+    words: frozenset[str]
+    known: tuple[Particular, ...]
+    ids: frozenset[str]
+
+    def holds(self, text: str) -> bool:
+        """Say whether a text stands in it, white space and case aside."""
+        return _joined(text) in self.joined
+
+    def names(self, name: str) -> bool:
+        """Say whether a person's name stands in it; a surname alone is known by any name that starts with it."""
+        if name.isascii() or _WORD.fullmatch(name.split(maxsplit=1)[0]):
+            return all(word.casefold() in self.words for word in _WORD.findall(name))
+        if len(name) == 1:
+            return re.search(rf"{name}(?:씨|모|[가-힣]{{2}})", self.joined) is not None
+        return name in self.joined
+
+    def supplies(self, particular: Particular) -> bool:
+        """Say whether the same date, amount, statute or case number stands in it."""
+        same = [known for known in self.known if known.kind == particular.kind]
+        match particular.kind:
+            case "date":
+                return any(self._dated(key) for key in particular.readings)
+            case "statute":
+                return any(_same_statute(particular.key, known.key) for known in same)
+            case "amount":
+                return any(_same_amount(particular.key, known.key) for known in same)
+            case _:
+                return any(particular.key == known.key for known in same)
+
+    def _dated(self, key: tuple[str, ...]) -> bool:
+        """A year here and a day there make a date that nobody invented."""
+        dates = [date for known in self.known if known.kind == "date" for date in known.readings]
+        pieced = any(date[0] == key[0] for date in dates) and ("0", *key[1:]) in dates
+        return pieced or any(_same_date(key, date) for date in dates)
+
+    def verifies(self, citation: str) -> bool:
+        """Say whether a citation names evidence or facts there are, or stands in the person's words."""
+        cited = [found for found in particulars(citation) if found.kind in ("case", "statute")]
+        if cited:
+            return all(self.supplies(found) for found in cited)
+        ids = _ID.findall(citation)
+        if ids:
+            return all(identifier in self.ids for identifier in ids)
+        return self.holds(citation)
+
+
+def of(state: State) -> Corpus:
+    """Give what an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
+    facts = (fact.text for fact in state.facts.confirmed)
+    return _corpus((*_texts(state), *facts, *_picked(state)), basis_ids(state.facts))
+
+
+def supplied(state: State) -> Corpus:
+    """Give what the person has supplied so far.
+
+    A model words the confirmed facts and the issues that are offered to the person, so these are not in it.
+    """
+    return _corpus(tuple(_texts(state)), basis_ids(state.facts))
+
+
+def basis_ids(facts: Facts) -> frozenset[str]:
+    """Give the ids that a statement may rest on: confirmed facts, evidence, agreed entries of the timeline."""
+    return frozenset(
+        [fact.id for fact in facts.confirmed]
+        + [item.id for item in facts.evidence]
+        + [entry.id for entry in facts.timeline if entry.agreed]
+    )
+
+
+def stipulated(
+    confirmed: Iterable[ConfirmedFact], disputed: Iterable[Numbered], questions: Iterable[Numbered]
+) -> Iterator[str]:
+    """Give what a model worded when it sorted the facts."""
+    yield from (fact.text for fact in confirmed)
+    yield from (item.text for item in (*disputed, *questions))
+
+
+def uncited(known: Corpus, text: str) -> Iterator[str]:
+    """Give the statutes and case numbers of a text that do not stand in a corpus."""
+    for particular in particulars(text):
+        if particular.kind in ("case", "statute") and not known.supplies(particular):
+            yield particular.text
+
+
+@lru_cache(maxsize=64)
+def _corpus(texts: tuple[str, ...], ids: frozenset[str]) -> Corpus:
+    text = composed("\n".join(texts))
+    return Corpus(
+        joined=_joined(text),
+        words=frozenset(word.casefold().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)),
+        known=tuple(particulars(text)),
+        ids=ids,
+    )
+
+
+def _texts(state: State) -> Iterator[str]:
+    facts, narrative = state.facts, state.narrative
+    yield from (state.title, state.jurisdiction, narrative.overview, narrative.acts, narrative.opposing_claims)
+    for addition in narrative.additions:
+        yield addition.text
+        yield from (answer.text for answer in addition.answers)
+    for item in facts.evidence:
+        yield from (item.title, item.description)
+    for entry in facts.timeline:
+        yield from (entry.when, entry.what)
+    yield from (correction.text for correction in facts.corrections)
+    picked = set(_picked(state))
+    for answered in state.gate_history:
+        if not isinstance(answered.form, FactsForm):
+            yield from (text for text in _form_texts(answered.form) if text not in picked)
+
+
+def _picked(state: State) -> Iterator[str]:
+    """Give the issues in focus that are the judge's words: the person picked them, and supplied none of them."""
+    judge = state.newest("judge", 1)
+    offered = {_joined(issue) for issue in judge.output["Issues"]} if judge else set()
+    for answered in state.gate_history:
+        if isinstance(answered.form, Round1Form):
+            yield from (issue for issue in answered.form.focus_issues if _joined(composed(issue)) in offered)
+
+
+def _form_texts(form: msgspec.Struct) -> Iterator[str]:
+    for value in msgspec.to_builtins(form).values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from value.values()
+        else:
+            yield from value if isinstance(value, list | tuple) else ()
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"\s", "", text).casefold()
+
+
+def _same_date(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    return all(part in ("0", other) for part, other in zip(key, known, strict=True))
+
+
+def _same_amount(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    """A sum without a currency is that sum in any."""
+    return key[0] == known[0] and (key[1] == known[1] or "" in (key[1], known[1]))
+
+
+def _same_statute(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    # A Korean and an English name of one law cannot be told from two laws: the article's number decides then.
+    if key[1] != known[1]:
+        return False
+    law, other = key[0], known[0]
+    return not law or not other or law.isascii() != other.isascii() or law.endswith(other) or other.endswith(law)

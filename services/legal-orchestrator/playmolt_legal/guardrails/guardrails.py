@@ -1,0 +1,250 @@
+"""The four checks of a role's answer (legal.md, Guardrails): deterministic, in Korean and English.
+
+Their findings are stored with the turn: a fold never looks anything up again, so that new tables change no old session.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.legal import UNKNOWN, Check, Citation, Hit, Language
+
+from playmolt_legal.guardrails import corpus
+from playmolt_legal.guardrails.corpus import Corpus
+from playmolt_legal.guardrails.particulars import names, particulars
+from playmolt_legal.guardrails.sentences import asks, sentences, unquoted
+from playmolt_legal.guardrails.tables import TABLES
+from playmolt_legal.roles import outputs
+from playmolt_legal.roles.outputs import composed
+from playmolt_legal.state import State
+
+MOST_HITS: Final = 100
+HIT_CHARS: Final = 500
+
+LANGUAGES: Final[tuple[Language, ...]] = ("ko", "en")
+"""An answer is checked in both, whatever the session's language."""
+
+
+class Inspection(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks found. `hits` ask for a rewrite, `warnings` do not; `unverified` were not supplied by anybody."""
+
+    hits: tuple[Hit, ...]
+    warnings: tuple[Hit, ...]
+    citations: tuple[Citation, ...] | None
+    unverified: tuple[str, ...]
+
+
+def inspect(state: State, output: Mapping[str, Any]) -> Inspection:
+    """Check an answer against a session as it stands."""
+    known = corpus.of(state)
+    hits = [*_unsupported(known, output)]
+    certain, warnings = _certain(output)
+    hits += certain
+    hits += _out_of_focus(state, output)
+    hits += _excluded(state, output)
+    supplied = corpus.supplied(state)
+    return Inspection(
+        hits=_distinct(hits),
+        warnings=_distinct(warnings),
+        citations=_citations(supplied, output),
+        unverified=_unverified(supplied, output),
+    )
+
+
+def _hit(check: Check, field: str, text: str) -> Hit:
+    return Hit(check=check, field=field, text=text[:HIT_CHARS])
+
+
+def _distinct(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    # An answer that repeats one fault a thousand times must not fill a record.
+    return tuple(dict.fromkeys(hits))[:MOST_HITS]
+
+
+def _unsupported(known: Corpus, output: Mapping[str, Any]) -> Iterator[Hit]:
+    for field, statement in outputs.statements(output):
+        if not _rests(statement["basis"], known.ids):
+            yield _hit("unsupported_fact", field, statement["text"])
+        yield from _made_up_in(known, field, statement["text"])
+    for plan in output.get("EvidencePlan", ()):
+        if plan["evidence"] not in known.ids or not plan["evidence"].startswith("E"):
+            yield _hit("unsupported_fact", "EvidencePlan", f"{plan['evidence']}: {plan['purpose']}")
+        yield from _made_up_in(known, "EvidencePlan", plan["purpose"])
+    for field, text in outputs.texts(output):
+        if field in _ADVISING and any(_cites(known, sentence) for sentence in sentences(text)):
+            yield _hit("unsupported_fact", field, text)
+
+
+_ADVISING: Final = {"DecisionRange", "RecommendedNextSteps"}
+"""Texts that assert nothing, and so may name a sum or a day, but must not lean on a made-up statute or case."""
+
+
+def _rests(basis: list[str] | str, ids: frozenset[str]) -> bool:
+    return basis == UNKNOWN or (bool(basis) and all(identifier in ids for identifier in basis))
+
+
+def _made_up_in(known: Corpus, field: str, text: str) -> Iterator[Hit]:
+    for sentence in sentences(text):
+        if not asks(sentence) and _made_up(known, sentence):
+            yield _hit("unsupported_fact", field, sentence)
+
+
+def _made_up(known: Corpus, sentence: str) -> bool:
+    if any(not known.supplies(particular) for particular in particulars(sentence)):
+        return True
+    return any(not known.names(name) for name in names(sentence))
+
+
+def _cites(known: Corpus, sentence: str) -> bool:
+    return any(True for _ in corpus.uncited(known, sentence))
+
+
+_CERTAIN: Final[Mapping[Language, re.Pattern[str]]] = {
+    "ko": re.compile("|".join((*TABLES.certain.ko, TABLES.certain.quantity))),
+    "en": re.compile(rf"\b(?:{'|'.join(TABLES.certain.en)})\b|{TABLES.certain.quantity}", re.IGNORECASE),
+}
+_OUTCOME: Final[Mapping[Language, re.Pattern[str]]] = {
+    "ko": re.compile("|".join(TABLES.outcomes["ko"])),
+    "en": re.compile(rf"\b(?:{'|'.join(TABLES.outcomes['en'])})\b", re.IGNORECASE),
+}
+_NEGATION: Final[Mapping[Language, re.Pattern[str]]] = {
+    language: re.compile("|".join(TABLES.negations[language]), re.IGNORECASE) for language in LANGUAGES
+}
+_NEAR: Final = 120
+"""How far a negation may stand from what it negates, in characters; a bound keeps long texts cheap."""
+_CLAUSE: Final = re.compile(
+    r"[,;:，；]|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s"
+    r"|\b(?:and|but|yet|so(?! far)|therefore|hence|thus|because|although|though|while|whereas)\b",
+    re.IGNORECASE,
+)
+
+
+def _certain(output: Mapping[str, Any]) -> tuple[list[Hit], list[Hit]]:
+    """An outcome promised is a hit, certainty alone a warning. What a verifier quotes as unsupported is no promise."""
+    hits, warnings = [], []
+    for field, text in outputs.texts(output):
+        if field in ("UnsupportedClaims", "Citations"):
+            continue
+        for sentence in sentences(text):
+            verdict = certainty(sentence)
+            if verdict == "promise":
+                hits.append(_hit("certain_advice", field, sentence))
+            elif verdict == "word":
+                warnings.append(_hit("certain_advice", field, sentence))
+    return hits, warnings
+
+
+def certainty(sentence: str) -> str | None:
+    """Judge a sentence: `promise` (certainty and outcome), `word` (certainty alone), None (none, quoted or negated)."""
+    plain = unquoted(sentence)
+    found: str | None = None
+    for language in LANGUAGES:
+        outcomes = list(_OUTCOME[language].finditer(plain))
+        for word in _CERTAIN[language].finditer(plain):
+            if _negated(plain, word, outcomes):
+                continue
+            if outcomes:
+                return "promise"
+            found = "word"
+    return found
+
+
+def _negated(text: str, word: re.Match[str], outcomes: list[re.Match[str]]) -> bool:
+    """English negates before the word, in its own clause; Korean after the outcome; `100%` stands in both."""
+    clause = _CLAUSE.split(text[max(0, word.start() - _NEAR) : word.start()])[-1]
+    if _NEGATION["en"].search(clause):
+        return True
+    end = min((outcome.end() for outcome in outcomes if outcome.start() >= word.end()), default=word.end())
+    return _NEGATION["ko"].search(_CLAUSE.split(text[end : end + _NEAR])[0][:20]) is not None
+
+
+def _out_of_focus(state: State, output: Mapping[str, Any]) -> Iterator[Hit]:
+    focus = {_plain(issue) for issue in state.steering.focus_issues}
+    if not focus:
+        return
+    for field, statement in outputs.statements(output):
+        if _plain(statement["issue"] or "") not in focus:
+            yield _hit("out_of_focus", field, statement["text"])
+    for issue in output.get("Issues", ()):
+        if _plain(issue) not in focus:
+            yield _hit("out_of_focus", "Issues", issue)
+
+
+def _plain(issue: str) -> str:
+    return " ".join(composed(issue).split()).casefold()
+
+
+_OFFENSIVE: Final = re.compile(
+    rf"{'|'.join(TABLES.offensive['ko'])}|\b(?:{'|'.join(TABLES.offensive['en'])})\b", re.IGNORECASE
+)
+_PERSONAL: Final = tuple(re.compile(pattern) for pattern in TABLES.personal.values())
+_NOT_PERSONAL: Final = re.compile(TABLES.not_personal)
+_COUNSEL: Final = tuple(re.compile(TABLES.outside_counsel[language], re.IGNORECASE) for language in LANGUAGES)
+_NO_COUNSEL: Final = tuple(
+    re.compile(TABLES.outside_counsel_negated[language], re.IGNORECASE) for language in LANGUAGES
+)
+
+
+def _excluded(state: State, output: Mapping[str, Any]) -> Iterator[Hit]:
+    breaks = tuple(_breaches(state))
+    for field, text in outputs.texts(output):
+        for sentence in sentences(text):
+            if any(broken(sentence) for broken in breaks):
+                yield _hit("exclusion", field, sentence)
+
+
+def _breaches(state: State) -> Iterator[Callable[[str], bool]]:
+    yield personal
+    yield offensive
+    terms = [_plain(term) for term in state.exclusions]
+    built_in = {category: set(words) for category, words in TABLES.excluded_categories.items()}
+    if "no_outside_counsel" in state.steering.constraints or built_in["outside_counsel"] & set(terms):
+        yield recommends_counsel
+    free = [term for term in terms if not any(term in words for words in built_in.values())]
+    if free:
+        pattern = re.compile("|".join(_as_word(term) for term in free), re.IGNORECASE)
+        yield lambda sentence: pattern.search(_plain(sentence)) is not None
+
+
+def _as_word(term: str) -> str:
+    # Korean particles cling to a word, so only Latin letters are kept from going on.
+    before = r"(?<![A-Za-z0-9])" if term[:1].isascii() and term[:1].isalnum() else ""
+    after = r"(?![A-Za-z0-9])" if term[-1:].isascii() and term[-1:].isalnum() else ""
+    return f"{before}{re.escape(term)}{after}"
+
+
+def personal(sentence: str) -> bool:
+    """Say whether a sentence holds a resident number, a phone, an e-mail address or an account."""
+    for pattern in _PERSONAL:
+        for match in pattern.finditer(sentence):
+            if not _NOT_PERSONAL.search(sentence[max(0, match.start() - 40) : match.start()]):
+                return True
+    return False
+
+
+def offensive(sentence: str) -> bool:
+    """Say whether a sentence holds an offensive expression."""
+    return _OFFENSIVE.search(sentence) is not None
+
+
+def recommends_counsel(sentence: str) -> bool:
+    """Say whether a sentence recommends counsel from outside; to go without is no recommendation."""
+    return any(
+        pattern.search(sentence) is not None and negated.search(sentence) is None
+        for pattern, negated in zip(_COUNSEL, _NO_COUNSEL, strict=True)
+    )
+
+
+def _citations(supplied: Corpus, output: Mapping[str, Any]) -> tuple[Citation, ...] | None:
+    if "Citations" not in output:
+        return None
+    cited = output["Citations"]
+    return tuple(
+        Citation(text=text, unverified=not supplied.verifies(text))
+        for text in (cited if isinstance(cited, list) else ())
+    )
+
+
+def _unverified(supplied: Corpus, output: Mapping[str, Any]) -> tuple[str, ...]:
+    found = (text for _, value in outputs.texts(output) for text in corpus.uncited(supplied, value))
+    return tuple(dict.fromkeys(found))[:MOST_HITS]

@@ -1,0 +1,322 @@
+"""What a sentence names that can be looked up: dates, amounts, statutes, case numbers, people. Korean and English."""
+
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Final, Literal
+
+import msgspec
+
+from playmolt_legal.guardrails.tables import TABLES
+
+ParticularKind = Literal["case", "statute", "date", "amount"]
+
+
+class Particular(msgspec.Struct, frozen=True):
+    """Something named: its kind, what it says whatever its spelling, and the words it stands in.
+
+    `other` is what a date such as 3/5/2024 says where the day is written first.
+    """
+
+    kind: ParticularKind
+    key: tuple[str, ...]
+    text: str
+    other: tuple[str, ...] = ()
+
+    @property
+    def readings(self) -> tuple[tuple[str, ...], ...]:
+        """Give all that it may say."""
+        return (self.key, self.other) if self.other else (self.key,)
+
+
+_UNITS: Final = {
+    "조": 10**12, "억": 10**8, "천만": 10**7, "백만": 10**6, "십만": 10**5, "만": 10**4, "천": 10**3, "백": 10**2,
+    "thousand": 10**3, "k": 10**3, "million": 10**6, "m": 10**6, "billion": 10**9, "bn": 10**9, "trillion": 10**12,
+}  # fmt: skip
+
+_MONTH: Final = rf"(?:{'|'.join(TABLES.months)}|(?:{'|'.join(TABLES.months_short)})\.?)"
+_DAY: Final = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
+_NUMBER: Final = r"\d[\d,]*(?:\.\d+)?"
+_KO_UNIT: Final = "(?:조|억|천만|백만|십만|만|천|백)"
+_EN_UNIT: Final = r"(?:\s?(?:thousand|million|billion|trillion|bn|k|m)\b)"
+_CODE: Final = "|".join(sorted(TABLES.case_codes, key=len, reverse=True))
+_PARTY: Final = r"[A-Z][\w.&'’-]*"
+_LAW_EN: Final = r"(?:[A-Z][a-z]+ ){1,5}(?:Act|Code|Constitution)"
+
+_CASES: Final = (
+    re.compile(rf"(?<!\d)(?:19|20)?\d\d\s?(?:{_CODE})\s?\d{{1,7}}(?![\d가-힣]*[년월일])(?!\d)"),
+    re.compile(rf"(?<!\d)(?:19|20)\d\d\s?-?(?:{'|'.join(TABLES.case_codes_en)})-?\s?\d{{1,7}}(?!\d)"),
+    re.compile(rf"\b\d{{1,4}} (?:{TABLES.reporters_en}) \d{{1,5}}\b"),
+    re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|{_PARTY})){{0,4}} vs?\. {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
+    re.compile(r"\b(?:[Cc]ase|[Dd]ocket) (?:[Nn]o\.?|[Nn]umber) ?[\w-]*\d[\w/-]*"),
+)
+_STATUTE_KO: Final = re.compile(
+    r"(?:(?P<law>[가-힣·]{0,20}[가-힣]법(?:률)?(?:\s?시행(?:령|규칙))?)\s*)?(?P<mark>제\s?)?(?P<article>\d{1,4})\s?조(?!\s?원|[건직합정사치약각])"
+    r"(?:\s?의\s?(?P<branch>\d+))?(?:\s?제?\s?\d+\s?항)?(?:\s?제?\s?\d+\s?호)?"
+)
+_STATUTE_EN: Final = re.compile(
+    rf"(?:(?P<before>{_LAW_EN}),? )?(?:\b(?:[Aa]rticles?|[Aa]rt\.|[Ss]ections?|[Ss]ec\.)|§§?)\s?"
+    rf"(?P<article>\d{{1,4}})(?:-(?P<branch>\d+))?(?:\(\d+\))*(?: of (?:the )?(?P<after>{_LAW_EN}))?"
+)
+_DATES: Final = (
+    re.compile(r"(?<!\d)(?P<y>\d{4})\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
+    re.compile(r"(?<![\d-])(?P<y>(?:19|20)\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
+    re.compile(
+        r"(?<![\d./-])(?P<m>\d{1,2})(?P<mark>[./])\s?(?P<d>\d{1,2})(?P=mark)\s?(?P<y>(?:19|20)\d\d)(?!\d|[./-]\d)"
+    ),
+    re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일"),
+    re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?년"),
+    re.compile(rf"\b(?P<month>{_MONTH}) {_DAY}\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
+    re.compile(rf"\b{_DAY} (?:of )?(?P<month>{_MONTH})\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
+    re.compile(rf"\b(?P<month>{_MONTH}),? (?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:in|since|by|until|during|before|after|from) (?P<y>(?:19|20)\d\d)\b(?!\s?[-./]\s?\d)", re.IGNORECASE
+    ),
+)
+_DIGITS: Final = {digit: value for value, digit in enumerate("일이삼사오육칠팔구", 1)}
+_SMALL: Final = {"십": 10, "백": 100, "천": 1000}
+_LARGE: Final = {"만": 10**4, "억": 10**8, "조": 10**12}
+_SPELT: Final = f"[{''.join((*_DIGITS, *_SMALL))}]"
+_WORD_EN: Final = "|".join((*TABLES.numbers_en, *TABLES.scales_en))
+_NO_NOUN: Final = r"\s*(?:$|[.,;:!?)])|\s(?:is|was|were|are|in|to|for|by|as|or|and|on|from|at|that|plus|per|due|owed)\b"
+"""What follows a sum that has no currency; a noun would say that people or things are counted."""
+_AMOUNTS: Final = (
+    re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
+    re.compile(
+        rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?조\s?)?(?:{_NUMBER}\s?(?:억|천만|백만)\s?){{1,3}})"
+        rf"(?!\s?(?:{TABLES.counters_ko}))(?=$|[^\d가-힣]|[이을은의에가까정])"
+    ),
+    re.compile(rf"(?<![\d.,제])(?P<ko>{_NUMBER}\s?만)(?=[을은이가][^.?!]{{0,12}}(?:{TABLES.paying_ko}))"),
+    re.compile(
+        rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY)|\b[Ww]on(?=\s?\d[\d,]{{4}}))"
+        rf"\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
+    ),
+    re.compile(
+        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|KRW|USD|EUR|GBP|JPY)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?P<words>(?:(?:{_WORD_EN})[\s-](?:and )?){{0,8}}(?:{'|'.join(TABLES.scales_en)}))\s"
+        rf"(?P<currency>won|dollars?|euros?|pounds?|yen)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>\s(?:million|billion|trillion))(?={_NO_NOUN})", re.IGNORECASE
+    ),
+    re.compile(
+        rf"(?:(?<![가-힣])|(?<=금))(?<!몇 )(?<!수 )(?!구조원|[조억만])(?P<spelt>(?:{_SPELT}{{1,7}}[조억만]\s?){{1,4}}"
+        rf"(?:{_SPELT}{{1,7}})?|[{''.join(_DIGITS)}][천백]{_SPELT}{{0,6}})\s?원(?![고심칙])"
+    ),
+)
+_KO_PART: Final = re.compile(rf"({_NUMBER})\s?({_KO_UNIT})?")
+
+
+def particulars(text: str) -> list[Particular]:
+    """Give what a text names, in the order cases, statutes, dates, amounts."""
+    found: list[Particular] = []
+    for patterns, read in _READERS:
+        for pattern in patterns:
+            text, some = _take(pattern, text, read)
+            found += some
+    return found
+
+
+Read = Callable[[re.Match[str]], Particular | None]
+
+
+def _take(pattern: re.Pattern[str], text: str, read: Read) -> tuple[str, list[Particular]]:
+    """Blank out what is read, so that `2024.3.5` is not read again as another number."""
+    found: list[Particular] = []
+
+    def seen(match: re.Match[str]) -> str:
+        particular = read(match)
+        if particular is None:
+            return match[0]
+        found.append(particular)
+        return "\x00" * len(match[0])
+
+    return pattern.sub(seen, text), found
+
+
+def _case(match: re.Match[str]) -> Particular:
+    return Particular("case", (re.sub(r"[\s-]", "", match[0]).casefold(),), match[0].strip())
+
+
+def _statute_ko(match: re.Match[str]) -> Particular | None:
+    law = re.sub(r"\s", "", match["law"] or "")
+    if any(law.endswith(word) for word in TABLES.not_laws):
+        law = ""
+    if not law and not match["mark"]:
+        return None
+    return Particular("statute", (law, _article(match)), match[0].strip())
+
+
+def _statute_en(match: re.Match[str]) -> Particular:
+    law = (match["before"] or match["after"] or "").strip().removeprefix("The ").casefold()
+    return Particular("statute", (law, _article(match)), match[0].strip())
+
+
+def _article(match: re.Match[str]) -> str:
+    return f"{int(match['article'])}-{match['branch']}" if match["branch"] else str(int(match["article"]))
+
+
+def _date(match: re.Match[str]) -> Particular | None:
+    parts = match.groupdict()
+    month = int(parts.get("m") or 0)
+    if parts.get("month"):
+        month = next(place for place, name in enumerate(TABLES.months, 1) if name[:3] == parts["month"][:3].casefold())
+    year, day = int(parts.get("y") or 0), int(parts.get("d") or 0)
+    ways = ((month, day), (day, month)) if parts.get("mark") else ((month, day),)
+    keys = [(str(year), str(month), str(day)) for month, day in ways if month <= 12 and day <= 31]
+    return Particular("date", keys[0], match[0].strip(), *keys[1:]) if keys else None
+
+
+def _amount(match: re.Match[str]) -> Particular:
+    parts = match.groupdict()
+    if parts.get("spelt"):
+        return Particular("amount", (str(_spelt(parts["spelt"])), "KRW"), match[0].strip())
+    if parts.get("ko"):
+        value = sum(
+            (_decimal(number) * _UNITS.get(unit, 1) for number, unit in _KO_PART.findall(parts["ko"])), Decimal(0)
+        )
+        return Particular("amount", (_plain(value), "KRW"), match[0].strip())
+    currency = TABLES.currencies[parts["currency"].casefold()] if parts.get("currency") else ""
+    if parts.get("words"):
+        return Particular("amount", (str(_worded(parts["words"])), currency), match[0].strip())
+    unit = (parts["unit"] or "").strip().casefold()
+    value = _decimal(parts["number"]) * _UNITS.get(unit, 1)
+    return Particular("amount", (_plain(value), currency), match[0].strip())
+
+
+def _spelt(words: str) -> int:
+    """Read a number in Korean words: 이천오백만 is 25,000,000."""
+    whole = part = digit = 0
+    for char in words:
+        if char in _DIGITS:
+            digit = _DIGITS[char]
+        elif char in _SMALL:
+            part += (digit or 1) * _SMALL[char]
+            digit = 0
+        elif char in _LARGE:
+            whole += (part + digit) * _LARGE[char]
+            part = digit = 0
+    return whole + part + digit
+
+
+def _worded(words: str) -> int:
+    """Read a number in English words: twenty-five thousand is 25,000."""
+    whole = part = 0
+    for word in re.split(r"[\s-]+", words.casefold()):
+        scale = TABLES.scales_en.get(word, 0)
+        if scale == _HUNDRED:
+            part = (part or 1) * scale
+        elif scale:
+            whole, part = whole + (part or 1) * scale, 0
+        else:
+            part += TABLES.numbers_en.get(word, 0)
+    return whole + part
+
+
+_HUNDRED: Final = 100
+
+
+def _decimal(number: str) -> Decimal:
+    return Decimal(number.replace(",", ""))
+
+
+def _plain(value: Decimal) -> str:
+    return format(value.normalize(), "f")
+
+
+_READERS: Final[tuple[tuple[tuple[re.Pattern[str], ...], Read], ...]] = (
+    (_CASES, _case),
+    ((_STATUTE_KO,), _statute_ko),
+    ((_STATUTE_EN,), _statute_en),
+    (_DATES, _date),
+    (_AMOUNTS, _amount),
+)
+
+_KO = TABLES.names_ko
+_KO_FULL: Final = rf"(?<![가-힣])(?P<name>(?:{'|'.join(_KO.compound)}|[{_KO.surnames}])"
+_KO_TITLE: Final = rf"(?:{'|'.join(_KO.titles)})(?:님)?{_KO.after}"
+_KO_HONOURED: Final = re.compile(rf"{_KO_FULL}[가-힣]{{1,2}})\s?(?:{'|'.join(_KO.honorifics)}){_KO.after}")
+_KO_TITLED: Final = re.compile(rf"{_KO_FULL}[{_KO.given}]{{1,2}})\s?{_KO_TITLE}")
+_KO_ALONE: Final = re.compile(rf"(?<![가-힣\d])(?<!\d )(?P<name>[{_KO.alone}])\s{_KO_TITLE}")
+_KO_SURNAME: Final = re.compile(rf"(?<![가-힣])(?P<name>[{_KO.surnames}])\s?(?:씨|모\s?씨){_KO.after}")
+_EN = TABLES.names_en
+_CAPITAL: Final = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)*(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
+_EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
+_EN_WORDS: Final = re.compile(rf"(?P<name>\b{_CAPITAL}(?:\s(?:[A-Z]\.\s)?{_CAPITAL})*)")
+_EN_KNOWN: Final = frozenset(word.casefold() for word in _EN.known)
+_EN_GIVEN: Final = frozenset(word.casefold() for word in _EN.given)
+_EN_ABSTRACT: Final = re.compile(_EN.abstract)
+
+
+def names(sentence: str) -> Iterator[str]:
+    """Give the people a sentence names: a Korean name with an honorific or title, a capitalised English name."""
+    yield from _korean_names(sentence)
+    yield from _english_names(sentence)
+
+
+def _korean_names(sentence: str) -> Iterator[str]:
+    for pattern in (_KO_HONOURED, _KO_SURNAME, _KO_ALONE):
+        yield from (match["name"] for match in pattern.finditer(sentence) if match["name"] not in _KO.not_names)
+    yield from (match["name"] for match in _KO_TITLED.finditer(sentence) if _titled(match["name"]))
+
+
+def _titled(name: str) -> bool:
+    """Say whether a word before a title is a name: most titles stand behind ordinary words too, or are one."""
+    if name in _KO.not_names or name[-1] in _KO.organisation_ends:
+        return False
+    if name[-1] in _KO.suffixes and name[:-1] in _KO.not_names:
+        return False
+    if len(name) == 2:
+        return name[1] in _KO.single
+    return name[-2:] in _KO.kept or not (name[-1] in _KO.word_ends or _has_particle(name))
+
+
+def _has_particle(word: str) -> bool:
+    """Say whether a word may end in one of the particles that follow a final consonant."""
+    return word[-1] in "은을이" and (ord(word[-2]) - ord("가")) % _FINALS != 0
+
+
+_FINALS: Final = 28
+"""So many syllables of Hangul differ in their final consonant only; the first of them has none."""
+
+
+def _english_names(sentence: str) -> Iterator[str]:
+    for match in _EN_TITLED.finditer(sentence):
+        yield match["name"]
+    for match in _EN_WORDS.finditer(sentence):
+        words = [re.sub(r"['’]s$", "", word) for word in match["name"].split()]
+        if _opens(sentence, match.start()) and not _begins_name(words):
+            words = words[1:]
+        named = [word for word in words if not _is_word(word.casefold())]
+        if any(len(word) > _INITIAL for word in named):
+            yield " ".join(named)
+
+
+def _begins_name(words: list[str]) -> bool:
+    """Say whether the word that opens a sentence is part of a name, and not just an opening word."""
+    return words[0].casefold() in _EN_GIVEN or (len(words) > 1 and words[1] in _EN.companies)
+
+
+_INITIAL: Final = 2
+"""An initial and its full stop."""
+
+
+def _is_word(word: str) -> bool:
+    """Say whether a word, case folded, is an ordinary one that may be written with a capital."""
+    if word in _EN_GIVEN:
+        return False
+    return (
+        bool({word, word.removesuffix("s"), word.removesuffix("es")} & _EN_KNOWN)
+        or _EN_ABSTRACT.search(word) is not None
+        or ("-" in word and all(_is_word(part) for part in word.split("-")))
+    )
+
+
+def _opens(sentence: str, place: int) -> bool:
+    """Say whether a word opens a sentence, a list item, a clause after a colon or a quotation."""
+    before = sentence[:place].rstrip()
+    return not before or before[-1] in ".!?:;\"“‘'([-–•/"

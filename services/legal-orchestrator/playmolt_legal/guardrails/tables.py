@@ -1,0 +1,87 @@
+"""The tables of the guardrails (`data/guardrails.json`)."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from playmolt_schemas.legal import Language
+
+from playmolt_legal.roles import texts
+
+
+class Certain(msgspec.Struct, frozen=True):
+    """Words of certainty; `quantity` is 100 % where it is no share of something."""
+
+    ko: tuple[str, ...]
+    en: tuple[str, ...]
+    quantity: str
+
+
+class NamesKo(msgspec.Struct, frozen=True):
+    """What makes a Korean name: surnames, what follows a name, and what only looks like one.
+
+    Strings of syllables: `given` are those of given names, `single` those that are a given name by themselves, `alone`
+    the surnames that stand before a title without one and mean nothing else there. A word that ends in `word_ends` is
+    no name, unless its given name is in `kept`; nor is one of `not_names` with one of `suffixes` behind it.
+    """
+
+    surnames: str
+    given: str
+    single: str
+    alone: str
+    word_ends: str
+    suffixes: str
+    kept: frozenset[str]
+    compound: tuple[str, ...]
+    honorifics: tuple[str, ...]
+    titles: tuple[str, ...]
+    not_names: frozenset[str]
+    organisation_ends: str
+    after: str
+
+
+class NamesEn(msgspec.Struct, frozen=True):
+    """English titles, common names (told even where they open a sentence), and capitalised words that are no names.
+
+    `known` are such words, singular where the plural adds an s; `abstract` is how many more of them end;
+    `companies` stand behind the name of one.
+    """
+
+    titles: str
+    given: tuple[str, ...]
+    known: tuple[str, ...]
+    companies: tuple[str, ...]
+    abstract: str
+
+
+class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Word lists and patterns; lists hold regular expressions unless they say otherwise.
+
+    `counters_ko` follow a number of people or things, `paying_ko` a sum of money that goes without its currency.
+    """
+
+    certain: Certain
+    outcomes: Mapping[Language, tuple[str, ...]]
+    negations: Mapping[Language, tuple[str, ...]]
+    offensive: Mapping[Language, tuple[str, ...]]
+    personal: Mapping[str, str]
+    not_personal: str
+    outside_counsel: Mapping[Language, str]
+    outside_counsel_negated: Mapping[Language, str]
+    excluded_categories: Mapping[str, tuple[str, ...]]
+    case_codes: tuple[str, ...]
+    case_codes_en: tuple[str, ...]
+    not_laws: tuple[str, ...]
+    currencies: Mapping[str, str]
+    numbers_en: Mapping[str, int]
+    scales_en: Mapping[str, int]
+    counters_ko: str
+    paying_ko: str
+    months: tuple[str, ...]
+    months_short: tuple[str, ...]
+    names_ko: NamesKo
+    names_en: NamesEn
+    reporters_en: str
+
+
+TABLES: Final = msgspec.json.decode(texts.data("guardrails.json"), type=Tables)

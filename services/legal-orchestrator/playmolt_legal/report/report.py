@@ -1,0 +1,170 @@
+"""The report of a session: a pure function of its state (legal.md, Report)."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.game.decider import Refused
+from playmolt_schemas.codes import Code
+from playmolt_schemas.legal import (
+    BestCases,
+    Case,
+    Citation,
+    MatrixRow,
+    NoGo,
+    Parties,
+    Report,
+    ReportedHit,
+    ReportFacts,
+    ReportStyle,
+    Role,
+    Statement,
+)
+
+from playmolt_legal.forms import gates
+from playmolt_legal.guardrails import corpus
+from playmolt_legal.roles import outputs, texts
+from playmolt_legal.state import Spoken, State
+
+ROLES: Final[tuple[Role, ...]] = ("judge", "claimant", "opposing", "verifier")
+_ORDER: Final[dict[ReportStyle, tuple[str, str, str]]] = {
+    "risk": ("risks", "strategy", "settlement"),
+    "strategy": ("strategy", "risks", "settlement"),
+    "settlement": ("settlement", "risks", "strategy"),
+}
+
+
+def report(state: State) -> Report | Refused:
+    """Give the report of a session that ended with one; any other is `not_finished`."""
+    if not state.reported:
+        return Refused(Code.NOT_FINISHED, _why(state))
+    words = texts.of(state.language)
+    titles = words.titles[state.case_type]
+    judge = state.newest("judge")
+    return Report(
+        language=state.language,
+        case=Case(
+            title=state.title,
+            case_type=state.case_type,
+            jurisdiction=state.jurisdiction,
+            parties=Parties(claimant=titles["claimant"], opposing=titles["opposing"]),
+        ),
+        facts=ReportFacts(
+            confirmed=state.facts.confirmed, disputed=state.facts.disputed, unknown=state.facts.questions
+        ),
+        evidence=state.facts.evidence,
+        timeline=state.facts.timeline,
+        corrections=state.facts.corrections,
+        issues=tuple(judge.output["Issues"]) if judge else (),
+        best_cases=BestCases(
+            claimant=_said(state, "claimant", "Claims"), opposing=_said(state, "opposing", "CounterArguments")
+        ),
+        findings=_said(state, "judge", "Findings"),
+        decision_range=judge.output["DecisionRange"] if judge else "",
+        evidence_matrix=tuple(_matrix(state)),
+        risks=(*_said(state, "opposing", "ProceduralRisks"), *_said(state, "claimant", "WeakPoints")),
+        strategy=tuple(_strategy(state)),
+        settlement=_said(state, "opposing", "SettlementOptions"),
+        order=_ORDER[state.steering.report_style or "risk"],
+        gate_history=state.gate_history,
+        guardrail_hits=tuple(_hits(state)),
+        no_go=_no_go(state),
+        next_steps=tuple(judge.output["RecommendedNextSteps"]) if judge else (),
+        citations=_citations(state),
+        unverified=_unverified(state),
+        disclaimer=words.disclaimer,
+    )
+
+
+def _why(state: State) -> str:
+    if state.next_session:
+        return f"This session went on as {state.next_session}. Ask for that one's report."
+    if state.over:
+        return "This session was ended by the operator and has no report."
+    return f"The session is in {state.phase}. The report is there after the end gate's final_report."
+
+
+def _said(state: State, role: Role, field: str) -> tuple[Statement, ...]:
+    turn = state.newest(role)
+    return msgspec.convert(turn.output.get(field, []), tuple[Statement, ...]) if turn else ()
+
+
+def _strategy(state: State) -> Iterator[Statement]:
+    yield from _said(state, "claimant", "LegalElements")
+    claimant = state.newest("claimant")
+    for plan in claimant.output["EvidencePlan"] if claimant else ():
+        yield Statement(text=plan["purpose"], basis=[plan["evidence"]])
+    yield from _said(state, "opposing", "DisproofPlan")
+
+
+def _matrix(state: State) -> Iterator[MatrixRow]:
+    """Fact by what backs it, then the evidence that backs none."""
+    used = {role: _relied_on(state, role) for role in ROLES}
+
+    def row(fact: str | None, backing: str) -> MatrixRow:
+        named = {backing, fact}
+        return MatrixRow(
+            fact=fact, evidence=backing, relied_on_by=tuple(role for role in ROLES if not named.isdisjoint(used[role]))
+        )
+
+    backed: set[str] = set()
+    for fact in state.facts.confirmed:
+        backed |= {*fact.evidence}
+        yield from (row(fact.id, backing) for backing in (*fact.evidence, *fact.timeline))
+    yield from (row(None, item.id) for item in state.facts.evidence if item.id not in backed)
+
+
+def _relied_on(state: State, role: Role) -> set[str]:
+    ids: set[str] = set()
+    for turn in state.turns:
+        if turn.role == role:
+            ids.update(_named(turn.output))
+    return ids
+
+
+def _named(output: dict[str, Any]) -> Iterator[str]:
+    for _, statement in outputs.statements(output):
+        if isinstance(statement["basis"], list):
+            yield from statement["basis"]
+    yield from (plan["evidence"] for plan in output.get("EvidencePlan", ()))
+
+
+def _hits(state: State) -> Iterator[ReportedHit]:
+    for turn in state.turns:
+        for hit in dict.fromkeys((*turn.hits, *turn.unresolved)):
+            yield ReportedHit(
+                phase=turn.phase,
+                check=hit.check,
+                field=hit.field,
+                text=hit.text,
+                unresolved=hit in turn.unresolved,
+            )
+
+
+def _no_go(state: State) -> NoGo | None:
+    """The first settlement option and the first next step; where the judge gave no step, the second option."""
+    verified, judge = state.newest("verifier", 2), state.newest("judge", 2)
+    opposing = state.newest("opposing", 2)
+    if not (verified and judge and opposing and gates.skips(state, verified)):
+        return None
+    options = [option["text"] for option in opposing.output["SettlementOptions"]]
+    steps: list[str] = judge.output["RecommendedNextSteps"]
+    return NoGo(
+        reasons=(*verified.output["MissingEvidence"], *verified.output["UnsupportedClaims"]),
+        alternatives=(options[0], steps[0] if steps else options[1]),
+    )
+
+
+def _citations(state: State) -> tuple[Citation, ...]:
+    """Of a text that was cited again after the person had supplied it, the newer word counts."""
+    turns: Iterator[Spoken] = (turn for turn in state.turns if turn.citations)
+    return tuple({citation.text: citation for turn in turns for citation in turn.citations or ()}.values())
+
+
+def _unverified(state: State) -> tuple[str, ...]:
+    """What turns and stipulated facts named, and the person has not supplied to this day."""
+    supplied, facts = corpus.supplied(state), state.facts
+    stipulated = corpus.stipulated(facts.confirmed, facts.disputed, facts.questions)
+    named = [text for turn in state.turns for text in turn.unverified]
+    named += (text for fact in stipulated for text in corpus.uncited(supplied, fact))
+    return tuple(text for text in dict.fromkeys(named) if not supplied.verifies(text))

@@ -1,0 +1,185 @@
+"""What a role may answer: its shape, its JSON Schema, and its parts."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas import legal
+from playmolt_schemas.legal import CaseType, Reply, Role
+from playmolt_schemas.text import unstorable
+
+from playmolt_legal.forms import phases
+
+STATEMENTS: Final = {
+    "Findings", "BurdenOfProof", "Claims", "LegalElements", "WeakPoints",
+    "CounterArguments", "DisproofPlan", "ProceduralRisks", "SettlementOptions",
+}  # fmt: skip
+"""The fields that hold statements with a basis."""
+
+
+class InvalidReply(ValueError):
+    """An answer that does not fit its schema; the message says where."""
+
+
+def reply_type(role: Role, case_type: CaseType, round_: int) -> type[Reply]:
+    """Give the type of a role's answer."""
+    match role:
+        case "judge":
+            return legal.OpeningJudgeOutput if round_ == 1 else legal.JudgeOutput
+        case "claimant":
+            return legal.ClaimantOutput
+        case "opposing":
+            return legal.DefendantOutput if case_type == "civil" else legal.DefenceOutput
+        case "verifier":
+            return legal.VerifierOutput
+
+
+def phase_type(phase: str, case_type: CaseType) -> type[Reply]:
+    """Give the type of the answer to a phase; LookupError when nobody is asked in it."""
+    if phase == phases.STIPULATE:
+        return legal.Stipulation
+    here = phases.turn(phase)
+    if here is None:
+        raise LookupError(f"nobody is asked in {phase}")
+    return reply_type(here.role, case_type, here.round)
+
+
+def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
+    """Check a model's answer and give it with its fields in the schema's order.
+
+    Raises InvalidReply, whose text can be sent back to the model. Hangul written in parts is put together. A missing
+    `basis` or `issue` and any `GateStatus` are let through: the guardrails and the rule of the gate judge them. In a
+    list of citations the words for having none are no citation.
+    """
+    try:
+        reply = msgspec.convert(value, phase_type(phase, case_type))
+    except msgspec.ValidationError as error:
+        raise InvalidReply(str(error)) from None
+    plain: dict[str, Any] = composed(msgspec.to_builtins(reply))
+    if "GateStatus" in plain and not isinstance(plain["GateStatus"], str):
+        plain["GateStatus"] = msgspec.json.encode(plain["GateStatus"]).decode()
+    if isinstance(plain.get("Citations"), list):
+        plain["Citations"] = _cited(plain["Citations"]) or legal.NO_CITATION
+    if any(unstorable(text) for text in _leaves(plain)):
+        raise InvalidReply("a text holds NUL or a lone surrogate")
+    return plain
+
+
+def _cited(citations: list[str]) -> list[str]:
+    return [text for text in citations if text.strip() != legal.NO_CITATION]
+
+
+def fault(value: Any, phase: str, case_type: CaseType) -> str | None:
+    """Say what a model has to put right in its answer; None when `read` takes it."""
+    try:
+        read(value, phase, case_type)
+    except InvalidReply as error:
+        return str(error)
+    return None
+
+
+@cache
+def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any]:
+    """Give the JSON Schema that a role's answer is asked with: every field required, none besides."""
+    return _asked(reply_type(role, case_type, round_))
+
+
+@cache
+def phase_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
+    """Give the JSON Schema that the answer to a phase is asked with."""
+    return _asked(phase_type(phase, case_type))
+
+
+@cache
+def accepted_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
+    """Give the JSON Schema that an answer must keep to not be asked for again: `read` in a schema's words."""
+    return msgspec.json.schema(phase_type(phase, case_type))
+
+
+_FIELDS: Final = tuple(
+    dict.fromkeys(
+        field
+        for reply in (
+            legal.JudgeOutput,
+            legal.ClaimantOutput,
+            legal.DefendantOutput,
+            legal.VerifierOutput,
+            legal.Statement,
+            legal.PlannedEvidence,
+        )
+        for field in reply.__struct_encode_fields__
+        if field != "SteeringComplianceCheck"
+    )
+)
+_PLACE: Final = {field: place for place, field in enumerate((*_FIELDS, "SteeringComplianceCheck"))}
+
+
+def in_order(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Give an answer with its fields in the schema's order: the log keeps them sorted by name."""
+    return {
+        field: [in_order(each) if isinstance(each, dict) else each for each in value]
+        if isinstance(value, list)
+        else value
+        for field, value in sorted(output.items(), key=lambda item: _PLACE.get(item[0], len(_PLACE)))
+    }
+
+
+def statements(output: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give every statement of an answer with the field it stands in."""
+    for field, values in output.items():
+        if field in STATEMENTS:
+            yield from ((field, statement) for statement in values)
+
+
+def texts(output: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give every text of an answer with the field it stands in; ids, issues and codes are no texts."""
+    for field, value in output.items():
+        if field in STATEMENTS:
+            yield from ((field, statement["text"]) for statement in value)
+        elif field == "EvidencePlan":
+            yield from ((field, plan["purpose"]) for plan in value)
+        elif field == "DecisionRange":
+            yield field, value
+        elif isinstance(value, list):
+            yield from ((field, text) for text in value)
+
+
+def _asked(kind: type[Reply]) -> dict[str, Any]:
+    (root,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    for component in components.values():
+        properties = component["properties"]
+        for field in properties.values():
+            field.pop("default", None)
+        component["required"] = list(properties)
+        component.pop("description", None)
+        if "GateStatus" in properties:
+            properties["GateStatus"] = {"enum": ["Go", "Conditional", "No-Go"]}
+    own = components.pop(kind.__name__)
+    own.pop("title", None)
+    del root
+    return {**own, "$defs": components} if components else own
+
+
+def composed(value: Any) -> Any:
+    """Give JSON with its texts in Unicode's composed form: text copied from elsewhere may have Hangul in parts."""
+    match value:
+        case str():
+            return unicodedata.normalize("NFC", value)
+        case dict():
+            return {name: composed(inner) for name, inner in value.items()}
+        case list():
+            return [composed(inner) for inner in value]
+    return value
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)

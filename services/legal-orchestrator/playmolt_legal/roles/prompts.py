@@ -1,0 +1,198 @@
+"""What a model is asked for a turn: a pure function of the session.
+
+The steering block is the very top of every role's system prompt. What the person typed is data: in the block each value
+is one line without brackets, and everywhere else it is a JSON string whose brackets are escaped, so that no text of
+theirs can close the block or open another one.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.legal import UNKNOWN, CaseType, FactsForm, Kind, Role
+
+from playmolt_legal.forms import gates, phases
+from playmolt_legal.roles import outputs, texts
+from playmolt_legal.state import Spoken, State
+
+_FIELD: Final = re.compile(r"\{\{(\w+)\}\}")
+_IN_BLOCK: Final = frozenset(
+    ("focus_issues", "goal", "stance", "constraints", "instructions", "final_instructions", "gate")
+)
+
+Message = dict[str, str]
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn that a session owes: its phase, and whether it is the first answer or its rewrite."""
+
+    phase: str
+    kind: Kind
+
+
+def pending(state: State) -> Ask | None:
+    """Give the turn that is owed now; None while the session waits for anything else."""
+    if state.waiting != "model":
+        return None
+    return Ask(phase=state.phase, kind="ask" if state.draft is None else "rewrite")
+
+
+def header(state: State, ask: Ask) -> str:
+    """Give the value of X-PlayMolt-Turn."""
+    return f"{state.game_id} {ask.phase} {ask.kind}"
+
+
+def prompt(state: State, ask: Ask) -> list[Message]:
+    """Give the messages that ask for a turn; a rewrite repeats the draft and names every hit."""
+    here = phases.turn(ask.phase)
+    if here is None:
+        return _stipulation(state)
+    messages = [
+        {"role": "system", "content": _system(state, here)},
+        {"role": "user", "content": _material(state, here)},
+    ]
+    if ask.kind == "rewrite" and state.draft is not None:
+        messages += _rewrite(state, state.draft)
+    return messages
+
+
+def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any]:
+    """Give the JSON Schema of a role's answer."""
+    return outputs.schema(role, case_type, round_)
+
+
+def steering_block(state: State) -> str:
+    """Give the block of the source's section 4.1, filled in; it is the same in both languages but for the values."""
+    words, steering = texts.of(state.language), state.steering
+    values = {
+        "case_type": words.case_types[state.case_type],
+        "jurisdiction": state.jurisdiction,
+        "focus_issues": _listed(steering.focus_issues),
+        "goal": words.goals[steering.goal] if steering.goal else "",
+        "stance": words.stances[steering.stance] if steering.stance else "",
+        "constraints": _listed(words.constraints.get(each, each) for each in steering.constraints),
+        "exclusions": _listed(state.exclusions),
+        "note": steering.note,
+    }
+    # One pass: a value that looks like a field of the block stays what it is.
+    return _FIELD.sub(lambda match: one_line(values[match[1]]) or words.not_set, texts.steering_block())
+
+
+def one_line(value: str) -> str:
+    """Make a value fit for the block: a run of white space, controls or line separators is one space, brackets wide."""
+    spaced = "".join(" " if _separates(char) else char for char in value)
+    return " ".join(spaced.split()).replace("[", "［").replace("]", "］")
+
+
+def _separates(char: str) -> bool:
+    return char.isspace() or unicodedata.category(char) in ("Cc", "Zl", "Zp")
+
+
+def _listed(values: Iterable[str]) -> str:
+    return "; ".join(values)
+
+
+def as_data(value: Any) -> str:
+    """Write JSON in which no text can pass for the prompt's own: all on one line, brackets inside texts escaped."""
+    return _STRING.sub(_escape, json.dumps(msgspec.to_builtins(value), ensure_ascii=False))
+
+
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_UNSAFE: Final = re.compile(r"[\[\]\x7f-\x9f\u2028\u2029]")
+
+
+def _escape(text: re.Match[str]) -> str:
+    return _UNSAFE.sub(lambda char: f"\\u{ord(char[0]):04x}", text[0])
+
+
+def _system(state: State, here: phases.TurnPhase) -> str:
+    words = texts.of(state.language)
+    asked = json.dumps(outputs.schema(here.role, state.case_type, here.round), ensure_ascii=False)
+    parts = [
+        steering_block(state),
+        *_newest_form(state, words),
+        words.setting.format(title=words.titles[state.case_type][here.role]),
+        words.tasks[_task(state, here)],
+        words.rules,
+        f"{words.schema}\n{asked}",
+    ]
+    return "\n\n".join(parts)
+
+
+def _task(state: State, here: phases.TurnPhase) -> str:
+    match here.role:
+        case "judge":
+            return "opening_judge" if here.round == 1 else "judge"
+        case "opposing":
+            return f"opposing_{state.case_type}"
+        case role:
+            return role
+
+
+def _newest_form(state: State, words: texts.Texts) -> list[str]:
+    entry = state.last_form
+    if entry is None:
+        return []
+    rest = {name: value for name, value in msgspec.to_builtins(entry.form).items() if name not in _IN_BLOCK}
+    return [f"{words.form}\n{as_data(rest)}"] if rest else []
+
+
+def _material(state: State, here: phases.TurnPhase) -> str:
+    data: dict[str, Any] = {"title": state.title, "facts": _facts(state), "narrative": state.narrative}
+    data["turns"] = [_told(turn) for turn in state.turns if turn.round >= here.round - 1]
+    if here.role == "verifier":
+        data["unresolved_hits"] = gates.unresolved(state, here.round)
+    data["open_conditions"] = _conditions(state)
+    words = texts.of(state.language)
+    return f"{words.material}\n{as_data(data)}"
+
+
+def _facts(state: State) -> dict[str, Any]:
+    facts = state.facts
+    return {
+        "confirmed": facts.confirmed,
+        "disputed": facts.disputed,
+        "unknown": [{"id": each.id, "text": each.text, "status": UNKNOWN} for each in facts.questions],
+        "evidence": facts.evidence,
+        "timeline": facts.timeline,
+        "corrections": [correction.text for correction in facts.corrections],
+    }
+
+
+def _told(turn: Spoken) -> dict[str, Any]:
+    return {"phase": turn.phase, "output": turn.output, "unsupported": [hit.text for hit in turn.unresolved]}
+
+
+def _conditions(state: State) -> list[str]:
+    if not state.gate_history or isinstance(state.gate_history[-1].form, FactsForm):
+        return []
+    entry = state.gate_history[-1]
+    return [item.text for item in (*entry.checklist, *entry.missing_evidence)]
+
+
+def _stipulation(state: State) -> list[Message]:
+    """No steering here: nothing is argued, so nothing is steered."""
+    words, facts = texts.of(state.language), state.facts
+    asked = json.dumps(outputs.phase_schema(phases.STIPULATE, state.case_type), ensure_ascii=False)
+    data = {
+        "narrative": state.narrative,
+        "evidence": facts.evidence,
+        "timeline": facts.timeline,
+        "corrections": [correction.text for correction in facts.corrections],
+    }
+    return [
+        {"role": "system", "content": f"{words.stipulate}\n\n{words.schema}\n{asked}"},
+        {"role": "user", "content": f"{words.material}\n{as_data(data)}"},
+    ]
+
+
+def _rewrite(state: State, draft: dict[str, Any]) -> list[Message]:
+    words = texts.of(state.language)
+    hits = [f"- {words.checks[hit.check]} / {hit.field}: {as_data(hit.text)}" for hit in state.draft_hits]
+    return [
+        {"role": "assistant", "content": json.dumps(draft, ensure_ascii=False)},
+        {"role": "user", "content": "\n".join([words.rewrite, *hits])},
+    ]

@@ -1,0 +1,99 @@
+"""The node's HTTP: JSON-RPC on POST /, GET /healthz."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from playmolt_jury.chain.devnode.methods import Methods, RpcError
+
+MAX_BODY = 512 * 1024
+MAX_CONNECTIONS = 128
+_STACK = 256 * 1024 * 1024
+_Message = MutableMapping[str, Any]
+
+
+class App:
+    """An ASGI application. Calls run one after the other, beside the loop, so that /healthz answers meanwhile."""
+
+    def __init__(self, methods: Methods) -> None:
+        self._methods = methods
+        # py-evm raises Python's recursion limit tenfold: on a usual stack, a body of 100,000 brackets ends the process.
+        usual = threading.stack_size(_STACK)
+        self._worker = ThreadPoolExecutor(1, "evm")
+        self._worker.submit(int).result()
+        threading.stack_size(usual)
+
+    async def __call__(
+        self,
+        scope: _Message,
+        receive: Callable[[], Awaitable[_Message]],
+        send: Callable[[_Message], Awaitable[None]],
+    ) -> None:
+        """Answer a request."""
+        status, body = await self._answer(scope["method"], scope["path"], receive)
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _answer(self, method: str, path: str, receive: Callable[[], Awaitable[_Message]]) -> tuple[int, bytes]:
+        if method == "GET" and path == "/healthz":
+            return 200, b'{"status":"alive"}'
+        if method != "POST" or path != "/":
+            return 404, b'{"code":"not_found","detail":"JSON-RPC is POST /, health is GET /healthz"}'
+        body = await _body(receive)
+        if body is None:
+            return 413, _error(None, RpcError(-32600, f"the body is longer than {MAX_BODY} bytes"))
+        return 200, await asyncio.get_running_loop().run_in_executor(self._worker, self._called, body)
+
+    def _called(self, body: bytes) -> bytes:
+        call_id: Any = None
+        try:
+            call = _call(body)
+            call_id = call.get("id")
+            result = self._methods.answer(call["method"], call.get("params") or [])
+        except RpcError as error:
+            return _error(call_id, error)
+        return json.dumps({"jsonrpc": "2.0", "id": call_id, "result": result}).encode()
+
+
+_BRACKETS = 200
+"""More than any call has. The EVM raises Python's recursion limit past what the stack holds, so that a body nested
+deeply would end the process instead of raising an error."""
+
+
+def _call(body: bytes) -> dict[str, Any]:
+    if body.count(b"[") + body.count(b"{") > _BRACKETS:
+        raise RpcError(-32700, f"the body has more than {_BRACKETS} brackets: no call needs them")
+    try:
+        call = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RpcError(-32700, "the body is not JSON") from None
+    if isinstance(call, list):
+        raise RpcError(-32600, "batches are not served: send one call a request")
+    if not isinstance(call, dict) or not isinstance(call.get("method"), str):
+        raise RpcError(-32600, "a call is an object with a method and params")
+    if not isinstance(call.get("params") or [], list):
+        raise RpcError(-32602, "params are a list")
+    return call
+
+
+def _error(call_id: Any, error: RpcError) -> bytes:
+    told: dict[str, Any] = {"code": error.code, "message": str(error)}
+    if error.data is not None:
+        told["data"] = error.data
+    return json.dumps({"jsonrpc": "2.0", "id": call_id, "error": told}).encode()
+
+
+async def _body(receive: Callable[[], Awaitable[_Message]]) -> bytes | None:
+    body = b""
+    while True:
+        message = await receive()
+        part: bytes = message.get("body", b"")
+        body += part
+        if len(body) > MAX_BODY:
+            return None
+        if not message.get("more_body"):
+            return body

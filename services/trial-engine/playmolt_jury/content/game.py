@@ -1,0 +1,25 @@
+"""The jury as it is played: the rules with the case in every language."""
+
+from importlib.resources import files
+from typing import Final
+
+from playmolt_schemas.canonical import digest
+
+from playmolt_jury.content import content
+from playmolt_jury.rules import Jury
+
+_WORDS: Final = (
+    "prompts.json", "lexicon.en.json", "lexicon.zh.json", "scripted.en.json", "scripted.zh.json",
+)  # fmt: skip
+
+
+def jury(*, show_stances: bool = False) -> Jury:
+    """Give the rules with all content loaded; ContentError names what is wrong with it."""
+    materials = {language: content.load(language) for language in content.LANGUAGES}
+    return Jury(materials, version(), show_stances=show_stances)
+
+
+def version() -> str:
+    """Name the case and all words beside it, so that a change of any of them is seen in event 1."""
+    data = files("playmolt_jury").joinpath("data")
+    return digest([content.version(), *(data.joinpath(name).read_text() for name in _WORDS)])[:16]

@@ -1,0 +1,91 @@
+"""What a model may answer: its JSON Schema, and its parts checked."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, get_args
+
+import msgspec
+from playmolt_core.llm.parsing import Unparsed, parse_object
+from playmolt_core.llm.port import Tool
+from playmolt_schemas.jury import Classification, Impact, SpeechReply, TopicImpact
+
+from playmolt_jury.jurors.answers import CAST, LOOKUP, InvalidAnswer, kept, read_text
+
+IMPACTS: Final[tuple[Impact, ...]] = get_args(Impact)
+_IDS: Final = 32
+
+
+def read_topics(reply: str, allowed: Collection[str]) -> tuple[TopicImpact, ...]:
+    """Read the answer of a `classify` turn; InvalidAnswer when it is none."""
+    return kept(_read(reply, Classification).topics, allowed)
+
+
+def read_speech(reply: str, allowed: Collection[str]) -> tuple[str, tuple[TopicImpact, ...]]:
+    """Read the answer of a `speech` turn; InvalidAnswer when it is none."""
+    speech = _read(reply, SpeechReply)
+    return read_text(speech.text), kept(speech.topics, allowed)
+
+
+def topics_schema(allowed: Collection[str]) -> dict[str, Any]:
+    """Give the JSON Schema of a list of topics."""
+    item = {
+        "type": "object",
+        "properties": {"topic": {"enum": list(allowed)}, "impact": {"enum": list(IMPACTS)}},
+        "required": ["topic", "impact"],
+        "additionalProperties": False,
+    }
+    return {"type": "array", "items": item}
+
+
+def classify_schema(allowed: Collection[str]) -> dict[str, Any]:
+    """Give the JSON Schema that a `classify` turn is asked with."""
+    return _object({"topics": topics_schema(allowed)})
+
+
+def speech_schema(allowed: Collection[str]) -> dict[str, Any]:
+    """Give the JSON Schema that a `speech` turn is asked with."""
+    return _object({"text": {"type": "string"}, "topics": topics_schema(allowed)})
+
+
+LOOKUP_PARAMETERS: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "evidence_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _IDS},
+    },
+    "required": ["evidence_ids"],
+    "additionalProperties": False,
+}
+CAST_PARAMETERS: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"guilty": {"type": "boolean"}},
+    "required": ["guilty"],
+    "additionalProperties": False,
+}
+
+
+def lookup_tool(description: str) -> Tool:
+    """Give the tool that looks up evidence."""
+    return Tool(LOOKUP, description, LOOKUP_PARAMETERS)
+
+
+def cast_tool(description: str) -> Tool:
+    """Give the tool that casts the vote."""
+    return Tool(CAST, description, CAST_PARAMETERS)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _read(reply: str, kind: type[Any]) -> Any:
+    parsed = parse_object(reply)
+    if isinstance(parsed, Unparsed):
+        raise InvalidAnswer(parsed.detail)
+    try:
+        return msgspec.convert(parsed.value, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidAnswer(str(error)) from None

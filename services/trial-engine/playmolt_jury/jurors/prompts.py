@@ -1,0 +1,185 @@
+"""What a model is asked for a turn: a pure function of the session and its content.
+
+What the overseer and other jurors said is data, one line of JSON; a juror's stance stands in it as a band, never as a
+number, and locked items are in no prompt.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.llm.port import Message
+from playmolt_schemas.jury import Language, TopicImpact
+
+from playmolt_jury.content.material import Evidence, Material
+from playmolt_jury.jurors import answers
+from playmolt_jury.persuasion import lexicon, stance
+from playmolt_jury.state import Exchange, State, Turn
+
+EARLIER: Final = 6
+"""How many exchanges with the overseer a juror is reminded of."""
+QUOTE_CHARS: Final = 1500
+"""How much of another text stands in a prompt: replies may be long, a record may not."""
+_FIELD: Final = re.compile(r"\{(\w+)\}")
+_LINES: Final = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
+class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that is said to models in one language."""
+
+    classify: str
+    juror: str
+    chat: str
+    present: str
+    speech: str
+    vote: str
+    lookup: str
+    cast: str
+    unknown_item: str
+    no_history: str
+    overseer: str
+    you: str
+    showed: str
+    bad_arguments: str
+    unknown_tool: str
+    too_many: str
+    wrong_vote: str
+    vote_taken: str
+    repair: str
+
+
+def words(language: Language) -> Words:
+    """Give the words of a language."""
+    return _all()[language]
+
+
+def filled(text: str, **values: str) -> str:
+    """Fill the fields of a text in one pass: a value that looks like a field stays what it is."""
+    return _FIELD.sub(lambda field: values.get(field[1], field[0]), text)
+
+
+def classify(state: State, material: Material, text: str) -> tuple[Message, ...]:
+    """Ask what a text of the overseer is about."""
+    told = words(state.language)
+    found = answers.kept(lexicon.classify(text, state.language), state.topics)
+    return _asked(filled(told.classify, topics=_topics(material)), {"text": text, "word_list": found})
+
+
+def chat(
+    state: State, material: Material, turn: Turn, *, topics: Iterable[TopicImpact], now: int, struck: bool
+) -> tuple[Message, ...]:
+    """Ask a juror for its answer; `now` is its stance after what was said."""
+    data = {
+        "leaning": stance.band(now),
+        "struck": struck,
+        "about": list(topics),
+        "earlier": _earlier(state, turn.juror_id),
+        "overseer": turn.text,
+    }
+    return _juror(state, material, turn, words(state.language).chat, data)
+
+
+def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[Message, ...]:
+    """Ask a juror what a presented item does to it; `now` is its stance after it."""
+    shown = next(item for item in material.evidence if item.id == turn.evidence_id)
+    data = {
+        "leaning": stance.band(now),
+        "earlier": _earlier(state, turn.juror_id),
+        "presented": {"id": shown.id, "title": shown.title, "text": shown.text},
+        "about": shown.topics,
+    }
+    return _juror(state, material, turn, words(state.language).present, data)
+
+
+def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
+    """Ask a juror to speak to the others; only its own notes are in it."""
+    seat, debate = state.seats[turn.juror_id], state.debate
+    data = {
+        "leaning": stance.band(seat.stance),
+        "round": turn.round,
+        "part": "lead" if debate and debate.leader == turn.juror_id else "answer",
+        "notes": list(seat.notes),
+        "speeches": [
+            {"round": said.round, "juror": said.juror_id, "text": clipped(said.text)} for said in state.speeches
+        ],
+    }
+    task = filled(words(state.language).speech, topics=_topics(material))
+    return _juror(state, material, turn, task, data)
+
+
+def vote(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
+    """Ask a juror to cast its vote."""
+    data = {"conclusion": conclusion(state.seats[turn.juror_id].stance)}
+    return _juror(state, material, turn, words(state.language).vote, data)
+
+
+def conclusion(stance_now: int) -> str:
+    """Give a juror's conclusion in the code that prompts use."""
+    return "guilty" if stance.votes_guilty(stance_now) else "not_guilty"
+
+
+def open_items(state: State, material: Material) -> tuple[Evidence, ...]:
+    """Give the items that are not locked (any more)."""
+    sealed = state.sealed
+    return tuple(item for item in material.evidence if item.id not in sealed)
+
+
+def clipped(text: str) -> str:
+    """Cut a text to what may stand in a prompt."""
+    return text if len(text) <= QUOTE_CHARS else f"{text[:QUOTE_CHARS]}…"
+
+
+def history(state: State, juror_id: str) -> str:
+    """Give what the overseer and a juror have said; "" before they have."""
+    told = words(state.language)
+    return "\n".join(
+        f"{told.overseer}: {clipped(_given(state, each))}\n{told.you}: {clipped(each.reply)}"
+        for each in state.seats[juror_id].exchanges
+    )
+
+
+def as_data(value: Any) -> str:
+    """Write JSON on one line, whatever is in it."""
+    text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+    return _LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
+
+
+def _juror(state: State, material: Material, turn: Turn, task: str, data: Mapping[str, Any]) -> tuple[Message, ...]:
+    setting = filled(
+        words(state.language).juror,
+        role=state.juror(turn.juror_id).role_prompt.strip(),
+        jurors=", ".join(f"{file.name} ({file.id})" for file in state.files),
+        evidence="\n".join(f"- {item.id} | {item.stem} | {item.title}" for item in open_items(state, material)),
+    )
+    return _asked(f"{setting}\n\n{task}", data)
+
+
+def _asked(system: str, data: Mapping[str, Any]) -> tuple[Message, ...]:
+    return (Message("system", system), Message("user", as_data(data)))
+
+
+def _topics(material: Material) -> str:
+    return "\n".join(f"- {topic.id}: {topic.text.strip()}" for topic in material.topics)
+
+
+def _earlier(state: State, juror_id: str) -> list[dict[str, str]]:
+    return [
+        {"overseer": clipped(_given(state, each)), "you": clipped(each.reply)}
+        for each in state.seats[juror_id].exchanges[-EARLIER:]
+    ]
+
+
+def _given(state: State, exchange: Exchange) -> str:
+    if exchange.evidence_id:
+        return filled(words(state.language).showed, id=exchange.evidence_id)
+    return exchange.text
+
+
+@cache
+def _all() -> Mapping[Language, Words]:
+    data = files("playmolt_jury").joinpath("data", "prompts.json").read_bytes()
+    return msgspec.json.decode(data, type=dict[Language, Words])

@@ -1,0 +1,124 @@
+"""What a juror's tools do: looking up the file, casting the vote."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from playmolt_core.llm.parsing import Unparsed, parse_arguments
+from playmolt_core.llm.port import Message, Tool, ToolCall
+
+from playmolt_jury.commands import ToolUse
+from playmolt_jury.content.material import Evidence, Material
+from playmolt_jury.jurors import answers, outputs, prompts
+from playmolt_jury.state import State, Turn
+
+AT_ONCE: Final = 8
+"""How many tool calls of one reply are carried out."""
+LOGGED_AT_ONCE: Final = 64
+"""How many of one reply are events, carried out or not; whatever a model sends, an append stays small. The attempt
+holds them all."""
+_NAME_CHARS: Final = 64
+_RAW_CHARS: Final = 2000
+
+
+class Toolbox:
+    """The tools of one turn. `uses` is what was called and answered; `done` says that nothing more is to be asked."""
+
+    def __init__(self, state: State, material: Material, turn: Turn) -> None:
+        self.uses: list[ToolUse] = []
+        self.done = False
+        self._state, self._material, self._turn = state, material, turn
+        self._words = prompts.words(state.language)
+
+    @property
+    def offers(self) -> tuple[Tool, ...]:
+        """The tools on offer."""
+        return (outputs.lookup_tool(self._words.lookup),)
+
+    def answers(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
+        """Carry out the calls of one reply, and give the message that answers each."""
+        for place, call in enumerate(calls):
+            use = self._carried_out(call) if place < AT_ONCE else self._left_out(call)
+            if place < LOGGED_AT_ONCE:
+                self.uses.append(use)
+            yield Message("tool", use.result, tool_call_id=call.id)
+
+    def _left_out(self, call: ToolCall) -> ToolUse:
+        return _use(call, _raw(call), prompts.filled(self._words.too_many, most=str(AT_ONCE)))
+
+    def _carried_out(self, call: ToolCall) -> ToolUse:
+        tool = next((tool for tool in self.offers if tool.name == call.name), None)
+        given = _raw(call)
+        if tool is None:
+            result = prompts.filled(self._words.unknown_tool, tools=", ".join(each.name for each in self.offers))
+        else:
+            parsed = parse_arguments(call, tool.parameters)
+            if isinstance(parsed, Unparsed):
+                result = prompts.filled(self._words.bad_arguments, fault=parsed.detail)
+            else:
+                given, result = parsed.value, self._tools[call.name](parsed.value)
+        return _use(call, given, result)
+
+    @property
+    def _tools(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
+        return {answers.LOOKUP: self._lookup}
+
+    def _lookup(self, arguments: dict[str, Any]) -> str:
+        names = dict.fromkeys(str(name) for name in arguments["evidence_ids"])
+        return "\n\n".join(self._item(name) for name in names)
+
+    def _item(self, name: str) -> str:
+        if name.casefold() == answers.CHAT_HISTORY:
+            said = prompts.history(self._state, self._turn.juror_id)
+            return f"{answers.CHAT_HISTORY} |\n{said}" if said else self._words.no_history
+        item = next((item for item in prompts.open_items(self._state, self._material) if _named(item, name)), None)
+        if item is None:
+            return prompts.filled(self._words.unknown_item, id=name[:_NAME_CHARS])
+        return f"{item.id} | {item.stem} | {item.title}\n{item.text.strip()}"
+
+
+class BallotBox(Toolbox):
+    """The tools of a vote. A juror that votes against its own conclusion is told so once; then the rule's vote counts,
+    as it does where no vote comes. `diverged` says so."""
+
+    def __init__(self, state: State, material: Material, turn: Turn) -> None:
+        super().__init__(state, material, turn)
+        self._wrong = False
+        self._conclusion = prompts.conclusion(state.seats[turn.juror_id].stance)
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the juror has not cast the rule's vote, so far."""
+        return self._wrong or not self.done
+
+    @property
+    def offers(self) -> tuple[Tool, ...]:
+        """The tools on offer."""
+        return (*super().offers, outputs.cast_tool(self._words.cast))
+
+    @property
+    def _tools(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
+        return {answers.LOOKUP: self._lookup, answers.CAST: self._cast}
+
+    def _cast(self, arguments: dict[str, Any]) -> str:
+        rule = self._conclusion == "guilty"
+        wrong = arguments["guilty"] != rule
+        if not self.done and wrong and not self._wrong:
+            self._wrong = True
+            return prompts.filled(
+                self._words.wrong_vote, conclusion=self._conclusion, guilty="true" if rule else "false"
+            )
+        if not self.done:
+            self.done, self._wrong = True, wrong
+        return prompts.filled(self._words.vote_taken, conclusion=self._conclusion)
+
+
+def _raw(call: ToolCall) -> dict[str, Any]:
+    return {"arguments": call.arguments[:_RAW_CHARS]}
+
+
+def _use(call: ToolCall, given: dict[str, Any], result: str) -> ToolUse:
+    return ToolUse(tool=call.name[:_NAME_CHARS], input=given, result=result)
+
+
+def _named(item: Evidence, name: str) -> bool:
+    return name.strip().casefold() in (item.id.casefold(), item.stem.casefold())

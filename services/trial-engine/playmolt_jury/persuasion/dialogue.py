@@ -1,0 +1,117 @@
+"""Talks with witnesses: what may be said, where it leads, when somebody breaks (material.py is the contract)."""
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+from playmolt_core.game.decider import Event
+
+from playmolt_jury.content.material import Choice, Node, Reaction, When, Witness
+from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a talk has come. `node` "" is before the first step, `used` are the steps whose pressure has counted."""
+
+    node: str = ""
+    shown: str = ""
+    pressure: int = 0
+    cracked: bool = False
+    used: tuple[str, ...] = ()
+    visited: tuple[str, ...] = ()
+    unlocked: tuple[str, ...] = ()
+    """What the newest step opened."""
+
+
+def node_of(witness: Witness, talk: Talk) -> Node:
+    """Give the node where a talk stands; its start when it has not begun, or stands where no node is any more."""
+    return witness.nodes.get(talk.node) or witness.nodes[witness.start]
+
+
+def place(witness: Witness, talk: Talk) -> str:
+    """Give the id of the node where a talk stands."""
+    return talk.node if talk.node in witness.nodes else witness.start
+
+
+def offered(witness: Witness, talk: Talk, *, read: Collection[str], cracked: Collection[str]) -> tuple[Choice, ...]:
+    """Give the choices whose conditions hold."""
+    visited = {place(witness, talk), *talk.visited}
+    return tuple(
+        choice
+        for choice in node_of(witness, talk).choices
+        if _holds(choice.when, talk.pressure, visited=visited, read=read, cracked=cracked)
+    )
+
+
+def said(witness: Witness, talk: Talk, choice: Choice, sealed: Collection[str]) -> tuple[Event, ...]:
+    """Say something that is offered; `sealed` are the items still locked."""
+    at = place(witness, talk)
+    gain = 0 if f"{at}/{choice.id}" in talk.used else choice.pressure
+    return _step(witness, talk, gain, choice.goto, sealed, choice=choice.id)
+
+
+def shown(witness: Witness, talk: Talk, evidence_id: str, sealed: Collection[str]) -> tuple[Event, ...]:
+    """Show an item; without a reaction to it the talk stays where it is."""
+    reactions: Mapping[str, Reaction] = {**witness.evidence, **node_of(witness, talk).evidence}
+    reaction = reactions.get(evidence_id)
+    if reaction is None:
+        return _step(witness, talk, 0, "", sealed, evidence_id=evidence_id)
+    gain = 0 if evidence_id in talk.used else reaction.pressure
+    return _step(witness, talk, gain, reaction.goto, sealed, evidence_id=evidence_id)
+
+
+def talked(talk: Talk, event: WitnessTalked) -> Talk:
+    """Fold a step."""
+    used = event.evidence_id or f"{event.at}/{event.choice}"
+    stays = event.shown != event.node
+    return Talk(
+        node=event.node,
+        shown=event.shown,
+        pressure=event.pressure,
+        cracked=event.cracked,
+        # What shows the fallback has no pressure to count.
+        used=talk.used if used in talk.used or stays else (*talk.used, used),
+        visited=tuple(dict.fromkeys((*talk.visited, event.at, event.node))),
+    )
+
+
+def _holds(
+    when: When, pressure: int, *, visited: Collection[str], read: Collection[str], cracked: Collection[str]
+) -> bool:
+    return (
+        pressure >= when.pressure
+        and all(each in read for each in when.read)
+        and all(each in visited for each in when.visited)
+        and all(each in cracked for each in when.cracked)
+    )
+
+
+def _step(
+    witness: Witness,
+    talk: Talk,
+    gain: int,
+    goto: str,
+    sealed: Collection[str],
+    *,
+    choice: str | None = None,
+    evidence_id: str | None = None,
+) -> tuple[Event, ...]:
+    pressure = max(0, talk.pressure + gain)
+    breaks = not talk.cracked and pressure >= witness.threshold
+    at = place(witness, talk)
+    node = witness.breaks if breaks else goto or at
+    step = WitnessTalked(
+        witness_id=witness.id,
+        at=at,
+        choice=choice,
+        evidence_id=evidence_id,
+        shown=node if breaks or goto else witness.fallback,
+        node=node,
+        pressure=pressure,
+        cracked=talk.cracked or breaks,
+    )
+    if not breaks:
+        return (step,)
+    return (
+        step,
+        *(EvidenceUnlocked(evidence_id=each, witness_id=witness.id) for each in witness.unlocks if each in sealed),
+    )

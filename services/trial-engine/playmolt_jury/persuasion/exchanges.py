@@ -1,0 +1,156 @@
+"""What follows from a turn that is done: what was said, what it did to whom, in the order of the log."""
+
+from collections.abc import Iterable, Iterator
+
+from playmolt_core.game.decider import Event
+from playmolt_schemas.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
+
+from playmolt_jury.commands import JurorTurn, ToolUse
+from playmolt_jury.events import (
+    EvidencePresented,
+    JurorSaid,
+    NoteSent,
+    OverseerSaid,
+    PhaseChanged,
+    RoundEnded,
+    Speech,
+    StanceChanged,
+    ToolCalled,
+    TurnStarted,
+    VoteDecided,
+)
+from playmolt_jury.jurors import answers
+from playmolt_jury.persuasion import stance
+from playmolt_jury.persuasion.deliberation import SPEECHES
+from playmolt_jury.state import Debate, State, Turn
+
+OVERSEER = "overseer"
+
+
+def happened(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
+    """Give the events of a turn."""
+    match turn.kind:
+        case "chat":
+            return _chat(state, turn, command)
+        case "present":
+            return _present(state, turn, command)
+        case "note":
+            return _note(state, turn, command)
+        case "speech":
+            return _speech(state, turn, command)
+        case "vote":
+            return _vote(state, turn, command)
+
+
+def heard(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[StanceChanged, ...]:
+    """Give what a chat does to its juror: the argument, then its weakness if this is the first time it is hit."""
+    juror, seat = state.juror(turn.juror_id), state.seats[turn.juror_id]
+    change = stance.argued(seat.stance, juror.topic_weights, topics)
+    said = _changed(turn.juror_id, "chat", OVERSEER, change)
+    if seat.weakness_spent or not stance.hits(turn.text, juror.weakness.trigger_keywords):
+        return (said,)
+    return (said, _changed(turn.juror_id, "weakness", OVERSEER, stance.struck(change.before, change.after)))
+
+
+def shown(state: State, turn: Turn) -> StanceChanged:
+    """Give what a presented item does to its juror."""
+    item = state.item(turn.evidence_id)
+    return _argued(state, turn, "evidence", item.topics if item else ())
+
+
+def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
+    topics = answers.kept(command.topics, state.topics)
+    return (
+        OverseerSaid(juror_id=turn.juror_id, text=turn.text, topics=topics),
+        *heard(state, turn, topics),
+        *tools(turn, command.tools),
+        JurorSaid(juror_id=turn.juror_id, text=command.text),
+    )
+
+
+def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
+    return (
+        EvidencePresented(juror_id=turn.juror_id, evidence_id=turn.evidence_id),
+        shown(state, turn),
+        *tools(turn, command.tools),
+        JurorSaid(juror_id=turn.juror_id, text=command.text),
+    )
+
+
+def _note(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
+    topics = answers.kept(command.topics, state.topics)
+    return (
+        NoteSent(juror_id=turn.juror_id, text=turn.text, topics=topics),
+        _argued(state, turn, "note", topics, half=True),
+    )
+
+
+def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
+    speech = Speech(
+        round=turn.round,
+        juror_id=turn.juror_id,
+        text=command.text,
+        topics=answers.kept(command.topics, state.topics),
+    )
+    said = (*tools(turn, command.tools), speech)
+    debate = state.debate
+    if debate is None:
+        raise LookupError(f"{turn.juror_id} speaks in no round")
+    speeches = (*debate.speeches, speech)
+    if len(speeches) < SPEECHES:
+        return (*said, started(debate.speakers[len(speeches)], turn.round, turn.call))
+    over: tuple[Event, ...] = (*said, *_influence(state, debate, speeches), RoundEnded(round=turn.round))
+    if turn.round < DELIBERATION_ROUNDS:
+        return over
+    return (*over, PhaseChanged(from_="deliberation", to="vote"))
+
+
+def tools(turn: Turn, uses: Iterable[ToolUse]) -> Iterator[ToolCalled]:
+    """Give the tool calls of a turn, done or failed."""
+    for use in uses:
+        yield ToolCalled(juror_id=turn.juror_id, tool=use.tool, input=use.input, result=use.result)
+
+
+def started(speaker: str, round_: int, call: str) -> TurnStarted:
+    """Give the beginning of a speech."""
+    return TurnStarted(call=call, turn="speech", juror_id=speaker, round=round_)
+
+
+def _influence(state: State, debate: Debate, speeches: Iterable[Speech]) -> Iterable[StanceChanged]:
+    live = state.stances
+    for speech in speeches:
+        speaker = state.juror(speech.juror_id)
+        for listener in state.order:
+            if listener == speaker.id:
+                continue
+            change = stance.swayed(
+                live[listener],
+                listener=debate.snapshot[listener],
+                speaker=debate.snapshot[speaker.id],
+                power=speaker.speaker_power,
+                weights=state.juror(listener).topic_weights,
+                topics=speech.topics,
+            )
+            live[listener] = change.after
+            yield _changed(listener, "speech", speaker.id, change)
+
+
+def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
+    now = state.seats[turn.juror_id].stance
+    decided = VoteDecided(
+        juror_id=turn.juror_id, guilty=stance.votes_guilty(now), stance=now, diverged=command.diverged
+    )
+    return (*tools(turn, command.tools), decided)
+
+
+def _argued(
+    state: State, turn: Turn, cause: Cause, topics: Iterable[TopicImpact], *, half: bool = False
+) -> StanceChanged:
+    weights, now = state.juror(turn.juror_id).topic_weights, state.seats[turn.juror_id].stance
+    return _changed(turn.juror_id, cause, OVERSEER, stance.argued(now, weights, topics, half=half))
+
+
+def _changed(juror_id: str, cause: Cause, by: str, change: stance.Change) -> StanceChanged:
+    return StanceChanged(
+        juror_id=juror_id, cause=cause, by=by, before=change.before, after=change.after, parts=change.parts
+    )

@@ -1,0 +1,89 @@
+"""What a text is about, by words alone: the first reading of the overseer's words, before a model's."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+from playmolt_schemas.jury import Impact, Language, TopicImpact
+
+from playmolt_jury.jurors.answers import TOPICS_KEPT
+
+_TOUCHES: Final = 1
+_ASSERTS: Final = 3
+"""A phrase that takes a side tells more than a word that names the subject."""
+_REACH: Final = {"en": r"(?:[^\w,.;:!?]+\w+){0,2}[^\w,.;:!?]+", "zh": r"[^，。；：！？,.;:!?]{0,2}"}
+"""How far before a phrase a negator turns it round: two words, or two characters, of the same clause."""
+
+
+class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    neutral: tuple[str, ...]
+
+
+class _Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    negators: tuple[str, ...]
+    topics: dict[str, _Words]
+
+
+class _Patterns(msgspec.Struct, frozen=True):
+    positive: re.Pattern[str]
+    negative: re.Pattern[str]
+    neutral: re.Pattern[str]
+
+
+def classify(text: str, language: Language) -> tuple[TopicImpact, ...]:
+    """Give at most three topics with their impacts, the weightiest first; none when no word is known."""
+    negated, topics = _patterns(language)
+    folded = text.casefold().replace("’", "'")
+    weighed: list[tuple[int, TopicImpact]] = []
+    for topic, patterns in topics.items():
+        yes, no = (_sides(found, folded, negated) for found in (patterns.positive, patterns.negative))
+        gain, loss = yes[0] + no[1], yes[1] + no[0]
+        touched = len(set(patterns.neutral.findall(folded)))
+        weight = _ASSERTS * (gain + loss) + _TOUCHES * touched
+        if weight:
+            weighed.append((weight, TopicImpact(topic=topic, impact=_impact(gain, loss))))
+    weighed.sort(key=lambda entry: -entry[0])
+    return tuple(found for _, found in weighed[:TOPICS_KEPT])
+
+
+def _impact(gain: int, loss: int) -> Impact:
+    if gain == loss:
+        return "neutral"
+    return "positive" if gain > loss else "negative"
+
+
+def _sides(pattern: re.Pattern[str], text: str, negated: re.Pattern[str]) -> tuple[int, int]:
+    """Count what is said and what is said under a negator."""
+    turned = [bool(negated.search(text[: found.start()])) for found in pattern.finditer(text)]
+    return turned.count(False), turned.count(True)
+
+
+@cache
+def _patterns(language: Language) -> tuple[re.Pattern[str], Mapping[str, _Patterns]]:
+    data = files("playmolt_jury").joinpath("data", f"lexicon.{language}.json").read_bytes()
+    lexicon = msgspec.json.decode(data, type=_Lexicon)
+    negated = re.compile(f"{_any(lexicon.negators, language)}{_REACH[language]}$")
+    topics = {
+        topic: _Patterns(
+            *(re.compile(_any(kind, language)) for kind in (words.positive, words.negative, words.neutral))
+        )
+        for topic, words in lexicon.topics.items()
+    }
+    return negated, topics
+
+
+def _any(phrases: tuple[str, ...], language: Language) -> str:
+    spelt = (_word(phrase) if language == "en" else re.escape(phrase) for phrase in phrases)
+    # The longest first, so that the shorter one inside it does not hide it.
+    return f"(?:{'|'.join(sorted(spelt, key=len, reverse=True))})"
+
+
+def _word(phrase: str) -> str:
+    """Match whole words; a star stands for any ending."""
+    stem = phrase.removesuffix("*")
+    return rf"\b{re.escape(stem)}" + (r"\w*" if stem != phrase else r"\b")

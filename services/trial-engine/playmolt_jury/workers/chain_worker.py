@@ -1,0 +1,108 @@
+"""The worker of the chain: it opens the case, casts the votes and reads the verdict, asking the chain first."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import Command
+from playmolt_core.log.port import EventLog
+from playmolt_core.ops.telemetry import log
+
+from playmolt_jury import commands
+from playmolt_jury import effects as orders
+from playmolt_jury.chain import Case, Chain, ChainAway
+from playmolt_jury.effects import ChainOrder
+from playmolt_jury.events import PhaseChanged
+from playmolt_jury.state import State
+
+_log = log("ballots")
+_PATIENCE_SECONDS: Final = 600.0
+"""Then the lease goes back, and whoever takes it tries on."""
+_PAUSE_MOST: Final = 15.0
+
+
+class Ballots:
+    """Fulfils effects of kind `chain`. While the chain is away it waits and tries again; nothing is ever made up."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Chain]], event_log: EventLog) -> None:
+        self._connect = connect
+        self._log = event_log
+        self._chain: Chain | None = None
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        """Do what the order says and tell what stands on the chain."""
+        state: State = leased.snapshot.state
+        order = orders.order(state, leased.effect.id)
+        if not isinstance(order, ChainOrder):
+            return
+        hashed = order.log_hash or await self._log_hash(leased.stream)
+        case = Case(session=order.session, log_hash=hashed, jurors=order.jurors)
+        clock = asyncio.get_running_loop().time
+        end, pause = clock() + _PATIENCE_SECONDS, 0.5
+        while not leased.stopping and clock() < end:
+            try:
+                found = await self._done(order, case)
+            except ChainAway as away:
+                _log.warning("chain_away", stream=leased.stream, work=order.work, detail=str(away))
+            else:
+                await leased.submit(found)
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _PAUSE_MOST)
+
+    async def _done(self, order: ChainOrder, case: Case) -> Command:
+        if self._chain is None:
+            self._chain = await self._connect()
+        match order.work:
+            case "deploy":
+                return await _opened(self._chain, order, case)
+            case "vote":
+                voted = await self._chain.vote(case, order.juror_id, order.guilty)
+                return commands.VoteMined(
+                    effect_id=order.effect_id, juror_id=order.juror_id, guilty=voted.guilty, tx_hash=voted.tx_hash
+                )
+            case "verdict":
+                return await _found(self._chain, order, case)
+
+    async def _log_hash(self, stream: str) -> str:
+        """Give the hash of the last record before the first vote: the one that began the vote."""
+        stored = await self._log.load(stream)
+        begun = [
+            record.hash
+            for record in (stored.records if stored else ())
+            if record.type == PhaseChanged.type and msgspec.json.decode(record.data, type=PhaseChanged).to == "vote"
+        ]
+        return begun[-1]
+
+
+async def _opened(chain: Chain, order: ChainOrder, case: Case) -> Command:
+    deployed = await chain.deploy(case)
+    return commands.CaseOpened(
+        effect_id=order.effect_id,
+        address=deployed.address,
+        chain_id=deployed.chain_id,
+        tx_hash=deployed.tx_hash,
+        log_hash=f"0x{case.log_hash.removeprefix('0x')}",
+    )
+
+
+async def _found(chain: Chain, order: ChainOrder, case: Case) -> Command:
+    verdict = await chain.verdict(case)
+    if verdict.guilty is None:
+        raise ChainAway(f"the case at {verdict.contract} is still open on the chain")
+    votes = tuple(
+        commands.SeatRead(juror_id=vote.juror_id, address=vote.address, guilty=vote.guilty, tx_hash=vote.tx_hash)
+        for vote in verdict.votes
+    )
+    return commands.VerdictFound(
+        effect_id=order.effect_id,
+        guilty=verdict.guilty,
+        guilty_votes=verdict.guilty_votes,
+        not_guilty_votes=verdict.not_guilty_votes,
+        votes=votes,
+        contract=verdict.contract,
+        chain_id=verdict.chain_id,
+        log_hash=verdict.log_hash,
+    )

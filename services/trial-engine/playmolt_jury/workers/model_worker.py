@@ -1,0 +1,54 @@
+"""The worker that has jurors think and speak: it asks the model whatever a turn asks next, until the turn is done."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.effects.recording import recorder
+from playmolt_core.game.decider import Command
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import ModelRequest
+
+from playmolt_jury import commands
+from playmolt_jury import effects as orders
+from playmolt_jury.events import RequestKind
+from playmolt_jury.jurors import react
+from playmolt_jury.rules import Jury
+from playmolt_jury.state import State, Turn
+
+
+class Turns:
+    """Fulfils effects of kind `llm_turn`. Every request is stored before the next one is made.
+
+    `begun` is called at each turn: somebody plays, and will vote in the end.
+    """
+
+    def __init__(self, jury: Jury, models: Models, begun: Callable[[], None] = lambda: None) -> None:
+        self._jury = jury
+        self._models = models
+        self._begun = begun
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        """Play a turn to its end: JurorTurn, or TurnLost when the model gave nothing usable."""
+        state: State = leased.snapshot.state
+        turn = orders.order(state, leased.effect.id)
+        if not isinstance(turn, Turn):
+            return
+        self._begun()
+        await leased.submit(await self._played(leased, state, turn))
+
+    async def _played(self, leased: LeasedEffect, state: State, turn: Turn) -> Command:
+        model = self._models.get(state.model)
+        if model is None:
+            detail = f"there is no model {state.model!r} any more; ask the operator"
+            return commands.TurnLost(effect_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
+        material = self._jury.material(state)
+        record = recorder(leased, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
+        answers: list[react.Answer] = []
+        while isinstance(step := react.next_request(state, turn, material, answers), ModelRequest):
+            answers.append(await model.ask(step, record))
+        return step
+
+
+def _attempted(turn: Turn, name: str, kind: str, attempt: dict[str, Any]) -> Command:
+    return commands.Attempted(effect_id=turn.id, turn=name, kind=cast("RequestKind", kind), attempt=attempt)
