@@ -16,7 +16,7 @@ MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
         ("playmolt_spectator", ("rich", SDK, "asyncpg", *MODELS)),
         ("playmolt_core.relay", ("rich", SDK, *MODELS)),
         ("playmolt_ox", ("rich", SDK, *MODELS)),
-        ("playmolt_trial", ("rich", SDK)),
+        ("playmolt_trial_engine", ("rich", SDK)),
         ("playmolt_legal", ("rich", SDK)),
         ("playmolt_agora", ("rich", SDK)),
     ],

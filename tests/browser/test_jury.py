@@ -70,7 +70,7 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
     expect(talk.locator(".talk p.quiet")).to_have_count(1)  # why the juror moved, or that it did not
     talk.locator("section .row.bottom button").click()
     expect(talk.locator(".said:not(.mine)")).to_have_count(2)
-    expect(talk.locator("li .summary.on")).to_contain_text("8")
+    expect(talk.locator("li .card.on")).to_contain_text("8")
     expect(talk).to_contain_text(told.undecided)
 
     go_on(page)
@@ -80,7 +80,7 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
     expect(debate.locator("textarea")).to_have_value("")
     for spoken in range(1, ROUNDS):
         debate.locator("button.first").click()
-        expect(debate.locator("section.summary .speech")).to_have_count(3 * spoken)
+        expect(debate.locator("section.card .speech")).to_have_count(3 * spoken)
         expect(debate.locator("button.first")).to_contain_text(str(spoken + 1))
         expect(debate.locator("button.first")).not_to_have_attribute("aria-busy", "true")
     debate.locator("button.first").click()

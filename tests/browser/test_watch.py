@@ -66,7 +66,7 @@ def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader
     expect(page.locator("section[aria-labelledby=known] .only")).to_contain_text(SECRET)
     known_from = moment(page)
     page.goto(f"/watch/{game}#v={known_from}")
-    page.wait_for_selector("#scene .summary")
+    page.wait_for_selector("#scene .card")
     expect(page.locator("#scene")).not_to_contain_text(SECRET)
 
 
