@@ -16,7 +16,7 @@ from playmolt_cli.agora.opening import opened, taken_up
 from playmolt_cli.agora.plan import Chosen, chosen
 from playmolt_cli.agora.table import total
 from playmolt_cli.terminal.failures import Failure
-from playmolt_schemas.agora_plan import Budget, ExperimentState, LookLine, PcsSoFar, Progress, RunLine, Spent
+from playmolt_schemas.agora.plan import Budget, ExperimentState, LookLine, PcsSoFar, Progress, RunLine, Spent
 from rich.console import Console
 
 PLAN = "name: mine\nmodels: [scripted]\nlanguages: [ko]\nphases:\n  phase1: {runs: 1, turns: 2}\n"

@@ -9,7 +9,7 @@ from playmolt_cli.main import cli
 from playmolt_core.settings import variables
 from playmolt_jury.content import content
 from playmolt_jury.content.check import MAJORITY
-from playmolt_schemas.jury import DELIBERATION_ROUNDS, NOTE_CHARS, NOTES, ROUNDS_WITH_JUROR
+from playmolt_schemas.games.jury import DELIBERATION_ROUNDS, NOTE_CHARS, NOTES, ROUNDS_WITH_JUROR
 
 PAGE = " ".join((Path(__file__).parents[2] / "docs" / "jury.md").read_text().split())
 

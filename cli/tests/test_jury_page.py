@@ -7,7 +7,7 @@ import pytest
 from playmolt_cli.jury.overseer import ARGUMENTS, NOTES
 from playmolt_cli.jury.page import Page
 from playmolt_cli.jury.words import _CODES, _WORDS, Words
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.jury import (
     NOTE_CHARS,
     ChatReply,
     DossierView,

@@ -16,7 +16,7 @@ from playmolt_core.game.decider import Accepted, Command
 from playmolt_legal import commands, views
 from playmolt_legal.roles import scripted
 from playmolt_legal.rules import Legal, effect_id
-from playmolt_schemas.legal import Gate, Session
+from playmolt_schemas.games.legal import Gate, Session
 from rich.console import Console
 
 OWNER = "agent-1"

@@ -6,7 +6,18 @@ from typing import Any
 import pytest
 from playmolt_cli.legal.page import Page, speaking
 from playmolt_cli.legal.words import Words
-from playmolt_schemas.legal import Citation, Facts, Failed, Gate, Hit, Language, Numbered, Session, Steering, Turn
+from playmolt_schemas.games.legal import (
+    Citation,
+    Facts,
+    Failed,
+    Gate,
+    Hit,
+    Language,
+    Numbered,
+    Session,
+    Steering,
+    Turn,
+)
 from rich.cells import cell_len
 from rich.console import Console
 

@@ -22,7 +22,7 @@ from playmolt_core.game.decider import (
     Viewer,
 )
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 
 
 class Created(Event, frozen=True, kw_only=True):

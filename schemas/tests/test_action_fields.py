@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_schemas.action_fields import ActionShapes, FieldReader
-from playmolt_schemas.ox import ACTIONS
+from playmolt_schemas.games.action_fields import ActionShapes, FieldReader
+from playmolt_schemas.games.ox import ACTIONS
 
 SHAPES = ActionShapes(ACTIONS)
 

@@ -12,13 +12,15 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from playmolt_cli import schemas as stored
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, Event, Viewer
-from playmolt_schemas import api, bot_games, codes, envelopes, game_messages, game_summary, ox, records, routes, trial
+from playmolt_schemas import api, codes, envelopes, records
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.__main__ import files
 from playmolt_schemas.export.files import Files, json_file, run, stale, write
 from playmolt_schemas.export.json_schemas import FOLDER, STORED_FOLDER, document, leaves, messages, name_of, references
+from playmolt_schemas.games import bot_games, game_messages, game_summary, ox, trial
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.routes import platform
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "schemas" / "playmolt_schemas" / "golden"
@@ -93,12 +95,12 @@ DECLARATIONS = {
     game_messages.FeedMessage,
     game_messages.PublicMessage,
     game_messages.SessionMessage,
-    routes.Route,
-    routes.Media,
-    routes.OneOf,
-    routes.PageOf,
+    platform.Route,
+    platform.Media,
+    platform.OneOf,
+    platform.PageOf,
 }
-MODULES = (api, game_summary, codes, envelopes, game_messages, ox, records, routes, trial, wire)
+MODULES = (api, game_summary, codes, envelopes, game_messages, ox, records, platform, trial, wire)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -110,7 +112,7 @@ def test_every_message_type_is_described(module: ModuleType) -> None:
         and issubclass(kind, msgspec.Struct)
         and kind.__module__ == module.__name__
         and kind not in DECLARATIONS
-        and not issubclass(kind, routes.Query)
+        and not issubclass(kind, platform.Query)
     }
     described: set[str] = set()
     for file in MESSAGE_FILES:

@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer, GameType
-from playmolt_schemas.bot_games import BOT_GAMES
 from playmolt_schemas.codes import Code, Problem, problem
+from playmolt_schemas.games.bot_games import BOT_GAMES
 
 from playmolt import calls
 from playmolt.calls import Request, State

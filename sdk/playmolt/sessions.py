@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Self
 from urllib.parse import quote
 
 import msgspec
-from playmolt_schemas.legal import OpenSessionRequest, Session, Sessions
+from playmolt_schemas.games.legal import OpenSessionRequest, Session, Sessions
 
 from playmolt.calls import Request
 from playmolt.client import AsyncClient

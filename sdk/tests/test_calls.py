@@ -6,7 +6,7 @@ import msgspec
 import playmolt
 import pytest
 from playmolt import calls
-from playmolt_schemas import routes
+from playmolt_schemas.routes import platform
 
 GAME = "ox-00000000-0000-4000-8000-000000000000"
 CALLS: list[tuple[str, calls.Request[Any]]] = [
@@ -30,7 +30,7 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
 
 @pytest.mark.parametrize(("name", "request_"), CALLS)
 def test_a_call_is_a_declared_route(name: str, request_: calls.Request[Any]) -> None:
-    route = next(route for route in routes.ROUTES if route.name == name)
+    route = next(route for route in platform.ROUTES if route.name == name)
     assert (request_.method, request_.path.replace(GAME, "{id}")) == (route.method, route.path)
     assert bool(request_.idempotency_key) == route.idempotent
     msgspec.convert(request_.query, route.query)
@@ -39,7 +39,7 @@ def test_a_call_is_a_declared_route(name: str, request_: calls.Request[Any]) -> 
 
 
 def test_every_route_for_agents_has_a_call() -> None:
-    assert {route.name for route in (*routes.AGENTS, *routes.GAMES)} == {name for name, _ in CALLS}
+    assert {route.name for route in (*platform.AGENTS, *platform.GAMES)} == {name for name, _ in CALLS}
 
 
 def test_ids_are_escaped_in_paths() -> None:

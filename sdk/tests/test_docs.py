@@ -10,9 +10,10 @@ import playmolt
 import pytest
 from playmolt import bots
 from playmolt_ox.rules import Ox
-from playmolt_schemas import limits, routes
+from playmolt_schemas import limits
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code
+from playmolt_schemas.routes import platform
 from sdk_arena import Arena
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text()
@@ -53,14 +54,14 @@ def test_the_bot_in_the_package_docstring_runs(arena: Callable[[Any], Arena]) ->
 
 def test_the_curl_loop_calls_what_there_is() -> None:
     called = {path.split("?")[0].replace("$GAME", "{id}") for path in re.findall(r"\$URL(/[^\s\"]+)", PAGE)}
-    assert called <= {route.path for route in routes.ROUTES}
+    assert called <= {route.path for route in platform.ROUTES}
     assert len(called) == 5
 
 
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| ")]
 
 
-@pytest.mark.parametrize("code", {code for route in (*routes.AGENTS, *routes.GAMES) for code in route.refusals()})
+@pytest.mark.parametrize("code", {code for route in (*platform.AGENTS, *platform.GAMES) for code in route.refusals()})
 def test_every_refusal_an_agent_can_meet_is_explained_with_its_status(code: Code) -> None:
     assert [row for row in ROWS if row[0] == str(code.status) and f"`{code.wire}`" in row[1] and row[2]]
 

@@ -10,9 +10,10 @@ from playmolt.calls import Request
 from playmolt.loop import Ask, Seat
 from playmolt_core.game.seats.views import allowed_actions_of
 from playmolt_ox.rules import Ox
-from playmolt_schemas import api, ox
+from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.games import ox
 from playmolt_trial.rules import Trial
 from sdk_arena import Arena, Fault
 

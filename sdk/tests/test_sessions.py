@@ -10,7 +10,7 @@ import pytest
 from playmolt import Refused, Retry, Unavailable, sessions
 from playmolt.sessions import AsyncSessions
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.legal import Facts, OpenSessionRequest, Session, Steering
+from playmolt_schemas.games.legal import Facts, OpenSessionRequest, Session, Steering
 
 QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.02)
 SESSION = Session(

@@ -9,7 +9,7 @@ import pytest
 from playmolt_cli.local.embedded.nats import USERS
 from playmolt_core.db.pool import open_pool
 from playmolt_gateway.__main__ import POOL_SIZE
-from playmolt_schemas.routes import ROUTES
+from playmolt_schemas.routes.platform import ROUTES
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import (

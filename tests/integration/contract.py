@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 from playmolt_gateway.routes.openapi import document
-from playmolt_schemas.routes import ROUTES
+from playmolt_schemas.routes.platform import ROUTES
 
 Json = dict[str, Any]
 PROBLEM = "application/problem+json"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
-from playmolt_schemas.agora_plan import ExperimentState, Plan
-from playmolt_schemas.agora_routes import ForkRequest
+from playmolt_schemas.agora.plan import ExperimentState, Plan
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.routes.agora import ForkRequest
 from rich.console import Console
 
 from playmolt_cli.agora import plan as agora_plan

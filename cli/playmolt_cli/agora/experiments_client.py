@@ -9,9 +9,9 @@ from typing import Any, Final, Self, TypeVar
 
 import httpx
 import msgspec
-from playmolt_schemas.agora_plan import Budget, ExperimentRuns, Experiments, ExperimentState
-from playmolt_schemas.agora_routes import Forked, ForkRequest, RunLines
+from playmolt_schemas.agora.plan import Budget, ExperimentRuns, Experiments, ExperimentState
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.routes.agora import Forked, ForkRequest, RunLines
 
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.stack import Stack

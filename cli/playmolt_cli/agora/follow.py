@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from playmolt_schemas.agora_plan import ExperimentState, RunLine
+from playmolt_schemas.agora.plan import ExperimentState, RunLine
 from rich.console import Console
 from rich.live import Live
 

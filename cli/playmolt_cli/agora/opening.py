@@ -1,6 +1,6 @@
 """How `agora run` begins: with a fresh experiment, or with the one that this plan has opened before."""
 
-from playmolt_schemas.agora_plan import ExperimentState, Plan
+from playmolt_schemas.agora.plan import ExperimentState, Plan
 from playmolt_schemas.codes import Code
 
 from playmolt_cli.agora.experiments_client import Declined, Office

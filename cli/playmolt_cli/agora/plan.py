@@ -9,7 +9,7 @@ import msgspec
 from playmolt_agora.plan import document
 from playmolt_agora.plan import plan as plans
 from playmolt_core.llm.catalogue import load
-from playmolt_schemas.agora_plan import Plan, Preview
+from playmolt_schemas.agora.plan import Plan, Preview
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_cli.terminal.failures import Failure

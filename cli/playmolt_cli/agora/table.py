@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora_plan import ExperimentState, LookLine, PcsSoFar, RunLine, Spent
+from playmolt_schemas.agora.plan import ExperimentState, LookLine, PcsSoFar, RunLine, Spent
 from rich.table import Table
 from rich.text import Text
 

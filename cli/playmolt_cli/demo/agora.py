@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora_plan import ExperimentState
+from playmolt_schemas.agora.plan import ExperimentState
 from rich.console import Console
 
 from playmolt_cli.agora import study as agora_study

@@ -7,7 +7,15 @@ from typing import Final
 
 import msgspec
 from playmolt.client import Client
-from playmolt_schemas.jury import EndingView, Language, PhaseName, RoundReply, TalkView, VerdictName, VerdictView
+from playmolt_schemas.games.jury import (
+    EndingView,
+    Language,
+    PhaseName,
+    RoundReply,
+    TalkView,
+    VerdictName,
+    VerdictView,
+)
 from playmolt_schemas.records import Record
 from rich.console import Console
 

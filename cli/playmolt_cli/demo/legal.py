@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from playmolt import sessions
 from playmolt.sessions import AsyncSessions, ReportFormat
-from playmolt_schemas.legal import OpenSessionRequest, Session
+from playmolt_schemas.games.legal import OpenSessionRequest, Session
 
 from playmolt_cli.legal.words import Words
 from playmolt_cli.terminal.failures import Failure

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 from playmolt.calls import Request
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.jury import (
     ChatReply,
     ChatRequest,
     DossierView,

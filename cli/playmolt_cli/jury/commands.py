@@ -5,7 +5,7 @@ from typing import get_args
 
 import click
 import msgspec
-from playmolt_schemas.jury import Language, VerdictName
+from playmolt_schemas.games.jury import Language, VerdictName
 
 from playmolt_cli.jury import calls
 from playmolt_cli.jury import overseer as jury_overseer

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_schemas.jury import Language, TalkView, VerdictName
+from playmolt_schemas.games.jury import Language, TalkView, VerdictName
 
 from playmolt_cli.jury.table import Table
 from playmolt_cli.terminal.failures import Failure

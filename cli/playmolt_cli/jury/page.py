@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.jury import (
     ChatReply,
     DossierView,
     EndingView,

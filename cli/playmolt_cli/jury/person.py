@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 from playmolt.errors import Refused, Unavailable
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.jury import (
     CHAT_CHARS,
     DELIBERATION_ROUNDS,
     NOTE_CHARS,

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from playmolt.calls import Request
 from playmolt.client import Client
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.jury import (
     ChatReply,
     EndingView,
     EvidenceList,

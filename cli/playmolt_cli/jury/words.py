@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_schemas.jury import Language
+from playmolt_schemas.games.jury import Language
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {

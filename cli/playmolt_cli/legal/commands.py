@@ -13,7 +13,7 @@ from playmolt import sessions
 from playmolt.client import Client
 from playmolt.errors import Refused
 from playmolt.sessions import AsyncSessions, ReportFormat
-from playmolt_schemas.legal import CaseType, Gate, Language, OpenSessionRequest, Session
+from playmolt_schemas.games.legal import CaseType, Gate, Language, OpenSessionRequest, Session
 
 from playmolt_cli.legal.asking import Asker
 from playmolt_cli.legal.form import Form, ask_facts, ask_form, with_fields

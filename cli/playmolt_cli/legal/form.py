@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from playmolt_schemas.legal import Gate, Session
+from playmolt_schemas.games.legal import Gate, Session
 
 from playmolt_cli.legal.asking import Asker, Options
 from playmolt_cli.legal.words import Words

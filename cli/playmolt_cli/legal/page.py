@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from playmolt_legal.guardrails.marking import Marker
-from playmolt_schemas.legal import Facts, Gate, Hit, Session, Steering, Turn
+from playmolt_schemas.games.legal import Facts, Gate, Hit, Session, Steering, Turn
 from rich.console import Console
 
 from playmolt_cli.legal.words import Words

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from playmolt_legal.roles import texts
-from playmolt_schemas.legal import Language, Session
+from playmolt_schemas.games.legal import Language, Session
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {

@@ -12,7 +12,7 @@ import msgspec
 from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Joined, Left
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, problem_bytes
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import lobby_of, rfc3339, time_ordered_id
 from playmolt_schemas.records import Metadata
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):

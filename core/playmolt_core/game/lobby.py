@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import immutables
 import msgspec
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 
 from playmolt_core.game.decider import AllowedAction, Command, Decision, Effect, Event, Refused, Viewer, stored_types
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import islice
 
 import msgspec
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 

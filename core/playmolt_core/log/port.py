@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, Literal, Protocol
 
 import msgspec
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.records import Record
 
 GAME_END: Final = "game_end"

@@ -7,7 +7,7 @@ from playmolt_schemas.export.files import json_file
 from playmolt_schemas.export.json_schemas import components
 from playmolt_schemas.export.operations import OPERATIONS, Operation
 from playmolt_schemas.limits import HEARTBEAT_SECONDS
-from playmolt_schemas.routing import StreamQuery
+from playmolt_schemas.routes.route import StreamQuery
 
 FILE: Final = "schemas/asyncapi.json"
 

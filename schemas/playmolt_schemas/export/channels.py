@@ -11,11 +11,11 @@ from playmolt_schemas import limits, subjects
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.json_schemas import leaves, name_of
-from playmolt_schemas.game_summary import LobbyMessage
+from playmolt_schemas.games.game_summary import LobbyMessage
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
-from playmolt_schemas.routes import MESSAGES, ROUTES
-from playmolt_schemas.routing import EVENT_STREAM, Media, Route
+from playmolt_schemas.routes.platform import MESSAGES, ROUTES
+from playmolt_schemas.routes.route import EVENT_STREAM, Media, Route
 
 JSON: Final = "application/json"
 MSGPACK: Final = "application/msgpack"

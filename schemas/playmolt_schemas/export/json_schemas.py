@@ -12,9 +12,9 @@ import msgspec
 import playmolt_schemas
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
-from playmolt_schemas.game_messages import FeedMessage
-from playmolt_schemas.routes import ROUTES
-from playmolt_schemas.routing import Media, OneOf, PageOf, Query, Route
+from playmolt_schemas.games.game_messages import FeedMessage
+from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
 
 FOLDER: Final = "schemas/json/messages"
 STORED_FOLDER: Final = "schemas/json/stored"
@@ -62,7 +62,7 @@ def messages() -> dict[str, type]:
 
 def _declared() -> Iterator[type]:
     """Give every message type of the package, without the bases that have no field of their own."""
-    found = [importlib.import_module(f"{playmolt_schemas.__name__}.{module}") for module in _modules()]
+    found = [importlib.import_module(module) for module in _modules()]
     for module in (*found, wire):
         for kind in vars(module).values():
             if not (inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__):
@@ -73,7 +73,10 @@ def _declared() -> Iterator[type]:
 
 
 def _modules() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(playmolt_schemas.__path__) if not module.ispkg]
+    """The package's modules, without this generator's."""
+    prefix = f"{playmolt_schemas.__name__}."
+    found = (module.name for module in pkgutil.walk_packages(playmolt_schemas.__path__, prefix) if not module.ispkg)
+    return [name for name in found if not name.startswith(f"{prefix}export.")]
 
 
 def references(value: Any) -> Iterator[str]:
@@ -88,8 +91,9 @@ def references(value: Any) -> Iterator[str]:
 
 
 def name_of(kind: type) -> str:
-    """Give a message's name: the module that declares it, and its class."""
-    return f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"
+    """A message's name: its module's path below the package, `games` left out, and its class: `agora_feed.RunView`."""
+    path = kind.__module__.partition(".")[2].removeprefix("games.").removeprefix("export.")
+    return f"{path.replace('.', '_')}.{kind.__name__}"
 
 
 def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:

@@ -13,8 +13,8 @@ from playmolt_agora.workers.budget_reservations import Purse
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Attempt, Failed, ModelRequest, Outcome, Record, Reply, Usage
-from playmolt_schemas.agora import RunSpec, Sampling, Seat
-from playmolt_schemas.agora_plan import Budget
+from playmolt_schemas.agora.plan import Budget
+from playmolt_schemas.agora.turn import RunSpec, Sampling, Seat
 
 CATALOGUE = Catalogue({"fake": ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini")})
 ACT = json.dumps({"thought": "so", "action": "speak", "target": None, "content": "hello"})

@@ -13,7 +13,7 @@ from playmolt_agora.plan import attainable, equivalence
 from playmolt_agora.plan import plan as plans
 from playmolt_agora.plan.preview import preview
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora_plan import Plan, PlannedTest
+from playmolt_schemas.agora.plan import Plan, PlannedTest
 
 MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
 

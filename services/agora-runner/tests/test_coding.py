@@ -6,7 +6,7 @@ import pytest
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.measures.data.coding import Cues, cues, dissoc, fn_class, lexicon_version, plain
 from playmolt_agora.turn import texts
-from playmolt_schemas.agora import ACTIONS, SKILLS, Dissoc, FnClass, Language
+from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Dissoc, FnClass, Language
 from playmolt_schemas.canonical import digest
 
 SERVING = (("trade", None), ("move", "market"))

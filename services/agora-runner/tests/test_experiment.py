@@ -40,7 +40,7 @@ from playmolt_core.game.decider import (
 )
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_schemas.agora_plan import (
+from playmolt_schemas.agora.plan import (
     Budget,
     ExperimentRuns,
     Experiments,

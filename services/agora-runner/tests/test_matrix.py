@@ -16,8 +16,8 @@ from playmolt_agora.turn import prompts
 from playmolt_agora.turn.scene import Happening, Scene
 from playmolt_agora.world import chance, worlds
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_schemas.agora import Language, PhaseName, RunSpec
-from playmolt_schemas.agora_plan import Budget, Limits, Plan, Spent
+from playmolt_schemas.agora.plan import Budget, Limits, Plan, Spent
+from playmolt_schemas.agora.turn import Language, PhaseName, RunSpec
 from playmolt_schemas.canonical import canonical_json
 
 EXPERIMENT = "experiment-00000000-0000-4000-8000-000000000001"

@@ -16,7 +16,7 @@ from playmolt_agora.plan.preview import preview
 from playmolt_agora.plan.printout import printout
 from playmolt_agora.scripted import residents
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_schemas.agora_plan import Hypothesis, Plan, Preview, Stage1Import
+from playmolt_schemas.agora.plan import Hypothesis, Plan, Preview, Stage1Import
 from playmolt_schemas.canonical import canonical_json
 
 NONE = Catalogue()

@@ -12,7 +12,7 @@ from playmolt_agora.turn import prompts, texts
 from playmolt_agora.turn.prompts import prompt_hash, prompt_text, render
 from playmolt_agora.turn.scene import Happening, Scene
 from playmolt_agora.world.acts import Reason
-from playmolt_schemas.agora import Language
+from playmolt_schemas.agora.turn import Language
 
 Scenes = Callable[..., Scene]
 LANGUAGES: tuple[Language, ...] = ("ko", "en")

@@ -15,7 +15,7 @@ from playmolt_agora.turn.scene import Happening, Scene
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Turn
 from playmolt_core.llm.scripted.model import Said, ScriptedModel
 from playmolt_core.llm.scripted.model import Scene as Request
-from playmolt_schemas.agora import ACTIONS, Language
+from playmolt_schemas.agora.turn import ACTIONS, Language
 
 Scenes = Callable[..., Scene]
 TURNS = 240

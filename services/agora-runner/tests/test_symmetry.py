@@ -8,7 +8,7 @@ from playmolt_agora.checks import symmetry
 from playmolt_agora.checks.outline import outline
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.texts import Library, Texts
-from playmolt_schemas.agora import Language, PhaseName
+from playmolt_schemas.agora.turn import Language, PhaseName
 
 
 def broken(language: Language, change: Callable[[Texts], Texts]) -> Library:

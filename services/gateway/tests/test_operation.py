@@ -13,8 +13,8 @@ from playmolt_gateway.http.app import HANDLERS
 from playmolt_gateway.routes.documents import openapi_bytes
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SESSION_TYPES
-from playmolt_schemas.routes import ROUTES
-from playmolt_schemas.routing import Auth
+from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.routes.route import Auth
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from starlette.routing import Route as Mounted

@@ -8,8 +8,9 @@ from typing import Any, get_args
 
 import httpx
 import pytest
-from playmolt_schemas import agora, agora_feed, agora_plan, jury, legal, ox, trial
-from playmolt_schemas.page_routes import PAGES_WEB
+from playmolt_schemas.agora import feed, plan, turn
+from playmolt_schemas.games import jury, legal, ox, trial
+from playmolt_schemas.routes.pages import PAGES_WEB
 
 WEB = files("playmolt_gateway").joinpath("web")
 PATHS = {
@@ -48,12 +49,12 @@ CODES: dict[str, tuple[str, ...]] = {
     "code.constraints": get_args(legal.Constraint),
     "code.report_style": get_args(legal.ReportStyle),
     "field": legal.Steering.__struct_fields__,
-    "act": (*get_args(agora.Action), *get_args(agora.Skill)),
-    "persona": get_args(agora.Persona),
-    "world": get_args(agora.PhaseName),
-    "pause": get_args(agora_feed.PauseCode),
-    "outcome": get_args(agora_feed.Outcome),
-    "status": (*get_args(agora_plan.ExperimentStatus), *get_args(agora_plan.RunStatus)),
+    "act": (*get_args(turn.Action), *get_args(turn.Skill)),
+    "persona": get_args(turn.Persona),
+    "world": get_args(turn.PhaseName),
+    "pause": get_args(feed.PauseCode),
+    "outcome": get_args(feed.Outcome),
+    "status": (*get_args(plan.ExperimentStatus), *get_args(plan.RunStatus)),
 }  # fmt: skip
 """Codes that a page shows by their words."""
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 from playmolt_core.game.api import ApiReply, ApiRequest, Linked
 from playmolt_core.game.decider import Command, Refused
 from playmolt_schemas.codes import Code
+from playmolt_schemas.games.legal import Sessions
 from playmolt_schemas.identifiers import id_of_command
-from playmolt_schemas.legal import Sessions
 
 from playmolt_legal import commands, views
 from playmolt_legal.report import formats

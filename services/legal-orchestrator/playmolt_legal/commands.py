@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from playmolt_core.game.decider import Command
-from playmolt_schemas.legal import Facts, FailureCode, Kind
+from playmolt_schemas.games.legal import Facts, FailureCode, Kind
 
 from playmolt_legal.events import Narrative
 

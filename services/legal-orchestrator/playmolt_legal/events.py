@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 from playmolt_core.game.decider import Event, stored_types
-from playmolt_schemas.legal import (
+from playmolt_schemas.games.legal import (
     AnyForm,
     CaseType,
     Check,

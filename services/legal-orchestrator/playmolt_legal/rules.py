@@ -21,8 +21,8 @@ from playmolt_core.game.decider import (
 from playmolt_core.game.endings import ended
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
-from playmolt_schemas.game_summary import GameSummary
-from playmolt_schemas.legal import (
+from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.games.legal import (
     OPEN_QUESTIONS,
     CaseType,
     Check,

@@ -7,8 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
-from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.legal import (
+from playmolt_schemas.games.legal import (
     CaseType,
     Citation,
     Correction,
@@ -28,6 +27,7 @@ from playmolt_schemas.legal import (
     SteeringVersion,
     TimelineItem,
 )
+from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_legal.events import (
     Addition,

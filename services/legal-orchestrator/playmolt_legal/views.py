@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction, Event
-from playmolt_schemas.legal import (
+from playmolt_schemas.games.legal import (
     Gate,
     GateOpenedMessage,
     GuardrailHitMessage,

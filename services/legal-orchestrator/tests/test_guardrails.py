@@ -8,7 +8,7 @@ import pytest
 from playmolt_legal.guardrails import corpus, guardrails
 from playmolt_legal.guardrails.particulars import names, particulars
 from playmolt_legal.guardrails.sentences import sentences
-from playmolt_schemas.legal import Citation
+from playmolt_schemas.games.legal import Citation
 
 
 @pytest.fixture

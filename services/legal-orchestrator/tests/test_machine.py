@@ -14,7 +14,7 @@ from playmolt_legal.report import report
 from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.rules import Legal, effect_id
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.legal import Report
+from playmolt_schemas.games.legal import Report
 from playmolt_schemas.limits import RECORD_BYTES
 
 RULES = Legal()

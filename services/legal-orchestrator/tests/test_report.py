@@ -17,7 +17,7 @@ from playmolt_legal.report.html_format import render_html
 from playmolt_legal.report.markdown_format import render_md
 from playmolt_legal.report.pdf_format import render_pdf
 from playmolt_legal.rules import Legal
-from playmolt_schemas.legal import Citation, Report
+from playmolt_schemas.games.legal import Citation, Report
 
 TEXT = {"md": render_md, "html": render_html}
 BOOKS = {"docx": render_docx, "pdf": render_pdf}

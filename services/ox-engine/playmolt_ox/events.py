@@ -4,7 +4,7 @@ from typing import ClassVar, Final
 
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
-from playmolt_schemas.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreLine
+from playmolt_schemas.games.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreLine
 
 
 class GameStarted(Event, frozen=True, kw_only=True):

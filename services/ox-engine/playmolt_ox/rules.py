@@ -7,11 +7,11 @@ from typing import Any, Final
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
-from playmolt_schemas.action_fields import ActionShapes, FieldReader
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import Action, PublicMessage
+from playmolt_schemas.games.action_fields import ActionShapes, FieldReader
+from playmolt_schemas.games.game_messages import Action, PublicMessage
+from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
 from playmolt_schemas.limits import COMMENT_CHARS
-from playmolt_schemas.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
 
 from playmolt_ox import content, views
 from playmolt_ox.events import (

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
-from playmolt_schemas.ox import Choice, Distribution, OxResult, ScoreLine
+from playmolt_schemas.games.ox import Choice, Distribution, OxResult, ScoreLine
 
 from playmolt_ox.events import GameEnded, RoundCounted
 from playmolt_ox.state import Seat, State

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.state import SeatedState, entered
-from playmolt_schemas.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
+from playmolt_schemas.games.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
 
 from playmolt_ox.events import (
     FirstChoiceSubmitted,

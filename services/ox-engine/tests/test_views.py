@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import msgspec
-from playmolt_schemas.ox import OxMessage, OxState
+from playmolt_schemas.games.ox import OxMessage, OxState
 
 FIELDS = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_schemas.game_summary import LobbyMessage, LobbyType
+from playmolt_schemas.games.game_summary import LobbyMessage, LobbyType
 from playmolt_spectator.timeouts import Pace
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, running, take

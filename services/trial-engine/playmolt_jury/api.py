@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from playmolt_core.game.api import ApiReply, ApiRequest, Linked
 from playmolt_core.game.decider import Command, Refused, Viewer
 from playmolt_schemas.codes import Code
-from playmolt_schemas.jury import JurySession, JurySessions
+from playmolt_schemas.games.jury import JurySession, JurySessions
 
 from playmolt_jury import commands, views
 from playmolt_jury.codes import no_witness, unknown_session

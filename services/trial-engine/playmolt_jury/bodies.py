@@ -4,9 +4,9 @@ from collections.abc import Collection
 from typing import Any, Final, TypeVar, get_args
 
 import msgspec
-from playmolt_schemas.action_fields import FieldReader
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.action_fields import FieldReader
+from playmolt_schemas.games.jury import (
     CHAT_CHARS,
     NOTE_CHARS,
     ChatRequest,

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.game.decider import Command
-from playmolt_schemas.jury import FailureCode, TopicImpact
+from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
 from playmolt_jury.events import RequestKind
 

@@ -18,8 +18,8 @@ from playmolt_core.game.decider import (
 )
 from playmolt_core.game.endings import ended
 from playmolt_schemas.codes import Code, faults
-from playmolt_schemas.game_summary import GameSummary
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.games.jury import (
     ChatRequest,
     JuryMessage,
     JurySession,

@@ -8,8 +8,7 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.jury import (
     DELIBERATION_ROUNDS,
     NOTES,
     ROUNDS_WITH_JUROR,
@@ -23,6 +22,7 @@ from playmolt_schemas.jury import (
     SpeechView,
     VerdictView,
 )
+from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_jury.content.material import Found, Juror
 from playmolt_jury.events import (

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 from playmolt_core.game.decider import Event
-from playmolt_schemas.jury import (
+from playmolt_schemas.games.jury import (
     ChoiceView,
     ContractDeployedMessage,
     DossierView,

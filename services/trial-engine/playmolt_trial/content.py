@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.games.trial import Case
 from playmolt_schemas.text import trimmed, unstorable
-from playmolt_schemas.trial import Case
 
 FEWEST_CASES: Final = 12
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 import msgspec
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
-from playmolt_schemas.trial import Case, JurorVote, Party, Phase, Role, Team, TrialResult, Verdict
+from playmolt_schemas.games.trial import Case, JurorVote, Party, Phase, Role, Team, TrialResult, Verdict
 
 
 class GameStarted(Event, frozen=True, kw_only=True):

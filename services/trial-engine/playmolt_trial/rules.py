@@ -7,11 +7,10 @@ from typing import Any, Final
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
-from playmolt_schemas.action_fields import ActionShapes, FieldReader
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import Action, PublicMessage
-from playmolt_schemas.limits import SPEAK_CHARS
-from playmolt_schemas.trial import (
+from playmolt_schemas.games.action_fields import ActionShapes, FieldReader
+from playmolt_schemas.games.game_messages import Action, PublicMessage
+from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
     JurorVote,
@@ -23,6 +22,7 @@ from playmolt_schemas.trial import (
     TrialState,
     Verdict,
 )
+from playmolt_schemas.limits import SPEAK_CHARS
 
 from playmolt_trial import content, views
 from playmolt_trial.events import (

@@ -10,7 +10,7 @@ from playmolt_core.game.decider import Event
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.events import GameAborted
 from playmolt_core.game.seats.state import SeatedState, entered
-from playmolt_schemas.trial import Case, Phase, Role, Tally, TrialResult, Utterance, Verdict
+from playmolt_schemas.games.trial import Case, Phase, Role, Tally, TrialResult, Utterance, Verdict
 
 from playmolt_trial.events import (
     GameEnded,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playmolt_schemas.trial import Case
+from playmolt_schemas.games.trial import Case
 from playmolt_trial import content
 
 SOURCE = msgspec.json.decode((Path(__file__).parent / "golden" / "source_cases.json").read_bytes())

@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import msgspec
-from playmolt_schemas.trial import ACTIONS, TrialMessage, TrialState
+from playmolt_schemas.games.trial import ACTIONS, TrialMessage, TrialState
 
 FIELDS = [
     "game_id", "gameType", "version", "phase", "round", "maxRounds", "case", "self", "participants", "history",

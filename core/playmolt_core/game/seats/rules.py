@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 
 from playmolt_core.game.completion import run_to_completion
 from playmolt_core.game.decider import (

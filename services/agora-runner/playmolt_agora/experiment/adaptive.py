@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
-from playmolt_schemas.agora_plan import Plan
+from playmolt_schemas.agora.plan import Plan
 
 from playmolt_agora.plan import matrix
 

@@ -8,9 +8,9 @@ from msgspec import UNSET
 from playmolt_core.game.api import ApiReply, ApiRequest, Linked
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora_plan import Experiments, ResumeRequest, StopRequest
-from playmolt_schemas.agora_routes import Forked, ForkRequest
+from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.routes.agora import Forked, ForkRequest
 
 from playmolt_agora.experiment import commands, views
 from playmolt_agora.experiment.rules import read_plan

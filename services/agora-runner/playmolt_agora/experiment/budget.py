@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 from playmolt_core.llm.catalogue import ModelEntry, decimal_text, is_scripted
-from playmolt_schemas.agora_plan import Budget, Limits, Spent
+from playmolt_schemas.agora.plan import Budget, Limits, Spent
 
 LimitName = Literal["money", "tokens", "calls"]
 Scope = Literal["all", "run"]

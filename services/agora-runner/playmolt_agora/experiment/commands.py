@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora_plan import Budget, Spent
+from playmolt_schemas.agora.plan import Budget, Spent
 
 from playmolt_agora.experiment.budget import Reached
 from playmolt_agora.experiment.events import PinnedModel, Pins

@@ -4,8 +4,8 @@ from typing import ClassVar, Final
 
 import msgspec
 from playmolt_core.game.decider import Event, stored_types
-from playmolt_schemas.agora import Parent
-from playmolt_schemas.agora_plan import Budget, PcsSoFar, Plan, Spent, Square
+from playmolt_schemas.agora.plan import Budget, PcsSoFar, Plan, Spent, Square
+from playmolt_schemas.agora.turn import Parent
 
 from playmolt_agora.experiment.budget import LimitName, Scope
 

@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Final
 
 from playmolt_core.llm.catalogue import decimal_text
-from playmolt_schemas.agora import ACTIONS
-from playmolt_schemas.agora_plan import PcsSoFar, Plan, Stage1Import
+from playmolt_schemas.agora.plan import PcsSoFar, Plan, Stage1Import
+from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.experiment.state import Run
 from playmolt_agora.measures.data.definitions import SMOOTHING, UNSMOOTHED_FROM

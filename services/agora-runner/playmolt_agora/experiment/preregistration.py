@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora import RunSpec
-from playmolt_schemas.agora_plan import Plan, Preview, Square
+from playmolt_schemas.agora.plan import Plan, Preview, Square
+from playmolt_schemas.agora.turn import RunSpec
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.experiment import budget

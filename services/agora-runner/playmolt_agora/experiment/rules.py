@@ -19,11 +19,11 @@ from playmolt_core.game.decider import (
 )
 from playmolt_core.game.endings import ended
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora import Parent, RunSpec
-from playmolt_schemas.agora_plan import NOTE_CHARS, RUNS, Hidden, Plan, Preview, Spent
+from playmolt_schemas.agora.plan import NOTE_CHARS, RUNS, Hidden, Plan, Preview, Spent
+from playmolt_schemas.agora.turn import Parent, RunSpec
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
 

@@ -7,16 +7,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora import Parent
-from playmolt_schemas.agora_plan import (
-    Budget,
-    DeviationLine,
-    ExperimentStatus,
-    LookLine,
-    Plan,
-    RunStatus,
-    Spent,
-)
+from playmolt_schemas.agora.plan import Budget, DeviationLine, ExperimentStatus, LookLine, Plan, RunStatus, Spent
+from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_agora.experiment import budget

@@ -1,12 +1,6 @@
 """What the operator sees of an experiment: the only source of its bytes. Nobody else sees any."""
 
-from playmolt_schemas.agora_plan import (
-    ExperimentLine,
-    ExperimentRuns,
-    ExperimentState,
-    Progress,
-    RunLine,
-)
+from playmolt_schemas.agora.plan import ExperimentLine, ExperimentRuns, ExperimentState, Progress, RunLine
 
 from playmolt_agora.experiment import interim_pcs
 from playmolt_agora.experiment.state import Run, State

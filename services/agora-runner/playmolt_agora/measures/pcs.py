@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, TIE
 from playmolt_agora.measures.data.frame import COSTS_REAL, Frame

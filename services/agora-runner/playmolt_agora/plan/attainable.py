@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora import Language
-from playmolt_schemas.agora_plan import Hypothesis, Plan, PlannedTest
+from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest
+from playmolt_schemas.agora.turn import Language
 
 from playmolt_agora.measures.inference import attainable_p, families
 from playmolt_agora.plan import latin_squares

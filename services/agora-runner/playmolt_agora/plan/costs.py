@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora import Language, PhaseName
-from playmolt_schemas.agora_plan import ModelCost, Plan
+from playmolt_schemas.agora.plan import ModelCost, Plan
+from playmolt_schemas.agora.turn import Language, PhaseName
 
 from playmolt_agora.experiment import budget
 from playmolt_agora.plan import matrix

@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Final
 
 from playmolt_core.game import draws
-from playmolt_schemas.agora import Persona, SetName
-from playmolt_schemas.agora_plan import HomePolicy, Pairs, Plan, Square, SquareAgent, SquareRun
+from playmolt_schemas.agora.plan import HomePolicy, Pairs, Plan, Square, SquareAgent, SquareRun
+from playmolt_schemas.agora.turn import Persona, SetName
 
 from playmolt_agora.plan import plan as plans
 

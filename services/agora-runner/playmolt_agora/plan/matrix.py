@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.llm.catalogue import is_scripted
-from playmolt_schemas.agora import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
-from playmolt_schemas.agora_plan import Arm, Plan
+from playmolt_schemas.agora.plan import Arm, Plan
+from playmolt_schemas.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 
 from playmolt_agora.plan import latin_squares
 from playmolt_agora.plan import plan as plans

@@ -8,8 +8,7 @@ from importlib.resources import files
 from typing import Any, Final, cast
 
 import msgspec
-from playmolt_schemas.agora import Language, PhaseName, SetName
-from playmolt_schemas.agora_plan import (
+from playmolt_schemas.agora.plan import (
     PLAN_BYTES,
     RUNS,
     Arm,
@@ -20,6 +19,7 @@ from playmolt_schemas.agora_plan import (
     Plan,
     Stage1Import,
 )
+from playmolt_schemas.agora.turn import Language, PhaseName, SetName
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import trimmed, unstorable

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from decimal import Decimal
 
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora_plan import MatrixRow, Plan, PlannedTest, Preview, Square, Stage1Import
+from playmolt_schemas.agora.plan import MatrixRow, Plan, PlannedTest, Preview, Square, Stage1Import
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 

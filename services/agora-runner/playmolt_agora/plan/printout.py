@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from playmolt_schemas.agora_plan import PlannedTest, Preview, Square
+from playmolt_schemas.agora.plan import PlannedTest, Preview, Square
 
 _WIDTH_MAX = 60
 

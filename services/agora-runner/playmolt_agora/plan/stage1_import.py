@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora import ACTIONS, Action
-from playmolt_schemas.agora_plan import ImportedRun, Plan, Stage1Import
+from playmolt_schemas.agora.plan import ImportedRun, Plan, Stage1Import
+from playmolt_schemas.agora.turn import ACTIONS, Action
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora.plan import document

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora import TurnRecord
+from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
 from playmolt_agora.experiment import events

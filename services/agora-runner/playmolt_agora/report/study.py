@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from playmolt_schemas.agora import Language, Parent, PhaseName, TurnRecord
+from playmolt_schemas.agora.turn import Language, Parent, PhaseName, TurnRecord
 
 Table = Mapping[str, Sequence[Any]]
 """Ordered columns; all of one length. Null is None."""

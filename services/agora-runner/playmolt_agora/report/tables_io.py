@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 import msgspec
-from playmolt_schemas.agora import ParseCode, TurnRecord
+from playmolt_schemas.agora.turn import ParseCode, TurnRecord
 
 from playmolt_agora.report.study import StudyFault, Table, rows
 

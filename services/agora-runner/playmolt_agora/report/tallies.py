@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora import ACTIONS, VALID_CODES, Language, PhaseName, TurnRecord
+from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, Language, PhaseName, TurnRecord
 
 BINS: Final = 10
 """Pieces of time in the plots over time, fewer where a run has fewer turns; the windows of Instruction Drift are those

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from playmolt_core.game.decider import Command, Event
-from playmolt_schemas.agora import RunSpec
-from playmolt_schemas.agora_feed import PauseCode
+from playmolt_schemas.agora.feed import PauseCode
+from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.turn.reply import TurnReply
 

@@ -7,8 +7,8 @@ Every change of energy, influence and treasury stands in an `effect_applied` (or
 from typing import Any, ClassVar, Final
 
 from playmolt_core.game.decider import Event, stored_types
-from playmolt_schemas.agora import Effect, RunSpec, Seat, TurnRecord
-from playmolt_schemas.agora_feed import Outcome, PauseCode
+from playmolt_schemas.agora.feed import Outcome, PauseCode
+from playmolt_schemas.agora.turn import Effect, RunSpec, Seat, TurnRecord
 
 from playmolt_agora.world.ranks import Rank
 from playmolt_agora.world.worlds import Rules

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora import Effect, TurnRecord
+from playmolt_schemas.agora.turn import Effect, TurnRecord
 
 from playmolt_agora.run.events import (
     AgentActed,

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora import RunSpec, TurnRecord
+from playmolt_schemas.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import unstorable
 

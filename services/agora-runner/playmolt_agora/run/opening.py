@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-from playmolt_schemas.agora import RunSpec, Seat
+from playmolt_schemas.agora.turn import RunSpec, Seat
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora.run.events import RunOpened

@@ -1,6 +1,6 @@
 """A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
 
-from playmolt_schemas.agora import ACTIONS, SKILLS, VALID_CODES, Effect, TurnRecord
+from playmolt_schemas.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, TurnRecord
 
 from playmolt_agora.measures.data import coding
 from playmolt_agora.run.state import State

@@ -20,12 +20,12 @@ from playmolt_core.game.decider import (
     Viewer,
 )
 from playmolt_core.game.endings import ended
-from playmolt_schemas.agora import PhaseName
-from playmolt_schemas.agora_feed import RunView
+from playmolt_schemas.agora.feed import RunView
+from playmolt_schemas.agora.turn import PhaseName
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.game_messages import PublicMessage
-from playmolt_schemas.game_summary import GameSummary
+from playmolt_schemas.games.game_messages import PublicMessage
+from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora.run import commands, forks, opening, records, views

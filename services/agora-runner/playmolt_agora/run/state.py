@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.agora import ParseCode, RunSpec, Seat
-from playmolt_schemas.agora_feed import Outcome, PauseCode, RunPhase
+from playmolt_schemas.agora.feed import Outcome, PauseCode, RunPhase
+from playmolt_schemas.agora.turn import ParseCode, RunSpec, Seat
 
 from playmolt_agora.turn.scene import Happening
 from playmolt_agora.world import ranks

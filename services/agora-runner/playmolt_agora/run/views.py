@@ -7,8 +7,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora import TurnRecord
-from playmolt_schemas.agora_feed import (
+from playmolt_schemas.agora.feed import (
     ActView,
     AgentActedMessage,
     AgentDiedMessage,
@@ -29,7 +28,8 @@ from playmolt_schemas.agora_feed import (
     TurnFailedMessage,
     WhisperLeakedMessage,
 )
-from playmolt_schemas.game_messages import GameAbortedMessage, PublicMessage
+from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.games.game_messages import GameAbortedMessage, PublicMessage
 
 from playmolt_agora.run.events import (
     AgentActed,

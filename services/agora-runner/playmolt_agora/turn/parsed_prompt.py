@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.llm.port import Message
-from playmolt_schemas.agora import Language, Persona, PhaseName
+from playmolt_schemas.agora.turn import Language, Persona, PhaseName
 
 from playmolt_agora.turn import texts
 

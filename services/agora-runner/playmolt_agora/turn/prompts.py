@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora import SKILLS, PhaseName
+from playmolt_schemas.agora.turn import SKILLS, PhaseName
 from playmolt_schemas.canonical import canonical_json, digest
 
 from playmolt_agora.turn import texts

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora import ParseCode, Tokens
+from playmolt_schemas.agora.turn import ParseCode, Tokens
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.llm.openai.completion import storable
 from playmolt_core.llm.port import REPLY_BYTES
-from playmolt_schemas.agora import ACTIONS, SKILLS, Language, ParseCode
+from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Language, ParseCode
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora.turn import prompts, texts

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora import ConstraintLevel, Language, Persona, PersonaCondition, PhaseName
+from playmolt_schemas.agora.turn import ConstraintLevel, Language, Persona, PersonaCondition, PhaseName
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora import Language, Persona, PhaseName
+from playmolt_schemas.agora.turn import Language, Persona, PhaseName
 from playmolt_schemas.canonical import digest
 
 _DATA: Final = files("playmolt_agora").joinpath("data")

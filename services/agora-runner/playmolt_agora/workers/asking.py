@@ -11,9 +11,9 @@ from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, Failed, Message, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
-from playmolt_schemas.agora import RunSpec, Tokens
-from playmolt_schemas.agora_feed import PauseCode
-from playmolt_schemas.agora_plan import Budget, Spent
+from playmolt_schemas.agora.feed import PauseCode
+from playmolt_schemas.agora.plan import Budget, Spent
+from playmolt_schemas.agora.turn import RunSpec, Tokens
 from playmolt_schemas.canonical import canonical_json
 
 from playmolt_agora.experiment.budget import Reached

@@ -6,8 +6,8 @@ from typing import Any
 
 from playmolt_core.db.budgets import Account, PgBudgets, Short
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora import RunSpec
-from playmolt_schemas.agora_plan import Budget, Limits, Spent
+from playmolt_schemas.agora.plan import Budget, Limits, Spent
+from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.experiment import budget
 from playmolt_agora.experiment.budget import Charge, Reached

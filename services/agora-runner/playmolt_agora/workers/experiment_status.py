@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 from playmolt_core.engine.engine import Engine
-from playmolt_schemas.agora_feed import PauseCode
-from playmolt_schemas.agora_plan import Budget, Plan
+from playmolt_schemas.agora.feed import PauseCode
+from playmolt_schemas.agora.plan import Budget, Plan
 
 from playmolt_agora.experiment.state import State
 

@@ -8,8 +8,8 @@ from typing import Any
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.llm.catalogue import decimal_text
 from playmolt_core.log.port import EventLog
-from playmolt_schemas.agora import TurnRecord
-from playmolt_schemas.agora_plan import Plan
+from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.experiment import adaptive
 from playmolt_agora.experiment import commands as experiments

@@ -11,7 +11,7 @@ from playmolt_core.game.decider import Effect
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import EventLog
-from playmolt_schemas.agora_plan import Spent
+from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.experiment import commands as experiments

@@ -4,7 +4,7 @@ from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
 from playmolt_core.effects.ports import Submit
 from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.agora import RunSpec
+from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment.rules import Experiment

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import EventLog
-from playmolt_schemas.agora_plan import Spent
+from playmolt_schemas.agora.plan import Spent
 
 from playmolt_agora.experiment import budget
 from playmolt_agora.run.events import AgentActed, CallMade, TurnFailed

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.agora import ACTIONS, Action, Effect
+from playmolt_schemas.agora.turn import ACTIONS, Action, Effect
 
 from playmolt_agora.run.state import State
 from playmolt_agora.world import ledger, market, places, skills

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora import Effect
+from playmolt_schemas.agora.turn import Effect
 
 from playmolt_agora.run.events import (
     AgentDied,

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import msgspec
-from playmolt_schemas.agora import Effect
+from playmolt_schemas.agora.turn import Effect
 
 from playmolt_agora.run.events import MarketSettled
 from playmolt_agora.run.state import State

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
-from playmolt_schemas.agora import Language, PhaseName
+from playmolt_schemas.agora.turn import Language, PhaseName
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import unstorable

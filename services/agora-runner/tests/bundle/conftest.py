@@ -29,8 +29,8 @@ from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.port import Message, ModelRequest
 from playmolt_core.llm.scripted.model import Scene
 from playmolt_core.log.chain import seal as chained
-from playmolt_schemas.agora import Tokens
-from playmolt_schemas.agora_plan import Spent
+from playmolt_schemas.agora.plan import Spent
+from playmolt_schemas.agora.turn import Tokens
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record

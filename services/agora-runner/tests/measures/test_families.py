@@ -7,7 +7,7 @@ from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.inference import families
 from playmolt_agora.plan import attainable
 from playmolt_agora.plan import plan as plans
-from playmolt_schemas.agora_plan import Plan
+from playmolt_schemas.agora.plan import Plan
 
 MODELS = ("E", "M", "H")
 

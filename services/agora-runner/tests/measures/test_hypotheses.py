@@ -3,7 +3,7 @@ import pytest
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.inference import confirmatory, hypotheses
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 
 SLOPES = [0.004, -0.006, 0.010, 0.001, -0.003, 0.006]
 

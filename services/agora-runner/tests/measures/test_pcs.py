@@ -7,7 +7,7 @@ from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
 from playmolt_agora.measures.inference import attainable_p, bootstrap, permutation
 from playmolt_agora.measures.inference.sampling import intervals
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 
 STAGE1 = ((2, 11, 5, 1, 1, 0), (3, 9, 5, 1, 0, 2), (1, 12, 4, 1, 1, 1), (2, 10, 6, 0, 0, 2), (2, 10, 5, 1, 1, 1))
 PHASE1 = ((16, 0, 12, 4, 0, 1), (15, 0, 13, 4, 0, 1), (16, 0, 12, 4, 1, 1))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.report.study import Deviation, Links, Model, PlannedTest, Registered, RunNote, Study
-from playmolt_schemas.agora import ACTIONS, Effect, Parent, Sampling, Tokens, TurnRecord
+from playmolt_schemas.agora.turn import ACTIONS, Effect, Parent, Sampling, Tokens, TurnRecord
 
 MODELS = ("scripted-steady", "scripted-trader", "scripted-wild")
 PERSONAS = ("archivist", "merchant", "jester")

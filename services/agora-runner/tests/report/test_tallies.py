@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from playmolt_agora.report.study import Study
 from playmolt_agora.report.tallies import BINS, action_mix, arm_of, networks, occupancy, parse_codes, piece_of
-from playmolt_schemas.agora import TurnRecord
+from playmolt_schemas.agora.turn import TurnRecord
 
 Turn = Callable[..., TurnRecord]
 

@@ -13,7 +13,7 @@ from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Event, Refused
-from playmolt_schemas.agora import RunSpec, Seat, Tokens, TurnRecord
+from playmolt_schemas.agora.turn import RunSpec, Seat, Tokens, TurnRecord
 
 RULES = Agora()
 TABLE: tuple[tuple[str, str, str], ...] = (

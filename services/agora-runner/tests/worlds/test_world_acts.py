@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_schemas.agora import Effect
+from playmolt_schemas.agora.turn import Effect
 
 NOTHING = Effect()
 

@@ -8,7 +8,7 @@ import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.turn import prompts, scenes
 from playmolt_core.game.decider import PUBLIC, EndGame, Viewer
-from playmolt_schemas.agora_feed import RunView
+from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.canonical import canonical_json
 
 IDLE = ("idle", None, None)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playmolt_schemas.agora import Effect
+from playmolt_schemas.agora.turn import Effect
 
 TRADE = ("trade", None, None)
 

@@ -10,7 +10,7 @@ from typing import Final
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, trace_id
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.routing import Auth, Query
+from playmolt_schemas.routes.route import Auth, Query
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.http.auth import Caller

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes import ROUTES
-from playmolt_schemas.routing import EVENT_STREAM, NDJSON, Media, Route
+from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.routes.route import EVENT_STREAM, NDJSON, Media, Route
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response

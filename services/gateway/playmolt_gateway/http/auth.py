@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from playmolt_core.db.accounts import Agent
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routing import Auth
+from playmolt_schemas.routes.route import Auth
 
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.ports import Accounts, GatewayBus

@@ -16,7 +16,7 @@ from playmolt_core.settings import Settings
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
-from playmolt_schemas.routing import Auth, NoFields, Route
+from playmolt_schemas.routes.route import Auth, NoFields, Route
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault, Problem, RateLimit, problem_bytes
-from playmolt_schemas.routing import JSON, PROBLEM
+from playmolt_schemas.routes.route import JSON, PROBLEM
 from starlette.responses import Response
 
 RETRY_SECONDS: Final = 1

@@ -6,7 +6,7 @@ from urllib.parse import unquote_plus
 
 import msgspec
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.routing import LARGEST
+from playmolt_schemas.routes.route import LARGEST
 
 from playmolt_gateway.http.bodies import convert
 from playmolt_gateway.http.problems import Refusal, bad_request

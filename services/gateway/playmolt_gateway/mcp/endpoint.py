@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from playmolt_schemas.limits import BODY_BYTES
-from playmolt_schemas.routing import Auth
+from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playmolt_gateway.http.bodies import too_large

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routes import ROUTES
-from playmolt_schemas.routing import OneOf, Route
+from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.routes.route import OneOf, Route
 
 from playmolt_gateway.routes.openapi import present
 

@@ -5,7 +5,7 @@ from playmolt_schemas import subjects
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.routes import AdminAgents, AdminGames, AgentName
+from playmolt_schemas.routes.platform import AdminAgents, AdminGames, AgentName
 from playmolt_schemas.text import reason_fault, trimmed
 
 from playmolt_gateway.http.checked_request import Ask, House, Reply, answer_response

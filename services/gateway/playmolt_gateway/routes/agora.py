@@ -3,10 +3,10 @@
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora_routes import ForkRequest, RunLines
 from playmolt_schemas.api import GameLine
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.routes.agora import ForkRequest, RunLines
 
 from playmolt_gateway.http.checked_request import Ask, House, Reply, answer_response
 from playmolt_gateway.http.problems import bad_request, json_response

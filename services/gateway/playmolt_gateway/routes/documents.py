@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.routes import ROUTES
-from playmolt_schemas.routing import HTML, MARKDOWN, TEXT
+from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.routes.route import HTML, MARKDOWN, TEXT
 from playmolt_schemas.skill import render
 from starlette.responses import Response
 

@@ -12,7 +12,7 @@ from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
-from playmolt_schemas.routes import AdminGameLine, StateQuery
+from playmolt_schemas.routes.platform import AdminGameLine, StateQuery
 
 from playmolt_gateway.http.checked_request import Ask, House, Reply, answer_response, game_of
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response

@@ -10,7 +10,7 @@ import msgspec
 from playmolt_schemas.codes import Code, Problem
 from playmolt_schemas.export.json_schemas import components
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routing import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, PageOf, Route
+from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, PageOf, Route
 
 _REFERENCE: Final = "#/components/schemas/{name}"
 _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {

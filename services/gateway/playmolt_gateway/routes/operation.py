@@ -8,8 +8,8 @@ import msgspec
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code, problem
 from playmolt_schemas.identifiers import ENGINES
-from playmolt_schemas.routes import Alive, Ready
-from playmolt_schemas.routing import METRICS
+from playmolt_schemas.routes.platform import Alive, Ready
+from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
 from playmolt_gateway.http.checked_request import AWAY, Ask, House, Reply

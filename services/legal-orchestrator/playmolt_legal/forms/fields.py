@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from playmolt_schemas.action_fields import FieldReader
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.legal import ENTRIES, ENTRY_CHARS, Answer, EvidenceEntry, TimelineEntry
+from playmolt_schemas.games.action_fields import FieldReader
+from playmolt_schemas.games.legal import ENTRIES, ENTRY_CHARS, Answer, EvidenceEntry, TimelineEntry
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from playmolt_schemas.legal import FACTS_ADDED, EndForm, FactsForm, GateName, Hit, Numbered
+from playmolt_schemas.games.legal import FACTS_ADDED, EndForm, FactsForm, GateName, Hit, Numbered
 
 from playmolt_legal.events import GateOpened
 from playmolt_legal.forms import phases

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
 
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.legal import (
+from playmolt_schemas.games.legal import (
     ENTRIES,
     JURISDICTION_CHARS,
     NARRATIVE_CHARS,

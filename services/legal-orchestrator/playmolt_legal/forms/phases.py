@@ -4,7 +4,7 @@ import re
 from typing import Final, Literal, cast
 
 import msgspec
-from playmolt_schemas.legal import Role
+from playmolt_schemas.games.legal import Role
 
 INTAKE: Final = "FACTS_INTAKE"
 STIPULATE: Final = "FACTS_STIPULATE"

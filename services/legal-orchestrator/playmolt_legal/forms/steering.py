@@ -3,7 +3,7 @@
 from typing import Any
 
 from msgspec.structs import replace
-from playmolt_schemas.legal import AnyForm, EndForm, Round1Form, Round2Form, Steering
+from playmolt_schemas.games.legal import AnyForm, EndForm, Round1Form, Round2Form, Steering
 
 
 def merged(steering: Steering, form: AnyForm) -> Steering:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.legal import ConfirmedFact, Facts, FactsForm, Numbered, Round1Form
+from playmolt_schemas.games.legal import ConfirmedFact, Facts, FactsForm, Numbered, Round1Form
 
 from playmolt_legal.guardrails.particulars import Particular, particulars
 from playmolt_legal.roles.outputs import composed

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.legal import UNKNOWN, Check, Citation, Hit, Language
+from playmolt_schemas.games.legal import UNKNOWN, Check, Citation, Hit, Language
 
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.corpus import Corpus

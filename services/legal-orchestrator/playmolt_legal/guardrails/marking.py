@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from playmolt_schemas.legal import Citation
+from playmolt_schemas.games.legal import Citation
 
 
 def _whole(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
-from playmolt_schemas.legal import GateEntry, Report, ReportedHit, Statement
+from playmolt_schemas.games.legal import GateEntry, Report, ReportedHit, Statement
 
 from playmolt_legal.guardrails.guardrails import HIT_CHARS
 from playmolt_legal.guardrails.marking import Marker

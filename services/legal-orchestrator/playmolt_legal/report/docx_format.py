@@ -9,7 +9,7 @@ from typing import Any, Final
 import docx
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
-from playmolt_schemas.legal import Report
+from playmolt_schemas.games.legal import Report
 
 from playmolt_legal.report.document import Cell, Document, Line, Section, document
 

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, faults
-from playmolt_schemas.legal import Report
-from playmolt_schemas.legal_routes import REPORT_MEDIA, ReportFormat
+from playmolt_schemas.games.legal import Report
+from playmolt_schemas.routes.legal import REPORT_MEDIA, ReportFormat
 
 from playmolt_legal.report.html_format import render_html
 from playmolt_legal.report.markdown_format import render_md

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from playmolt_schemas.legal import Report
+from playmolt_schemas.games.legal import Report
 
 from playmolt_legal.report.document import Cell, Document, Line, Rows, Section, document
 

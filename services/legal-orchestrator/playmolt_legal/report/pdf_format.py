@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from fpdf import FPDF
-from playmolt_schemas.legal import Report
+from playmolt_schemas.games.legal import Report
 from pylopdf_fonts_ko import sans_path
 
 from playmolt_legal.report.document import Document, Line, Section, document

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code
-from playmolt_schemas.legal import (
+from playmolt_schemas.games.legal import (
     BestCases,
     Case,
     Citation,

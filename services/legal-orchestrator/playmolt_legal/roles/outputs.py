@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas import legal
-from playmolt_schemas.legal import CaseType, Reply, Role
+from playmolt_schemas.games import legal
+from playmolt_schemas.games.legal import CaseType, Reply, Role
 from playmolt_schemas.text import unstorable
 
 from playmolt_legal.forms import phases

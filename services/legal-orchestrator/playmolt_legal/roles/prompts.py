@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.legal import UNKNOWN, CaseType, FactsForm, Kind, Role
+from playmolt_schemas.games.legal import UNKNOWN, CaseType, FactsForm, Kind, Role
 
 from playmolt_legal.forms import gates, phases
 from playmolt_legal.roles import outputs, texts

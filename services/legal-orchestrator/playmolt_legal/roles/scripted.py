@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_core.game import draws
-from playmolt_schemas.legal import NO_CITATION, OPEN_QUESTIONS, UNKNOWN, Language, Role
+from playmolt_schemas.games.legal import NO_CITATION, OPEN_QUESTIONS, UNKNOWN, Language, Role
 
 from playmolt_legal.forms import phases
 from playmolt_legal.guardrails import guardrails

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.legal import CaseType, Check, Language, Role
+from playmolt_schemas.games.legal import CaseType, Check, Language, Role
 
 _DATA: Final = files("playmolt_legal").joinpath("data")
 

@@ -12,7 +12,7 @@ from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Failed, Message, Model, ModelRequest, Turn
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel
 from playmolt_core.llm.scripted.model import Scene as Request
-from playmolt_schemas.legal import Kind
+from playmolt_schemas.games.legal import Kind
 
 from playmolt_legal import commands
 from playmolt_legal.forms import phases

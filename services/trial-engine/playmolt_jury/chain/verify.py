@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import msgspec
 from playmolt_core.game.decider import Event
-from playmolt_schemas.jury import VerdictName, VoteView
+from playmolt_schemas.games.jury import VerdictName, VoteView
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 
 from playmolt_jury.chain.port import Verdict, Voted

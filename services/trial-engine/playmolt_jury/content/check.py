@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Final, get_args
 
-from playmolt_schemas.jury import Impact, TopicImpact
+from playmolt_schemas.games.jury import Impact, TopicImpact
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_jury.content import content, reachability

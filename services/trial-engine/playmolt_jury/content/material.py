@@ -6,8 +6,8 @@ Numbers are integers or decimal strings, so that they may be stored. Texts are p
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.jury import Impact, Language, TopicImpact
-from playmolt_schemas.jury import VerdictName as Verdict
+from playmolt_schemas.games.jury import Impact, Language, TopicImpact
+from playmolt_schemas.games.jury import VerdictName as Verdict
 
 Found = Literal["everything", "something", "nothing"]
 """What the overseer found out: every item opened and read; no lock opened at all; anything between."""

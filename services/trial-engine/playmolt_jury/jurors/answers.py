@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from playmolt_schemas.jury import TopicImpact
+from playmolt_schemas.games.jury import TopicImpact
 from playmolt_schemas.text import trimmed, unstorable
 
 TOPICS_KEPT: Final = 3

@@ -6,7 +6,7 @@ from typing import Any, Final, get_args
 import msgspec
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Tool
-from playmolt_schemas.jury import Classification, Impact, SpeechReply, TopicImpact
+from playmolt_schemas.games.jury import Classification, Impact, SpeechReply, TopicImpact
 
 from playmolt_jury.jurors.answers import CAST, LOOKUP, InvalidAnswer, kept, read_text
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.llm.port import Message
-from playmolt_schemas.jury import Language, TopicImpact
+from playmolt_schemas.games.jury import Language, TopicImpact
 
 from playmolt_jury.content.material import Evidence, Material
 from playmolt_jury.jurors import answers

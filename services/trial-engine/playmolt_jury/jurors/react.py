@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 from playmolt_core.llm import port
 from playmolt_core.llm.port import Failed, Message, ModelRequest, Reply, ToolCall
-from playmolt_schemas.jury import FailureCode, TopicImpact
+from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
 from playmolt_jury.commands import JurorTurn, TurnLost
 from playmolt_jury.content.material import Material

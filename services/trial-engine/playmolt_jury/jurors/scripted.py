@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.llm.scripted.model import Cast, Said, Scene
-from playmolt_schemas.jury import Impact, Language
+from playmolt_schemas.games.jury import Impact, Language
 
 from playmolt_jury.jurors import answers
 

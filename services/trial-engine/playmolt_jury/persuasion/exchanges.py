@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from playmolt_core.game.decider import Event
-from playmolt_schemas.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
+from playmolt_schemas.games.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
 
 from playmolt_jury.commands import JurorTurn, ToolUse
 from playmolt_jury.events import (

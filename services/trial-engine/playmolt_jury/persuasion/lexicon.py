@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Final
 
 import msgspec
-from playmolt_schemas.jury import Impact, Language, TopicImpact
+from playmolt_schemas.games.jury import Impact, Language, TopicImpact
 
 from playmolt_jury.jurors.answers import TOPICS_KEPT
 

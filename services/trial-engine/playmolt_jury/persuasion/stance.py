@@ -6,7 +6,7 @@ from math import floor
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.jury import Band, Impact, TopicImpact
+from playmolt_schemas.games.jury import Band, Impact, TopicImpact
 
 INNOCENT: Final = 0
 GUILTY: Final = 100

@@ -9,7 +9,7 @@ from playmolt_jury.content.check import ROUNDS, strongest
 from playmolt_jury.content.material import Evidence, Juror, Material
 from playmolt_jury.persuasion.deliberation import leader, responders
 from playmolt_jury.persuasion.stance import MIDDLE, argued, struck, swayed, votes_guilty
-from playmolt_schemas.jury import TopicImpact
+from playmolt_schemas.games.jury import TopicImpact
 
 DELIBERATION_ROUNDS = 4
 

@@ -13,7 +13,7 @@ from playmolt_jury.content import content
 from playmolt_jury.content.material import TOPICS
 from playmolt_jury.jurors import answers, scripted
 from playmolt_jury.persuasion import lexicon
-from playmolt_schemas.jury import DELIBERATION_ROUNDS
+from playmolt_schemas.games.jury import DELIBERATION_ROUNDS
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 PLEAS = {

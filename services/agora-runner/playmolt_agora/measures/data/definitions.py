@@ -6,7 +6,7 @@ A definition that changes gets another hash, and every result names the version 
 from fractions import Fraction
 from typing import Final
 
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.measures.data.coding import lexicon_version

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.frame import CODES
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from playmolt_schemas.agora import ACTIONS, TurnRecord
-from playmolt_schemas.agora_plan import AdaptiveMeasure
+from playmolt_schemas.agora.plan import AdaptiveMeasure
+from playmolt_schemas.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.data.definitions import BOOTSTRAPS

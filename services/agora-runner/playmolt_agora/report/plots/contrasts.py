@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend, rounded_up, style, ticks

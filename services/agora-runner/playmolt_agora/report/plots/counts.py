@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
 
-from playmolt_schemas.agora import VALID_CODES, ParseCode
+from playmolt_schemas.agora.turn import VALID_CODES, ParseCode
 
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, legend

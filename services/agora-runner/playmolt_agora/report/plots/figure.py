@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora import ACTIONS, TurnRecord
+from playmolt_schemas.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.report.chart import HUES, Style, style
 from playmolt_agora.report.study import RunNote, Study, Table, rows

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, SOFT, Drawing, Panel, legend, rounded_up, style

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from playmolt_schemas.agora import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from playmolt_schemas import jury
 from playmolt_schemas.codes import Code
+from playmolt_schemas.games import jury
 from playmolt_schemas.records import Record
-from playmolt_schemas.routing import EVENT_STREAM, NDJSON, Auth, Media, NoFields, Route, StreamQuery
+from playmolt_schemas.routes.route import EVENT_STREAM, NDJSON, Auth, Media, NoFields, Route, StreamQuery
 
 _PATH: Final = "/api/jury/sessions"
 _ONE: Final = _PATH + "/{id}"

@@ -5,11 +5,13 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from playmolt_schemas import agora_feed, agora_plan, api
-from playmolt_schemas.agora import Parent
+from playmolt_schemas import api
+from playmolt_schemas.agora import feed
+from playmolt_schemas.agora import plan as agora_plan
+from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import PAGE_DEFAULT
-from playmolt_schemas.routing import (
+from playmolt_schemas.routes.route import (
     HTML,
     Auth,
     Cursor,
@@ -116,7 +118,7 @@ AGORA: Final = (
     Route(
         method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora",
         summary="The public events of a run.", query=EventsQuery,
-        answers={200: PageOf(api.Events, "events", agora_feed.AgoraMessage)},
+        answers={200: PageOf(api.Events, "events", feed.AgoraMessage)},
         errors=(Code.NOT_FOUND,),
     ),
     Route(

@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from playmolt_schemas.agora import Language, Parent, ParseCode, Persona, PhaseName, SetName
-from playmolt_schemas.game_messages import GameAbortedMessage, PublicMessage
+from playmolt_schemas.agora.turn import Language, Parent, ParseCode, Persona, PhaseName, SetName
+from playmolt_schemas.games.game_messages import GameAbortedMessage, PublicMessage
 
 RunPhase = Literal["opening", "running", "paused", "ended", "aborted"]
 PauseCode = Literal["model_away", "budget", "stopped"]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.agora import Action, Decoding, Language, Persona, Sampling, SetName
+from playmolt_schemas.agora.turn import Action, Decoding, Language, Persona, Sampling, SetName
 from playmolt_schemas.codes import FieldFault
 
 PLAN_BYTES: Final = 60 * 1024

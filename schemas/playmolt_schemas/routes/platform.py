@@ -5,16 +5,17 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from playmolt_schemas import agora_feed, api, limits
-from playmolt_schemas.agora_routes import AGORA
-from playmolt_schemas.bot_games import BOT_GAMES, Phase
+from playmolt_schemas import api, limits
+from playmolt_schemas.agora import feed as agora_feed
 from playmolt_schemas.codes import Code
+from playmolt_schemas.games.bot_games import BOT_GAMES, Phase
 from playmolt_schemas.identifiers import GameType, RunType, SessionType
-from playmolt_schemas.jury_routes import JURY
-from playmolt_schemas.legal_routes import LEGAL
-from playmolt_schemas.page_routes import PAGES_WEB
 from playmolt_schemas.records import Record
-from playmolt_schemas.routing import (
+from playmolt_schemas.routes.agora import AGORA
+from playmolt_schemas.routes.jury import JURY
+from playmolt_schemas.routes.legal import LEGAL
+from playmolt_schemas.routes.pages import PAGES_WEB
+from playmolt_schemas.routes.route import (
     EVENT_STREAM,
     HTML,
     LARGEST,

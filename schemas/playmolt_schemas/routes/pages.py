@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routing import HTML, Auth, Media, Query, Route
+from playmolt_schemas.routes.route import HTML, Auth, Media, Query, Route
 
 ANY_FILE: Final = "*/*"
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.api import Request
-from playmolt_schemas.game_messages import SessionMessage
+from playmolt_schemas.games.game_messages import SessionMessage
 
 Language = Literal["en", "zh"]
 PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]

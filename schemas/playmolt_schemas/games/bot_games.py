@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from playmolt_schemas import ox, trial
-from playmolt_schemas.game_messages import Action
+from playmolt_schemas.games import ox, trial
+from playmolt_schemas.games.game_messages import Action
 from playmolt_schemas.identifiers import GameType
 
 

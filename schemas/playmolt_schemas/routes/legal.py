@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from playmolt_schemas import legal
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routing import (
+from playmolt_schemas.games import legal
+from playmolt_schemas.routes.route import (
     EVENT_STREAM,
     HTML,
     JSON,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.game_messages import Action
+from playmolt_schemas.games.game_messages import Action
 from playmolt_schemas.text import trimmed, unstorable
 
 W = TypeVar("W", bound=str)
