@@ -31,7 +31,7 @@ inside playmolt --help >/dev/null || fail "the command does not start"
 inside python -c '
 import importlib, pkgutil, sys
 for name in ("playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_spectator", "playmolt_trial", "playmolt_jury", "playmolt_trial_engine",
-             "playmolt_ox", "playmolt_legal", "playmolt_agora", "playmolt", "playmolt_cli"):
+             "playmolt_devchain",             "playmolt_ox", "playmolt_legal", "playmolt_agora", "playmolt", "playmolt_cli"):
     for module in pkgutil.walk_packages(importlib.import_module(name).__path__, name + "."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -47,7 +47,7 @@ print(f"{len(migrations())} migrations, {len(texts)} texts for bots")
 ' || fail "data files are missing"
 # A server of it answers its own health check.
 inside sh -c '
-python -m playmolt_jury.chain --folder /tmp/chain --port 18545 & server=$!
+python -m playmolt_devchain --folder /tmp/chain --port 18545 --funded 0x1111111111111111111111111111111111111111 & server=$!
 for _ in $(seq 60); do
   if HEALTH_URL=http://127.0.0.1:18545/healthz python -c "import os, urllib.request as r; r.urlopen(os.environ[\"HEALTH_URL\"], timeout=4)" 2>/dev/null
   then kill -TERM $server; wait $server; exit; fi

@@ -17,6 +17,7 @@ from playmolt_schemas.identifiers import ENGINES
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import child, free_port
 from playmolt_cli.local.embedded.child import PYTHON
+from playmolt_cli.local.embedded.devchain import devchain
 from playmolt_cli.local.probe import Readiness
 
 
@@ -110,8 +111,7 @@ class Fleet(msgspec.Struct, frozen=True):
         return chain + [self._program(service, number) for service, count in numbers.items() for number in range(count)]
 
     def _chain(self, folder: Path) -> Program:
-        port = urlsplit(self.settings.evm_rpc_url).port
-        command = [*PYTHON, "-m", "playmolt_jury.chain", "--folder", str(folder), "--port", str(port)]
+        command = devchain(folder, urlsplit(self.settings.evm_rpc_url).port or 0)
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
 
         def start() -> Popen[bytes]:

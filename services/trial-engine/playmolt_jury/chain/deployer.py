@@ -5,6 +5,8 @@ import re
 
 EMBEDDED_DEPLOYER_KEY = "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
 """Holds all money of an embedded chain. Anyone can know it; that chain listens on this machine alone."""
+EMBEDDED_DEPLOYER = "0x90c1d6bf51359689c1a82c32b4e940fb2ca849ce"
+"""The address of that key, for who starts such a chain."""
 _KEY = re.compile(r"0x[0-9a-fA-F]{64}")
 
 

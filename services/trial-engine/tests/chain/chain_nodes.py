@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER, EMBEDDED_DEPLOYER_KEY
 from playmolt_jury.chain.port import Case
 
 ANVIL_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
@@ -103,9 +103,9 @@ class Node:
 
 
 def embedded(folder: Path) -> Node:
-    """Give an embedded node on a folder."""
-    module = [sys.executable, "-m", "playmolt_jury.chain", "--folder", str(folder), "--port"]
-    return Node(lambda port: [*module, str(port)], EMBEDDED_DEPLOYER_KEY)
+    kept = ["--folder", str(folder), "--funded", EMBEDDED_DEPLOYER]
+    module = [sys.executable, "-m", "playmolt_devchain", *kept]
+    return Node(lambda port: [*module, "--port", str(port)], EMBEDDED_DEPLOYER_KEY)
 
 
 def anvil_node(npm: Path, *options: str) -> Node:

@@ -7,9 +7,9 @@ import pytest
 from eth_abi.abi import decode, encode
 from eth_typing import Address
 from eth_utils.crypto import keccak
+from playmolt_devchain.ledger import CHAIN_ID, Call, CallReverted, Ledger, Mined
 from playmolt_jury.chain import contract, keys
 from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, Reading
-from playmolt_jury.chain.devnode.ledger import CHAIN_ID, Call, CallReverted, Ledger, Mined
 
 LOG_HASH = bytes(range(32))
 RICH = b"\1" * 32

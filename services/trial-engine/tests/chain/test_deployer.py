@@ -5,6 +5,8 @@ import sys
 
 import pytest
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY, deployer_key
+from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER
+from playmolt_jury.chain.keys import address_of
 
 URL = "https://sepolia.example"
 KEY = "0x" + "1a" * 32
@@ -13,6 +15,10 @@ KEY = "0x" + "1a" * 32
 def test_the_embedded_chain_has_its_own() -> None:
     assert deployer_key("", "") == EMBEDDED_DEPLOYER_KEY
     assert deployer_key("", KEY) == EMBEDDED_DEPLOYER_KEY
+
+
+def test_the_embedded_deployer_is_the_address_of_its_key() -> None:
+    assert address_of(bytes.fromhex(EMBEDDED_DEPLOYER_KEY[2:])) == EMBEDDED_DEPLOYER
 
 
 def test_any_other_chain_needs_one() -> None:

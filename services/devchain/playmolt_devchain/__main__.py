@@ -1,6 +1,6 @@
-"""`python -m playmolt_jury.chain --folder DIR --port N`: the embedded node, on this machine alone.
+"""`python -m playmolt_devchain --folder DIR --port N --funded ADDRESS`: a node on this machine alone.
 
-EVM_FOLDER and EVM_PORT say the same. It prints its URL and chain id once it listens; SIGTERM ends it.
+EVM_FOLDER, EVM_PORT and EVM_FUNDED say the same. It prints its URL and chain id once it listens; SIGTERM ends it.
 """
 
 import argparse
@@ -15,38 +15,40 @@ from pathlib import Path
 
 import uvicorn
 from eth_typing import Address
+from eth_utils.address import is_hex_address
+from eth_utils.conversions import to_bytes
 
-from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
-from playmolt_jury.chain.devnode.ledger import CHAIN_ID, Ledger
-from playmolt_jury.chain.devnode.methods import Methods
-from playmolt_jury.chain.devnode.server import MAX_CONNECTIONS, App
-from playmolt_jury.chain.devnode.store import StoreTaken
-from playmolt_jury.chain.keys import address_of
+from playmolt_devchain.ledger import CHAIN_ID, Ledger
+from playmolt_devchain.methods import Methods
+from playmolt_devchain.server import MAX_CONNECTIONS, App
+from playmolt_devchain.store import StoreTaken
 
 HOST = "127.0.0.1"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until told to stop. 2 for bad arguments, 1 when folder or port cannot be had."""
-    parser = argparse.ArgumentParser(prog="python -m playmolt_jury.chain", description="An EVM node for one machine.")
+    parser = argparse.ArgumentParser(prog="python -m playmolt_devchain", description="An EVM node for one machine.")
     parser.add_argument("--folder", default=os.environ.get("EVM_FOLDER", ""), help="where the chain is kept")
     parser.add_argument("--port", type=int, default=os.environ.get("EVM_PORT", "0"), help="0 takes a free one")
+    parser.add_argument("--funded", default=os.environ.get("EVM_FUNDED", ""), help="the account that holds all money")
     given = parser.parse_args(arguments)
     if not given.folder:
         parser.error("say where the chain is kept: --folder DIR or EVM_FOLDER")
+    if not is_hex_address(given.funded):
+        parser.error("say whose the money is: --funded ADDRESS or EVM_FUNDED, 0x and 40 hex digits")
     if not 0 <= given.port <= 65535:
         parser.error(f"{given.port} is no port: 0 to 65535")
     try:
         with socket.create_server((HOST, given.port), backlog=128) as listening:
-            return _serve(Path(given.folder), listening)
+            return _serve(Path(given.folder), Address(to_bytes(hexstr=given.funded)), listening)
     except OSError as error:
         return _say(f"the chain cannot be served: {error}")
 
 
-def _serve(folder: Path, listening: socket.socket) -> int:
-    rich = address_of(bytes.fromhex(EMBEDDED_DEPLOYER_KEY[2:]))
+def _serve(folder: Path, funded: Address, listening: socket.socket) -> int:
     try:
-        ledger = Ledger(folder, Address(bytes.fromhex(rich[2:])))
+        ledger = Ledger(folder, funded)
     except StoreTaken as error:
         return _say(str(error))
     sys.stdout.write(f"EVM chain {CHAIN_ID} on http://{HOST}:{listening.getsockname()[1]}, block {ledger.height}\n")

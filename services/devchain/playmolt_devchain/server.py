@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from playmolt_jury.chain.devnode.methods import Methods, RpcError
+from playmolt_devchain.methods import Methods, RpcError
 
 MAX_BODY = 512 * 1024
 MAX_CONNECTIONS = 128

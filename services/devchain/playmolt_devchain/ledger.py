@@ -25,7 +25,7 @@ from eth_typing import Address, BlockNumber, Hash32
 from eth_utils.exceptions import ValidationError
 from rlp.exceptions import RLPException  # type: ignore[import-untyped]  # it has no types
 
-from playmolt_jury.chain.devnode.store import Store
+from playmolt_devchain.store import Store
 
 CHAIN_ID = 20_557
 BLOCK_GAS = 6_000_000

@@ -12,11 +12,11 @@ from chain_nodes import Node
 from eth.vm.forks.shanghai.transactions import ShanghaiTransactionBuilder
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
+from playmolt_devchain import server
+from playmolt_devchain.__main__ import main
+from playmolt_devchain.ledger import CHAIN_ID, MAX_TRANSACTION, Ledger
 from playmolt_jury.chain import keys
-from playmolt_jury.chain.__main__ import main
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
-from playmolt_jury.chain.devnode import server
-from playmolt_jury.chain.devnode.ledger import CHAIN_ID, MAX_TRANSACTION, Ledger
 
 KEY = bytes.fromhex(EMBEDDED_DEPLOYER_KEY[2:])
 SENDER = keys.address_of(KEY)
@@ -131,7 +131,7 @@ def test_every_new_chain_begins_with_the_same_block(tmp_path: Path, shared_node:
 
 def test_one_process_at_a_time_serves_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with closing(Ledger(tmp_path, Address(bytes.fromhex(SENDER[2:])))):
-        assert main(["--folder", str(tmp_path)]) == 1
+        assert main(["--folder", str(tmp_path), "--funded", SENDER]) == 1
     (said,) = capsys.readouterr().err.splitlines()
     assert "another process" in said
 
@@ -139,12 +139,21 @@ def test_one_process_at_a_time_serves_a_folder(tmp_path: Path, capsys: pytest.Ca
 def test_it_says_in_a_line_that_its_port_is_taken(
     tmp_path: Path, shared_node: Node, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--folder", str(tmp_path), "--port", str(shared_node.port)]) == 1
+    assert main(["--folder", str(tmp_path), "--funded", SENDER, "--port", str(shared_node.port)]) == 1
     (said,) = capsys.readouterr().err.splitlines()
     assert "in use" in said
 
 
-@pytest.mark.parametrize("arguments", [[], ["--folder", "x", "--port", "70000"], ["--folder", "x", "--port", "no"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--folder", "x", "--funded", SENDER, "--port", "70000"],
+        ["--folder", "x", "--funded", SENDER, "--port", "no"],
+        ["--folder", "x"],
+        ["--folder", "x", "--funded", SENDER[:-1]],
+    ],
+)
 def test_bad_arguments_are_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)

@@ -4,9 +4,9 @@ from typing import Any
 
 import rlp  # type: ignore[import-untyped]  # it has no types
 from eth.abc import BlockAPI, BlockHeaderAPI, LogAPI, SignedTransactionAPI
+from eth_utils.crypto import keccak
 
-from playmolt_jury.chain.devnode.ledger import CHAIN_ID, Mined
-from playmolt_jury.chain.keys import contract_of
+from playmolt_devchain.ledger import CHAIN_ID, Mined
 
 _NO_UNCLES = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"
 
@@ -73,7 +73,7 @@ def transaction(place: BlockAPI, sent: SignedTransactionAPI) -> dict[str, Any]:
 def receipt(found: Mined) -> dict[str, Any]:
     """Give a mined transaction's receipt."""
     place, sent, result = found
-    created = None if sent.to else contract_of(data(sent.sender), sent.nonce)
+    created = None if sent.to else data(keccak(rlp.encode([sent.sender, sent.nonce]))[12:])
     return {
         **_place(place),
         "transactionHash": data(sent.hash),

@@ -8,8 +8,8 @@ from typing import Any
 from eth.abc import BlockAPI, LogAPI
 from eth_typing import Address, Hash32
 
-from playmolt_jury.chain.devnode import forms
-from playmolt_jury.chain.devnode.ledger import BLOCK_GAS, CHAIN_ID, TIP, Call, CallReverted, Ledger, Rejected
+from playmolt_devchain import forms
+from playmolt_devchain.ledger import BLOCK_GAS, CHAIN_ID, TIP, Call, CallReverted, Ledger, Rejected
 
 CLIENT = "playmolt-evm/1"
 MAX_RANGE = 2_000
