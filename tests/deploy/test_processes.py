@@ -51,7 +51,7 @@ def test_all_find_one_another(cluster: Cluster) -> None:
 
 
 def test_migrations_are_applied_before_and_after(cluster: Cluster) -> None:
-    assert "applied 0001_pre_roles.sql" in cluster.migrations["pre"]
+    assert "applied 0001_pre_schema.sql" in cluster.migrations["pre"]
     assert "_pre_" not in cluster.migrations["post"]
 
 

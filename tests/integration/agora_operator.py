@@ -172,7 +172,7 @@ class Operator:
         pool = await open_pool(self.stack.run.database_url)
         try:
             found = await pool.value(
-                "SELECT count(DISTINCT holder) FROM lease.wish WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
+                "SELECT count(DISTINCT holder) FROM lease.effect WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
             )
         finally:
             await pool.close()

@@ -53,7 +53,7 @@ async def test_calls_that_are_over_are_forgotten(database_url: str, pool: Pool) 
     await connection.close()
 
 
-@pytest.mark.parametrize("table", ["limits.model_call", "lease.wish"])
+@pytest.mark.parametrize("table", ["limits.model_call", "lease.effect"])
 async def test_an_engine_reaches_the_tables_through_their_functions_only(pool: Pool, table: str) -> None:
     for statement in (f"SELECT 1 FROM {table}", f"DELETE FROM {table}", f"TRUNCATE {table}"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):

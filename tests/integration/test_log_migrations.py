@@ -1,4 +1,5 @@
 import asyncio
+from importlib.resources import files as files_of
 from pathlib import Path
 
 import asyncpg
@@ -7,12 +8,31 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.migrate import MigrationRefused, migrate, migrations, pending
 
 ALL = [migration.name for migration in migrations()]
+SCHEMA = files_of("playmolt_core.db").joinpath("sql", "schema.sql").read_text("utf-8")
+CATALOGUE = (Path(__file__).parent / "catalogue.sql").read_text("utf-8")
 
 
 async def value(url: str, query: str) -> object:
     connection = await asyncpg.connect(url)
     try:
         return await connection.fetchval(query)
+    finally:
+        await connection.close()
+
+
+async def apply(url: str, statements: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute(statements)
+    finally:
+        await connection.close()
+
+
+async def catalogue(url: str) -> list[str]:
+    connection = await asyncpg.connect(url)
+    try:
+        return [row["fact"] for row in await connection.fetch(CATALOGUE)]
     finally:
         await connection.close()
 
@@ -34,6 +54,74 @@ async def test_everything_is_applied_in_order_and_once(empty_database_url: str) 
 async def test_of_many_at_once_one_applies_each_file(empty_database_url: str) -> None:
     done = await asyncio.gather(*(migrate(empty_database_url, "all") for _ in range(5)))
     assert sorted(done, key=len) == [[], [], [], [], ALL]
+
+
+async def test_the_schema_that_is_read_is_what_the_migrations_add_up_to(
+    empty_database_url: str, database_url: str
+) -> None:
+    await apply(empty_database_url, SCHEMA)
+    assert await catalogue(empty_database_url) == await catalogue(database_url)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE log.stream ADD COLUMN note text",
+        "ALTER TABLE log.stream ALTER COLUMN archived SET DEFAULT true",
+        "ALTER TABLE log.stream ALTER COLUMN archived DROP NOT NULL",
+        "ALTER TABLE log.stream ALTER COLUMN round TYPE bigint",
+        "ALTER TABLE log.stream SET (fillfactor = 50)",
+        "ALTER TABLE log.event DROP CONSTRAINT event_salt_check",
+        "ALTER TABLE account.api_key DROP CONSTRAINT api_key_agent_id_fkey",
+        "ALTER TABLE limits.bucket SET LOGGED",
+        "ALTER TABLE blob.text ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE blob.text OWNER TO CURRENT_USER",
+        "CREATE POLICY own ON blob.text TO playmolt_reader USING (true)",
+        "CREATE INDEX stream_round ON log.stream (round)",
+        "DROP INDEX log.stream_due",
+        "DROP TRIGGER no_truncate ON log.event",
+        "ALTER TABLE log.event DISABLE TRIGGER append_only",
+        "CREATE SEQUENCE log.numbers",
+        "CREATE TYPE log.pair AS (a integer, b integer)",
+        "CREATE OR REPLACE FUNCTION limits.sweep() RETURNS bigint LANGUAGE sql SECURITY DEFINER"
+        " SET search_path = pg_catalog, pg_temp AS 'SELECT 0::bigint'",
+        "ALTER FUNCTION limits.sweep() SECURITY INVOKER",
+        "ALTER FUNCTION log.append RESET jit",
+        "GRANT EXECUTE ON FUNCTION log.prune TO playmolt_engine",
+        "GRANT SELECT ON account.api_key TO playmolt_reader",
+        "REVOKE UPDATE (hash) ON account.api_key FROM playmolt_gateway",
+        "GRANT USAGE ON SCHEMA account TO playmolt_reader",
+        "CREATE SCHEMA more",
+        "DELETE FROM log.head",
+    ],
+)
+async def test_a_migration_that_the_schema_does_not_tell_is_noticed(database_url: str, change: str) -> None:
+    before = await catalogue(database_url)
+    await apply(database_url, change)
+    assert await catalogue(database_url) != before
+
+
+async def test_a_migration_that_the_schema_tells_adds_up(
+    empty_database_url: str, database_url: str, tmp_path: Path
+) -> None:
+    """A column that comes without a default and later gets one, as a rollout takes it, and the same told at once."""
+    for entry in files_of("playmolt_core.db").joinpath("sql", "migrations").iterdir():
+        (tmp_path / entry.name).write_text(entry.read_text("utf-8"))
+    (tmp_path / "9001_pre_note.sql").write_text(
+        "SET LOCAL ROLE playmolt_owner; ALTER TABLE blob.reply ADD COLUMN note text"
+    )
+    (tmp_path / "9002_post_note.sql").write_text(
+        "SET LOCAL ROLE playmolt_owner;"
+        "ALTER TABLE blob.reply ALTER COLUMN note SET DEFAULT '', ALTER COLUMN note SET NOT NULL"
+    )
+    columns = "  key  bytea       PRIMARY KEY CHECK (octet_length(key) = 32),\n  body text        NOT NULL,\n"
+    last = "  at   timestamptz NOT NULL DEFAULT now()"
+    assert columns + last in SCHEMA
+    await apply(
+        empty_database_url, SCHEMA.replace(columns + last, f"{columns}{last},\n  note text NOT NULL DEFAULT ''")
+    )
+    assert await migrate(database_url, folder=tmp_path) == ["9001_pre_note.sql", "9002_post_note.sql"]
+    assert await catalogue(empty_database_url) == await catalogue(database_url)
 
 
 async def test_phases_are_applied_apart(empty_database_url: str, files: Path) -> None:

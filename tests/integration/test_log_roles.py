@@ -25,7 +25,7 @@ TABLES = {
     "limits.bucket": "full_at",
     "limits.model_call": "tokens",
     "limits.budget": "calls",
-    "lease.wish": "attempt",
+    "lease.effect": "attempt",
     "blob.text": "body",
     "blob.reply": "body",
     "projection.score": "points",

@@ -1,0 +1,625 @@
+-- The schema as it stands, to be read. A database gets it from the files under migrations/, which add up to this one: a
+-- test compares the two. Whoever writes a migration writes here, too, what it comes to.
+--
+--   log         the streams of games, their events and the outcomes of commands; the register of archived streams
+--   projection  what is computed from the log and can be computed anew
+--   account     agents and their keys
+--   limits      rates, calls of models, budgets
+--   lease       effects that a worker is at work on
+--   blob        long texts beside the log
+--
+-- Everything belongs to playmolt_owner, in whose name nobody logs in. Where a role may do something only in a certain
+-- way, it gets a function that runs with the owner's rights, and no right on the table.
+
+-- Roles -----------------------------------------------------------------------------------------------------------------
+
+-- Group roles that the services' logins belong to. They belong to the whole server, so another database may have made
+-- them, or be making them right now.
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['playmolt_owner', 'playmolt_engine', 'playmolt_relay', 'playmolt_gateway', 'playmolt_reader']
+  LOOP
+    BEGIN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', name);
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN
+      NULL;
+    END;
+  END LOOP;
+  -- A migrator that is no superuser has to be able to make things in the owner's name.
+  IF NOT pg_has_role(current_user, 'playmolt_owner', 'USAGE') THEN
+    EXECUTE format('GRANT playmolt_owner TO %I', current_user);
+  END IF;
+END $$;
+
+CREATE SCHEMA log AUTHORIZATION playmolt_owner;
+CREATE SCHEMA projection AUTHORIZATION playmolt_owner;
+CREATE SCHEMA account AUTHORIZATION playmolt_owner;
+CREATE SCHEMA limits AUTHORIZATION playmolt_owner;
+CREATE SCHEMA lease AUTHORIZATION playmolt_owner;
+CREATE SCHEMA blob AUTHORIZATION playmolt_owner;
+SET LOCAL ROLE playmolt_owner;
+
+-- Log -------------------------------------------------------------------------------------------------------------------
+
+-- The one counter of positions. Its row lock, taken last and held to the commit, makes positions gapless and
+-- commit-ordered.
+CREATE TABLE log.head (
+  one      boolean PRIMARY KEY DEFAULT true CHECK (one),
+  position bigint  NOT NULL DEFAULT 0 CHECK (position >= 0)
+) WITH (fillfactor = 10);
+INSERT INTO log.head DEFAULT VALUES;
+
+-- Where each stream stands: its last version and hash, what a list of games shows of it, and when it is due. Pages are
+-- left half empty, so that most updates find room beside what they replace and touch no index.
+CREATE TABLE log.stream (
+  stream     text COLLATE "C" PRIMARY KEY,
+  game       text COLLATE "C" NOT NULL,  -- the type, from the name
+  version    integer          NOT NULL CHECK (version >= 0),
+  hash       bytea            NOT NULL CHECK (octet_length(hash) = 32),
+  phase      text,
+  round      integer,
+  seated     integer,
+  needed     integer,
+  over       boolean,
+  due        timestamptz,
+  created_at timestamptz      NOT NULL,
+  updated_at timestamptz      NOT NULL,
+  -- An archived stream stands at its version on a hash of zeros, which nothing can follow: append refuses it as it is.
+  archived   boolean          NOT NULL DEFAULT false,
+  CHECK ((phase IS NULL) = (over IS NULL))
+) WITH (fillfactor = 45);
+CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
+CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
+CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
+
+-- The type of a stream is named once, when the stream is made: a generated column is computed anew by every update.
+CREATE FUNCTION log.name_game() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  NEW.game := split_part(NEW.stream, '-', 1);
+  RETURN NEW;
+END $$;
+CREATE TRIGGER name_game BEFORE INSERT ON log.stream FOR EACH ROW EXECUTE FUNCTION log.name_game();
+
+CREATE TABLE log.event (
+  stream         text COLLATE "C" NOT NULL,
+  version        integer          NOT NULL CHECK (version > 0),
+  position       bigint           NOT NULL UNIQUE CHECK (position > 0),
+  type           text             NOT NULL,
+  schema_version smallint         NOT NULL CHECK (schema_version > 0),
+  data           json             NOT NULL,  -- json, not jsonb: the exact bytes that were hashed
+  metadata       json             NOT NULL,
+  at             timestamptz      NOT NULL,
+  salt           bytea            NOT NULL CHECK (octet_length(salt) = 16),
+  prev_hash      bytea            NOT NULL CHECK (octet_length(prev_hash) = 32),
+  hash           bytea            NOT NULL CHECK (octet_length(hash) = 32),
+  public         bytea            CHECK (octet_length(public) <= 524288),
+  lobby          bytea            CHECK (octet_length(lobby) <= 524288),
+  closes         boolean          NOT NULL,
+  PRIMARY KEY (stream, version),
+  CHECK (octet_length(data::text) + octet_length(metadata::text) <= 524288)
+);
+-- The results of games, from which leaderboards are made.
+CREATE INDEX event_results ON log.event (position) WHERE type = 'game_end';
+-- Who opened a stream: the list of a person's sessions.
+CREATE INDEX event_opened_by ON log.event ((metadata ->> 'actor'), stream) WHERE version = 1;
+
+-- What a command was answered, for its repetition.
+CREATE TABLE log.outcome (
+  stream      text COLLATE "C" NOT NULL,
+  command_id  text COLLATE "C" NOT NULL,
+  fingerprint text             NOT NULL,
+  body        bytea            NOT NULL,
+  PRIMARY KEY (stream, command_id)
+);
+
+-- Streams whose records were taken out of the log, and where they are. `positions` are those of the records that are no
+-- longer here: with them the positions of the log are still without a hole.
+CREATE TABLE log.archived (
+  stream      text COLLATE "C" PRIMARY KEY,
+  version     integer          NOT NULL CHECK (version > 0),
+  hash        bytea            NOT NULL CHECK (octet_length(hash) = 32),
+  positions   int8multirange   NOT NULL,
+  file        text             NOT NULL,
+  sha256      bytea            NOT NULL CHECK (octet_length(sha256) = 32),
+  archived_at timestamptz      NOT NULL DEFAULT now()
+);
+CREATE INDEX archived_positions ON log.archived USING gist (positions);
+CREATE INDEX archived_end ON log.archived (upper(positions)) WHERE NOT isempty(positions);
+
+-- Not even the owner changes what is stored. What stands in the register may be deleted, but for the results, from which
+-- leaderboards are made.
+CREATE FUNCTION log.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'DELETE' AND TG_TABLE_NAME IN ('event', 'outcome') THEN
+    IF EXISTS (SELECT FROM log.archived AS a WHERE a.stream = OLD.stream) THEN
+      IF TG_TABLE_NAME = 'outcome' THEN
+        RETURN OLD;
+      ELSIF OLD.type <> 'game_end' THEN
+        RETURN OLD;
+      END IF;
+    END IF;
+  END IF;
+  RAISE EXCEPTION 'log.% is append-only', TG_TABLE_NAME USING ERRCODE = 'feature_not_supported';
+END $$;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.event    FOR EACH ROW EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.outcome  FOR EACH ROW EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.archived FOR EACH ROW EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.event    FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.outcome  FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.archived FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
+
+-- Appends units, all of them or none, and gives the numbers of those in conflict, for which nothing was stored: a stream
+-- is not at the expected version and hash. A command id that is there already raises unique_violation.
+--
+-- One array a column, as text (an array of JSON for what is JSON). p_* say for each stream, each there once, what is
+-- expected of it, where its records begin among the r_* (they end where those of the next begin; none: it is only checked)
+-- and what becomes of it. a_* are outcomes. Versions, and the hashes that records follow, are not told but taken from the
+-- stream: what does not follow cannot be said.
+--
+-- The settings: a generic plan made while the tables are empty would scan them for ever after, and a hash would lock
+-- streams in another order than that of their names: then two batches could wait for each other.
+--
+-- The limit in the update of the streams cuts nothing; it promises few rows, so that Postgres looks the streams up instead
+-- of reading them all.
+CREATE FUNCTION log.append(
+  p_unit text, p_stream text, p_expected text, p_prev_hash text, p_first text,
+  p_phase text, p_round text, p_seated text, p_needed text, p_over text, p_due text,
+  r_part text, r_type text, r_schema_version text, r_data json, r_metadata json, r_at text,
+  r_salt text, r_hash text, r_public json, r_lobby json, r_closes text,
+  a_stream text, a_command_id text, a_fingerprint text, a_body json
+) RETURNS integer[]
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET jit = off
+AS $$
+DECLARE
+  names    CONSTANT text[]        := p_stream;
+  expected CONSTANT integer[]     := p_expected;
+  followed CONSTANT bytea[]       := p_prev_hash;
+  firsts   CONSTANT integer[]     := p_first;
+  owners   CONSTANT integer[]     := r_part;
+  hashes   CONSTANT bytea[]       := r_hash;
+  times    CONSTANT timestamptz[] := r_at;
+  stored   CONSTANT integer       := cardinality(hashes);
+  ends     CONSTANT integer[]     := firsts[2:] || stored + 1;
+  fresh    CONSTANT boolean       := 0 = ANY (expected);
+  moved    bigint;
+  refused  integer[];
+  base     bigint;
+BEGIN
+  BEGIN
+    IF fresh THEN
+      -- A row to lock, so that of two that make the same stream one waits for the other.
+      INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
+      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), coalesce(times[p.first], 'epoch'), coalesce(times[p.first], 'epoch')
+      FROM unnest(names, expected, firsts) AS p (stream, expected, first) WHERE p.expected = 0
+      ORDER BY p.stream
+      ON CONFLICT DO NOTHING;
+    END IF;
+    IF EXISTS (SELECT FROM unnest(firsts, ends) AS p (first, next) WHERE p.first = p.next) THEN
+      PERFORM FROM log.stream AS s WHERE s.stream = ANY (names) ORDER BY s.stream FOR NO KEY UPDATE;
+    END IF;
+
+    UPDATE log.stream AS s
+    SET version = p.expected + p.next - p.first, hash = hashes[p.next - 1], updated_at = times[p.next - 1],
+        phase = p.phase, round = p.round, seated = p.seated, needed = p.needed, over = p.over, due = p.due
+    FROM (
+      SELECT * FROM unnest(
+        names, expected, followed, firsts, ends, p_phase::text[], p_round::integer[], p_seated::integer[],
+        p_needed::integer[], p_over::boolean[], p_due::timestamptz[]
+      ) AS a (stream, expected, followed, first, next, phase, round, seated, needed, over, due)
+      WHERE a.first < a.next ORDER BY a.stream LIMIT cardinality(names)
+    ) AS p
+    WHERE s.stream = p.stream AND (s.version, s.hash) = (p.expected, p.followed);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+
+    IF moved < cardinality(names) THEN
+      SELECT array_agg(DISTINCT p.unit) INTO refused
+      FROM unnest(p_unit::integer[], names, expected, followed, firsts, ends)
+        AS p (unit, stream, expected, followed, first, next)
+      LEFT JOIN log.stream AS s ON s.stream = p.stream
+      WHERE (s.version, s.hash) IS DISTINCT FROM (
+        p.expected + p.next - p.first, CASE p.first WHEN p.next THEN p.followed ELSE hashes[p.next - 1] END
+      );
+      IF refused IS NOT NULL THEN
+        RAISE SQLSTATE 'PM409';
+      END IF;
+    END IF;
+  EXCEPTION WHEN SQLSTATE 'PM409' THEN
+    RETURN refused;
+  END;
+
+  IF a_stream <> '{}' THEN
+    INSERT INTO log.outcome (stream, command_id, fingerprint, body)
+    SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8')
+    FROM ROWS FROM (
+      unnest(a_stream::text[]), unnest(a_command_id::text[]), unnest(a_fingerprint::text[]), json_array_elements_text(a_body)
+    ) AS a (stream, command_id, fingerprint, body);
+  END IF;
+
+  IF fresh THEN
+    DELETE FROM log.stream AS s WHERE s.stream = ANY (names) AND s.version = 0;
+  END IF;
+
+  IF stored > 0 THEN
+    UPDATE log.head AS h SET position = h.position + stored RETURNING h.position - stored INTO STRICT base;
+    INSERT INTO log.event (
+      position, stream, version, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
+    )
+    SELECT
+      base + r.nth, names[r.part],
+      CASE WHEN r.nth >= firsts[r.part] AND r.nth < ends[r.part] THEN expected[r.part] + r.nth - firsts[r.part] + 1 END,
+      r.type, r.schema_version, r.data, r.metadata, r.at, r.salt,
+      CASE r.nth WHEN firsts[r.part] THEN followed[r.part] ELSE hashes[r.nth - 1] END,
+      r.hash, convert_to(r.public, 'UTF8'), convert_to(r.lobby, 'UTF8'), r.closes
+    FROM ROWS FROM (
+      unnest(owners, r_type::text[], r_schema_version::smallint[], times, r_salt::bytea[], hashes, r_closes::boolean[]),
+      json_array_elements(r_data), json_array_elements(r_metadata),
+      json_array_elements_text(r_public), json_array_elements_text(r_lobby)
+    ) WITH ORDINALITY AS r (part, type, schema_version, at, salt, hash, closes, data, metadata, public, lobby, nth);
+  END IF;
+  RETURN '{}';
+END $$;
+
+-- Enters finished streams in the register of archived ones and deletes their records, all or none, and gives the number
+-- of records deleted. `p_streams` is an array of {stream, version, hash}, as the file `p_file` holds them; whoever calls
+-- has read the file back. Nobody may call it but the owner.
+CREATE FUNCTION log.prune(p_streams json, p_file text, p_sha256 bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  names   text[];
+  wrong   text;
+  removed bigint;
+BEGIN
+  SELECT array_agg(a.stream) INTO names FROM json_to_recordset(p_streams) AS a (stream text);
+
+  PERFORM FROM log.stream AS s WHERE s.stream = ANY (names) ORDER BY s.stream FOR NO KEY UPDATE;
+
+  SELECT min(a.stream) INTO wrong
+  FROM json_to_recordset(p_streams) AS a (stream text, version integer, hash text)
+  LEFT JOIN log.stream AS s ON s.stream = a.stream
+  LEFT JOIN log.event AS e ON e.stream = s.stream AND e.version = s.version
+  WHERE (s.version = a.version AND s.hash = decode(a.hash, 'hex') AND s.over AND s.due IS NULL AND e.closes
+         AND e.hash = s.hash) IS NOT TRUE;
+  IF wrong IS NOT NULL THEN
+    RAISE EXCEPTION '% is not finished at the version and hash that the file ends with', wrong
+      USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
+
+  INSERT INTO log.archived (stream, version, hash, positions, file, sha256)
+  SELECT
+    s.stream, s.version, s.hash,
+    coalesce(range_agg(int8range(e.position, e.position, '[]')) FILTER (WHERE e.type <> 'game_end'), '{}'),
+    p_file, p_sha256
+  FROM log.stream AS s JOIN log.event AS e USING (stream)
+  WHERE s.stream = ANY (names) GROUP BY s.stream;
+
+  DELETE FROM log.event AS e WHERE e.stream = ANY (names) AND e.type <> 'game_end';
+  GET DIAGNOSTICS removed = ROW_COUNT;
+  DELETE FROM log.outcome AS o WHERE o.stream = ANY (names);
+  UPDATE log.stream AS s
+  SET archived = true, hash = decode(repeat('00', 32), 'hex'), phase = NULL, round = NULL, seated = NULL, needed = NULL,
+      over = NULL
+  WHERE s.stream = ANY (names);
+  RETURN removed;
+END $$;
+
+REVOKE ALL ON ALL TABLES IN SCHEMA log FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA log FROM PUBLIC;
+GRANT USAGE ON SCHEMA log TO playmolt_engine, playmolt_relay, playmolt_reader;
+GRANT EXECUTE ON FUNCTION log.append TO playmolt_engine;
+GRANT SELECT ON log.head, log.stream, log.event TO playmolt_engine, playmolt_relay, playmolt_reader;
+GRANT SELECT ON log.outcome TO playmolt_engine, playmolt_reader;
+GRANT SELECT ON log.archived TO playmolt_relay, playmolt_reader;
+
+-- Projections -----------------------------------------------------------------------------------------------------------
+
+-- Up to where the projections have read the log.
+CREATE TABLE projection.progress (
+  one      boolean PRIMARY KEY DEFAULT true CHECK (one),
+  position bigint  NOT NULL DEFAULT 0 CHECK (position >= 0)
+) WITH (fillfactor = 10);
+INSERT INTO projection.progress DEFAULT VALUES;
+
+-- Points and finished games of an agent in one game type, and in all of them (game_type '').
+CREATE TABLE projection.score (
+  agent_id  text COLLATE "C" NOT NULL,
+  game_type text COLLATE "C" NOT NULL,
+  points    bigint           NOT NULL,
+  games     bigint           NOT NULL CHECK (games > 0),
+  PRIMARY KEY (agent_id, game_type)
+) WITH (fillfactor = 80);
+CREATE INDEX score_ranking ON projection.score (game_type, points DESC, agent_id);
+
+REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
+GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;
+GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score TO playmolt_relay;
+GRANT SELECT, UPDATE ON projection.progress TO playmolt_relay;
+GRANT SELECT ON projection.score, projection.progress TO playmolt_gateway, playmolt_reader;
+
+-- Accounts --------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE account.agent (
+  id         text COLLATE "C" PRIMARY KEY,
+  name       text             NOT NULL,
+  created_at timestamptz      NOT NULL DEFAULT now()
+);
+CREATE INDEX agent_newest ON account.agent (created_at DESC, id DESC);
+
+-- One key an agent: of two rotations at once the later one wins, and no third key stays valid.
+CREATE TABLE account.api_key (
+  agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
+  hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
+  created_at timestamptz      NOT NULL DEFAULT now()
+);
+
+-- Which body an Idempotency-Key of a join belongs to. A key with another body is refused, whatever game type that names;
+-- every type has a lobby of its own, and no lobby knows of another's joins.
+CREATE TABLE account.join_key (
+  agent_id    text COLLATE "C" NOT NULL REFERENCES account.agent,
+  command_id  text COLLATE "C" NOT NULL,
+  fingerprint text             NOT NULL,
+  PRIMARY KEY (agent_id, command_id)
+);
+
+REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
+GRANT USAGE ON SCHEMA account TO playmolt_gateway;
+GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
+GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
+
+-- Limits: rates ---------------------------------------------------------------------------------------------------------
+
+-- A bucket is the moment at which it is full again: one number tells level and age. Unlogged: a crash of the server
+-- fills all buckets, which costs less than a flush for every request.
+CREATE UNLOGGED TABLE limits.bucket (
+  key     text COLLATE "C" PRIMARY KEY,
+  full_at timestamptz      NOT NULL
+) WITH (fillfactor = 70);
+
+-- Takes `cost` tokens from a bucket that holds `capacity` and fills within `seconds`. Gives 0 when they were there,
+-- else the seconds until they will be.
+CREATE FUNCTION limits.take(p_key text, p_capacity double precision, p_seconds double precision, p_cost double precision)
+RETURNS double precision
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+  present CONSTANT timestamptz := clock_timestamp();
+  price   interval;
+  depth   interval;
+  filled  timestamptz;
+BEGIN
+  IF NOT (p_capacity > 0 AND p_seconds > 0 AND p_cost > 0 AND p_cost <= p_capacity) THEN
+    RAISE EXCEPTION 'cost % of capacity % in % s can never be taken', p_cost, p_capacity, p_seconds
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  price := make_interval(secs => p_seconds * p_cost / p_capacity);
+  depth := make_interval(secs => p_seconds);
+  INSERT INTO limits.bucket AS b (key, full_at) VALUES (p_key, present + price)
+  ON CONFLICT (key) DO UPDATE SET full_at = greatest(b.full_at, present) + price
+    WHERE greatest(b.full_at, present) + price <= present + depth;
+  IF FOUND THEN
+    RETURN 0;
+  END IF;
+  SELECT b.full_at INTO filled FROM limits.bucket AS b WHERE b.key = p_key;
+  -- The bucket may have been swept meanwhile: then it is full, and the caller may come back at once.
+  RETURN greatest(0.001, extract(epoch FROM coalesce(filled, present) + price - present - depth));
+END $$;
+
+-- Forgets the full buckets, which are like buckets never used; gives how many.
+CREATE FUNCTION limits.sweep() RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH gone AS (DELETE FROM limits.bucket WHERE full_at < clock_timestamp() RETURNING 1) SELECT count(*) FROM gone
+$$;
+
+-- Limits: calls of models -----------------------------------------------------------------------------------------------
+
+-- Calls of models: those under way (`until` lies ahead) and those of the last minute. Unlogged: a crash of the server
+-- forgets them, and the model's own server then says 429.
+CREATE UNLOGGED TABLE limits.model_call (
+  id     uuid             PRIMARY KEY,
+  alias  text COLLATE "C" NOT NULL,
+  at     timestamptz      NOT NULL,
+  until  timestamptz      NOT NULL,
+  tokens bigint           NOT NULL
+);
+CREATE INDEX model_call_alias ON limits.model_call (alias, at);
+
+-- Admits a call that is expected to take `cost` tokens and gives 0, or gives the seconds after which to ask again. A null
+-- limit is none. The lock makes the counts of one alias true: two callers would else see the same last room.
+CREATE FUNCTION limits.admit(
+  p_id uuid, p_alias text, p_window double precision, p_lease double precision,
+  p_concurrent integer, p_requests integer, p_tokens bigint, p_cost bigint
+) RETURNS double precision
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+  span    CONSTANT interval := make_interval(secs => p_window);
+  cost    CONSTANT bigint   := least(p_cost, coalesce(p_tokens, p_cost));
+  present timestamptz;
+  free_at timestamptz;
+  used    bigint;
+  room_at timestamptz;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('limits.model_call ' || p_alias, 0));
+  present := clock_timestamp();
+  DELETE FROM limits.model_call AS c WHERE c.alias = p_alias AND c.at <= present - span AND c.until <= present;
+
+  SELECT count(*), min(c.until) INTO used, room_at
+  FROM limits.model_call AS c WHERE c.alias = p_alias AND c.until > present;
+  IF used >= p_concurrent THEN
+    free_at := room_at;
+  END IF;
+
+  IF p_requests IS NOT NULL THEN
+    SELECT c.at + span INTO room_at FROM limits.model_call AS c
+    WHERE c.alias = p_alias AND c.at > present - span
+    ORDER BY c.at DESC OFFSET p_requests - 1 LIMIT 1;
+    free_at := greatest(free_at, room_at);
+  END IF;
+
+  IF p_tokens IS NOT NULL THEN
+    SELECT c.at + span INTO room_at FROM (
+      SELECT k.at, sum(k.tokens) OVER (ORDER BY k.at DESC, k.id) AS spent FROM limits.model_call AS k
+      WHERE k.alias = p_alias AND k.at > present - span
+    ) AS c
+    WHERE c.spent + cost > p_tokens ORDER BY c.at DESC LIMIT 1;
+    free_at := greatest(free_at, room_at);
+  END IF;
+
+  IF free_at IS NOT NULL THEN
+    RETURN greatest(0.001, extract(epoch FROM free_at - present));
+  END IF;
+  INSERT INTO limits.model_call (id, alias, at, until, tokens)
+  VALUES (p_id, p_alias, present, present + make_interval(secs => p_lease), cost);
+  RETURN 0;
+END $$;
+
+-- Holds a slot for another lease; false when it was lost already.
+CREATE FUNCTION limits.hold(p_id uuid, p_lease double precision) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE limits.model_call AS c SET until = clock_timestamp() + make_interval(secs => p_lease)
+  WHERE c.id = p_id AND c.until > clock_timestamp();
+  RETURN FOUND;
+END $$;
+
+-- Gives a slot back; `tokens` is what the call took, null when nobody knows.
+CREATE FUNCTION limits.give_back(p_id uuid, p_tokens bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  UPDATE limits.model_call AS c SET until = least(c.until, clock_timestamp()), tokens = coalesce(p_tokens, c.tokens)
+  WHERE c.id = p_id
+$$;
+
+-- Limits: budgets -------------------------------------------------------------------------------------------------------
+
+-- What an account has spent, calls under way counted at their worst case: a call that is lost stays counted so.
+CREATE TABLE limits.budget (
+  account text COLLATE "C" PRIMARY KEY,
+  calls   bigint  NOT NULL DEFAULT 0,
+  tokens  bigint  NOT NULL DEFAULT 0,
+  money   numeric NOT NULL DEFAULT 0
+);
+
+-- Counts a call on every account, or on none: gives the first account that does not hold it, as it stands, and no row
+-- when all do. A null limit is none.
+CREATE FUNCTION limits.reserve(
+  p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[], p_take_tokens bigint, p_take_money numeric
+) RETURNS SETOF limits.budget
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  short limits.budget;
+BEGIN
+  INSERT INTO limits.budget (account) SELECT unnest(p_accounts) ON CONFLICT DO NOTHING;
+  PERFORM FROM limits.budget AS b WHERE b.account = ANY (p_accounts) ORDER BY b.account FOR NO KEY UPDATE;
+  SELECT b.* INTO short
+  FROM unnest(p_accounts, p_calls, p_tokens, p_money) WITH ORDINALITY AS a (account, calls, tokens, money, nth)
+  JOIN limits.budget AS b USING (account)
+  WHERE b.calls + 1 > a.calls OR b.tokens + p_take_tokens > a.tokens OR b.money + p_take_money > a.money
+  ORDER BY a.nth LIMIT 1;
+  IF short.account IS NOT NULL THEN
+    RETURN NEXT short;
+  ELSE
+    UPDATE limits.budget AS b
+    SET calls = b.calls + 1, tokens = b.tokens + p_take_tokens, money = b.money + p_take_money
+    WHERE b.account = ANY (p_accounts);
+  END IF;
+END $$;
+
+-- Corrects what `reserve` counted to what the call took; a call that was never made counts none.
+CREATE FUNCTION limits.settle(p_accounts text[], p_calls bigint, p_tokens bigint, p_money numeric) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  UPDATE limits.budget AS b SET calls = b.calls + p_calls, tokens = b.tokens + p_tokens, money = b.money + p_money
+  WHERE b.account = ANY (p_accounts)
+$$;
+
+REVOKE ALL ON ALL TABLES IN SCHEMA limits FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA limits FROM PUBLIC;
+GRANT USAGE ON SCHEMA limits TO playmolt_gateway, playmolt_relay, playmolt_engine;
+GRANT EXECUTE ON FUNCTION limits.take TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION limits.sweep TO playmolt_relay;
+GRANT EXECUTE ON FUNCTION limits.admit, limits.hold, limits.give_back, limits.reserve, limits.settle TO playmolt_engine;
+
+-- Leases ----------------------------------------------------------------------------------------------------------------
+
+-- An effect that somebody works on, or worked on and was lost with. `attempt` counts the holders; (holder, attempt) is
+-- the fence that keeps a holder who was away too long from extending what another one took since.
+CREATE TABLE lease.effect (
+  id      text COLLATE "C" PRIMARY KEY,
+  holder  text             NOT NULL,
+  attempt integer          NOT NULL,
+  until   timestamptz      NOT NULL
+);
+
+-- Takes an effect and gives its attempt number; null while anybody holds it.
+CREATE FUNCTION lease.take(p_id text, p_holder text, p_seconds double precision) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  taken integer;
+BEGIN
+  INSERT INTO lease.effect AS e (id, holder, attempt, until)
+  VALUES (p_id, p_holder, 1, clock_timestamp() + make_interval(secs => p_seconds))
+  ON CONFLICT (id) DO UPDATE SET
+    holder = excluded.holder, attempt = e.attempt + 1, until = clock_timestamp() + make_interval(secs => p_seconds)
+    WHERE e.until <= clock_timestamp()
+  RETURNING e.attempt INTO taken;
+  RETURN taken;
+END $$;
+
+-- Holds an effect for so many seconds from now; false when the lease has ended.
+CREATE FUNCTION lease.extend(p_id text, p_holder text, p_attempt integer, p_seconds double precision) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE lease.effect AS e SET until = clock_timestamp() + make_interval(secs => p_seconds)
+  WHERE e.id = p_id AND e.holder = p_holder AND e.attempt = p_attempt AND e.until > clock_timestamp();
+  RETURN FOUND;
+END $$;
+
+-- Gives an effect back: forgotten when it is done, free for the next attempt when it was lost; false when it is
+-- another's.
+CREATE FUNCTION lease.release(p_id text, p_holder text, p_attempt integer, p_lost boolean) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF p_lost THEN
+    UPDATE lease.effect AS e SET until = least(e.until, clock_timestamp())
+    WHERE e.id = p_id AND e.holder = p_holder AND e.attempt = p_attempt;
+  ELSE
+    DELETE FROM lease.effect AS e WHERE e.id = p_id AND e.holder = p_holder AND e.attempt = p_attempt;
+  END IF;
+  RETURN FOUND;
+END $$;
+
+REVOKE ALL ON ALL TABLES IN SCHEMA lease FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA lease FROM PUBLIC;
+GRANT USAGE ON SCHEMA lease TO playmolt_engine;
+GRANT EXECUTE ON FUNCTION lease.take, lease.extend, lease.release TO playmolt_engine;
+
+-- Blobs -----------------------------------------------------------------------------------------------------------------
+
+-- Long texts beside the log: prompts under their SHA-256, and models' replies under the key of their request.
+CREATE TABLE blob.text (
+  hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
+  body text        NOT NULL,
+  at   timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE blob.reply (
+  key  bytea       PRIMARY KEY CHECK (octet_length(key) = 32),
+  body text        NOT NULL,
+  at   timestamptz NOT NULL DEFAULT now()
+);
+
+REVOKE ALL ON ALL TABLES IN SCHEMA blob FROM PUBLIC;
+GRANT USAGE ON SCHEMA blob TO playmolt_engine, playmolt_reader;
+GRANT SELECT, INSERT ON blob.text, blob.reply TO playmolt_engine;
+GRANT SELECT ON blob.text, blob.reply TO playmolt_reader;
