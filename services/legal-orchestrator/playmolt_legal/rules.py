@@ -33,7 +33,6 @@ from playmolt_schemas.games.legal import (
     Hit,
     Language,
     LegalMessage,
-    OpenSessionRequest,
     Round1Form,
     Session,
     Unseen,
@@ -61,7 +60,7 @@ from playmolt_legal.events import (
 )
 from playmolt_legal.forms import gates, phases, steering
 from playmolt_legal.forms.forms import named_gate, read_form
-from playmolt_legal.forms.intake import is_faults, read_facts, read_opening
+from playmolt_legal.forms.intake import read_facts, read_opening
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.roles import outputs, texts
 from playmolt_legal.state import State, evolve
@@ -172,7 +171,7 @@ class Legal:
         if state.version:
             return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
         request = read_opening(command.body, command.aliases)
-        if not isinstance(request, OpenSessionRequest):
+        if isinstance(request, tuple):
             return _invalid_request(request)
         opened = SessionOpened(
             owner=command.agent_id,
@@ -240,10 +239,10 @@ def _post_facts(state: State, command: commands.PostFacts) -> Decision:
         )
     carried = (state.narrative, state.facts) if state.previous_session else None
     read = read_facts(command.body, carried)
-    if is_faults(read):
-        return _invalid_request(cast("tuple[FieldFault, ...]", read))
-    narrative, timeline, evidence = cast("Any", read)
-    return Accepted((FactsPosted(by=command.agent_id, narrative=narrative, timeline=timeline, evidence=evidence),))
+    if isinstance(read, tuple):
+        return _invalid_request(read)
+    posted = FactsPosted(by=command.agent_id, narrative=read.narrative, timeline=read.timeline, evidence=read.evidence)
+    return Accepted((posted,))
 
 
 def _post_form(state: State, command: commands.PostForm) -> Decision:

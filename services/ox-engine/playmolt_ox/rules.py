@@ -7,8 +7,9 @@ from typing import Any, Final
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
+from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.action_fields import ActionShapes, FieldReader
+from playmolt_schemas.games.action_fields import ActionShapes
 from playmolt_schemas.games.game_messages import Action, PublicMessage
 from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
 from playmolt_schemas.limits import COMMENT_CHARS
@@ -113,20 +114,20 @@ def _next_step(state: State) -> Event:
 
 
 def _choose(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
-    reader = FieldReader(action)
-    choice = reader.one_of("choice", CHOICES)
-    comment = reader.text("comment", COMMENT_CHARS)
-    if reader.faults:
-        return invalid(tuple(reader.faults))
+    fields = BodyFields(action)
+    choice = fields.one_of("choice", CHOICES)
+    comment = fields.text("comment", COMMENT_CHARS)
+    if fields.faults:
+        return invalid(tuple(fields.faults))
     return Accepted((_chosen(state, seat, choice, comment),))
 
 
 def _switch(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
-    reader = FieldReader(action)
-    switched = reader.flag("use_switch")
-    comment = reader.text("comment", COMMENT_CHARS, required=False)
-    if reader.faults:
-        return invalid(tuple(reader.faults))
+    fields = BodyFields(action)
+    switched = fields.flag("use_switch")
+    comment = fields.text("comment", COMMENT_CHARS, required=False)
+    if fields.faults:
+        return invalid(tuple(fields.faults))
     if switched and seat.switch_used:
         return Refused(Code.SWITCH_UNAVAILABLE, "You have used your one switch. Send use_switch: false to keep.")
     return Accepted((_decided(state, seat, comment, switched=switched),))

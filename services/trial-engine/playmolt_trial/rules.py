@@ -7,8 +7,9 @@ from typing import Any, Final
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
+from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.action_fields import ActionShapes, FieldReader
+from playmolt_schemas.games.action_fields import ActionShapes
 from playmolt_schemas.games.game_messages import Action, PublicMessage
 from playmolt_schemas.games.trial import (
     ACTIONS,
@@ -135,18 +136,18 @@ class Trial(SeatedGame[State, Seat]):
 
 
 def _speak(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
-    reader = FieldReader(action)
-    text = reader.text("text", SPEAK_CHARS)
-    if reader.faults:
-        return invalid(tuple(reader.faults))
+    fields = BodyFields(action)
+    text = fields.text("text", SPEAK_CHARS)
+    if fields.faults:
+        return invalid(tuple(fields.faults))
     return Accepted((_spoke(state, seat, text),))
 
 
 def _vote(seat: Seat, action: Mapping[str, Any]) -> Decision:
-    reader = FieldReader(action)
-    verdict = reader.one_of("verdict", VERDICTS)
-    if reader.faults:
-        return invalid(tuple(reader.faults))
+    fields = BodyFields(action)
+    verdict = fields.one_of("verdict", VERDICTS)
+    if fields.faults:
+        return invalid(tuple(fields.faults))
     return Accepted((_voted(seat, verdict),))
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 from playmolt_core.llm.catalogue import decimal_text
+from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.codes import FieldFault
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -14,35 +15,26 @@ S = TypeVar("S", bound=msgspec.Struct)
 _AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p"))
 """Fields that hold a number as its text."""
 _PLACE = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
-_SHOWN_CHARS: Final = 40
 
 
-def read(kind: type[S], values: Any, path: str = "") -> S | tuple[FieldFault, ...]:
+def read(kind: type[S], values: Any, path: str = "") -> S | Faults:
     """Read a struct of `kind` from plain values, strictly typed; else give all faults."""
     if not isinstance(values, dict):
         return (FieldFault(path, f"expected an object with {', '.join(kind.__struct_fields__)}"),)
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    faults = [
-        FieldFault(_join(path, _shown(name)), f"no such field; there are {', '.join(fields)}")
-        for name in values
-        if name not in fields
-    ]
+    declared = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    body = BodyFields(values, path)
+    body.only(declared, f"there are {', '.join(declared)}")
     found: dict[str, Any] = {}
-    for name, field in fields.items():
+    for name, field in declared.items():
         if name in values:
             value = _field(field.type, _texts(name, values[name]), _join(path, name))
             if _is_faults(value):
-                faults += value
+                body.faults += value
             else:
                 found[field.name] = value
         elif field.required:
-            faults.append(FieldFault(_join(path, name), "is required"))
-    return tuple(faults) or kind(**found)
-
-
-def is_faults(read: Any) -> bool:
-    """Say whether what was read is a list of faults."""
-    return _is_faults(read)
+            body.required(name)
+    return tuple(body.faults) or kind(**found)
 
 
 def _field(kind: Any, value: Any, path: str) -> Any:
@@ -80,7 +72,3 @@ def _is_faults(value: Any) -> bool:
 
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
-
-
-def _shown(name: object) -> str:
-    return str(name)[:_SHOWN_CHARS].encode("utf-8", "replace").decode()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
-from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
     ENTRIES,
     ENTRY_CHARS,
@@ -27,7 +27,7 @@ from playmolt_schemas.games.legal import (
 )
 
 from playmolt_legal.events import GateOpened
-from playmolt_legal.forms.fields import Fields
+from playmolt_legal.forms import entries
 from playmolt_legal.roles import texts
 from playmolt_legal.state import State
 
@@ -40,25 +40,19 @@ _STANCES: Final[tuple[Stance, ...]] = get_args(Stance)
 _LEVELS: Final[tuple[EvidenceLevel, ...]] = get_args(EvidenceLevel)
 _BOTH: Final = ("gate", "missing_evidence_answers")
 
-Faults = tuple[FieldFault, ...]
-
 
 def named_gate(body: Any) -> GateName | Faults:
     """Read which gate a form is for."""
-    if not isinstance(body, dict):
-        return (FieldFault("", "the form must be a JSON object"),)
-    fields = Fields(body)
-    if not fields.required("gate"):
+    fields = BodyFields(body, what="the form")
+    if not fields.sound or not fields.required("gate"):
         return tuple(fields.faults)
-    gate = fields.one_of("gate", GATES)
-    return tuple(fields.faults) or gate
+    return fields.result(fields.one_of("gate", GATES))
 
 
 def read_form(body: Mapping[str, Any], state: State, gate: GateOpened) -> AnyForm | Faults:
     """Read the form of the open gate; gives every fault instead when there is one."""
-    fields = Fields(body)
-    form = _READERS[gate.gate](fields, state, gate)
-    return tuple(fields.faults) or form
+    fields = BodyFields(body)
+    return fields.result(_READERS[gate.gate](fields, state, gate))
 
 
 def schema(state: State, gate: GateOpened) -> dict[str, Any]:
@@ -75,7 +69,7 @@ def schema(state: State, gate: GateOpened) -> dict[str, Any]:
     return closed | ({"allOf": rules} if rules else {})
 
 
-def _missing(fields: Fields, gate: GateOpened) -> dict[str, str]:
+def _missing(fields: BodyFields, gate: GateOpened) -> dict[str, str]:
     name = "missing_evidence_answers"
     value = fields.body.get(name, {})
     asked = [item.id for item in gate.missing_evidence]
@@ -88,16 +82,15 @@ def _missing(fields: Fields, gate: GateOpened) -> dict[str, str]:
     unanswered = [key for key in asked if key not in value]
     if unanswered:
         fields.fault(name, f'needs an answer, or "none", to {", ".join(unanswered)}')
-    answers = Fields({key: value[key] for key in asked if key in value}, f"{name}.")
+    answers = BodyFields({key: value[key] for key in asked if key in value})
     # Sorted by name, as the log keeps them, so that a replay gives the same bytes.
     read = {key: answers.text(key, FORM_TEXT_CHARS) for key in sorted(answers.body)}
     if answers.faults:
-        said = (f"{fault.field.removeprefix(name + '.')} {fault.message}" for fault in answers.faults)
-        fields.fault(name, "; ".join(said))
+        fields.fault(name, "; ".join(f"{fault.field} {fault.message}" for fault in answers.faults))
     return read
 
 
-def _facts(fields: Fields, state: State, gate: GateOpened) -> FactsForm:
+def _facts(fields: BodyFields, state: State, gate: GateOpened) -> FactsForm:
     fields.only((*_BOTH, "choice", "facts"))
     offered = tuple(choice for choice in _CHOICES if choice in gate.options)
     choice = fields.one_of("choice", offered)
@@ -109,7 +102,7 @@ def _facts(fields: Fields, state: State, gate: GateOpened) -> FactsForm:
     return FactsForm(choice=choice, facts=more, missing_evidence_answers=_missing(fields, gate))
 
 
-def _more_facts(fields: Fields, state: State) -> MoreFacts | None:
+def _more_facts(fields: BodyFields, state: State) -> MoreFacts | None:
     if not fields.required("facts"):
         return None
     inner = fields.inner("facts")
@@ -118,12 +111,11 @@ def _more_facts(fields: Fields, state: State) -> MoreFacts | None:
     inner.only(MoreFacts.__struct_fields__)
     more = MoreFacts(
         text=inner.text("text", NARRATIVE_CHARS, required=False),
-        answers=inner.answers([question.id for question in state.facts.questions]),
-        timeline=inner.timeline(),
-        evidence=inner.evidence(),
+        answers=entries.answers(inner, [question.id for question in state.facts.questions]),
+        timeline=entries.timeline(inner),
+        evidence=entries.evidence(inner),
     )
-    fields.faults += inner.faults
-    if more == MoreFacts() and not inner.faults:
+    if more == MoreFacts() and inner.sound:
         fields.fault("facts", "must hold text, answers, timeline or evidence")
     if len(state.facts.timeline) + len(more.timeline) > ENTRIES:
         fields.fault("facts.timeline", f"would make more than {ENTRIES} entries")
@@ -132,7 +124,7 @@ def _more_facts(fields: Fields, state: State) -> MoreFacts | None:
     return more
 
 
-def _round1(fields: Fields, _: State, gate: GateOpened) -> Round1Form:
+def _round1(fields: BodyFields, _: State, gate: GateOpened) -> Round1Form:
     fields.only((*_BOTH, "focus_issues", "goal", "stance", "fact_corrections"))
     focus = _needed_texts(fields, "focus_issues", FOCUS_ISSUES)
     return Round1Form(
@@ -144,7 +136,7 @@ def _round1(fields: Fields, _: State, gate: GateOpened) -> Round1Form:
     )
 
 
-def _round2(fields: Fields, state: State, gate: GateOpened) -> Round2Form:
+def _round2(fields: BodyFields, state: State, gate: GateOpened) -> Round2Form:
     civil = state.case_type == "civil"
     settling = ("settlement_interest", "concession_range") if civil else ()
     own = ("proof_priority", "evidence_level", "obtainable_evidence", "constraints", "instructions")
@@ -162,7 +154,7 @@ def _round2(fields: Fields, state: State, gate: GateOpened) -> Round2Form:
     )
 
 
-def _settlement(fields: Fields) -> tuple[bool | None, str]:
+def _settlement(fields: BodyFields) -> tuple[bool | None, str]:
     interest = fields.flag("settlement_interest")
     if interest:
         return interest, fields.text("concession_range", FORM_TEXT_CHARS)
@@ -172,7 +164,7 @@ def _settlement(fields: Fields) -> tuple[bool | None, str]:
     return interest, ""
 
 
-def _end(fields: Fields, _: State, gate: GateOpened) -> EndForm:
+def _end(fields: BodyFields, _: State, gate: GateOpened) -> EndForm:
     fields.only((*_BOTH, "resolution", "report_style", "final_instructions"))
     return EndForm(
         resolution=fields.one_of("resolution", tuple(word for word in _RESOLUTIONS if word in gate.options)),
@@ -182,13 +174,13 @@ def _end(fields: Fields, _: State, gate: GateOpened) -> EndForm:
     )
 
 
-def _needed_texts(fields: Fields, name: str, most: int) -> tuple[str, ...]:
+def _needed_texts(fields: BodyFields, name: str, most: int) -> tuple[str, ...]:
     if not fields.required(name):
         return ()
     return fields.texts(name, FORM_TEXT_CHARS, fewest=1, entries=most)
 
 
-_READERS: Final[Mapping[GateName, Callable[[Fields, State, GateOpened], AnyForm]]] = {
+_READERS: Final[Mapping[GateName, Callable[[BodyFields, State, GateOpened], AnyForm]]] = {
     "facts": _facts,
     "round1": _round1,
     "round2": _round2,

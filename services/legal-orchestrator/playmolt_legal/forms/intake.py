@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
 
-from playmolt_schemas.codes import FieldFault
+import msgspec
+from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
     ENTRIES,
     JURISDICTION_CHARS,
@@ -21,26 +22,27 @@ from playmolt_schemas.games.legal import (
 )
 
 from playmolt_legal.events import Narrative
-from playmolt_legal.forms.fields import Fields
+from playmolt_legal.forms import entries
 from playmolt_legal.state import numbered_evidence, numbered_timeline
 
 CASE_TYPES: Final[tuple[CaseType, ...]] = get_args(CaseType)
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 DEFAULT_MODEL: Final = "scripted"
 
-Faults = tuple[FieldFault, ...]
-Told = tuple[Narrative, tuple[TimelineItem, ...], tuple[Evidence, ...]]
 
+class FactsTold(msgspec.Struct, frozen=True, kw_only=True):
+    """What the body of `POST …/facts` tells, together with what the session carried over."""
 
-def _object(body: Any) -> Fields | Faults:
-    return Fields(body) if isinstance(body, dict) else (FieldFault("", "the body must be a JSON object"),)
+    narrative: Narrative
+    timeline: tuple[TimelineItem, ...]
+    evidence: tuple[Evidence, ...]
 
 
 def read_opening(body: Any, aliases: Collection[str]) -> OpenSessionRequest | Faults:
     """Read the body of `POST /api/sessions`; `aliases` are the models there are."""
-    fields = _object(body)
-    if not isinstance(fields, Fields):
-        return fields
+    fields = BodyFields(body)
+    if not fields.sound:
+        return tuple(fields.faults)
     fields.only(OpenSessionRequest.__struct_fields__)
     request = OpenSessionRequest(
         case_type=fields.one_of("case_type", CASE_TYPES),
@@ -48,31 +50,23 @@ def read_opening(body: Any, aliases: Collection[str]) -> OpenSessionRequest | Fa
         title=fields.text("title", TITLE_CHARS),
         language=fields.one_of("language", LANGUAGES),
         exclusions=_exclusions(fields),
-        model=_model(fields, aliases),
+        model=fields.known("model", aliases, DEFAULT_MODEL),
     )
-    return tuple(fields.faults) or request
+    return fields.result(request)
 
 
-def _exclusions(fields: Fields) -> tuple[str, ...]:
+def _exclusions(fields: BodyFields) -> tuple[str, ...]:
     if isinstance(fields.body.get("exclusions"), str):
         text = fields.text("exclusions", NOTE_CHARS, required=False)
         return (text,) if text else ()
     return fields.texts("exclusions", NOTE_CHARS, entries=ENTRIES)
 
 
-def _model(fields: Fields, aliases: Collection[str]) -> str:
-    model = fields.body.get("model", DEFAULT_MODEL)
-    if not isinstance(model, str) or model not in aliases:
-        fields.fault("model", f"must be one of {', '.join(sorted(aliases))}")
-        return DEFAULT_MODEL
-    return model
-
-
-def read_facts(body: Any, carried: tuple[Narrative, Facts] | None) -> Told | Faults:
+def read_facts(body: Any, carried: tuple[Narrative, Facts] | None) -> FactsTold | Faults:
     """Read the body of `POST …/facts`; where a field is left out, what a session carries over takes its place."""
-    fields = _object(body)
-    if not isinstance(fields, Fields):
-        return fields
+    fields = BodyFields(body)
+    if not fields.sound:
+        return tuple(fields.faults)
     known = FactsRequest.__struct_fields__
     fields.only(known)
     if carried is None:
@@ -80,28 +74,23 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None) -> Told | Fau
             fields.required(name)
     narrative, facts = carried or (Narrative(), Facts())
     told = Narrative(
-        overview=_told(fields, "overview", narrative.overview),
-        acts=_told(fields, "acts", narrative.acts),
-        opposing_claims=_told(fields, "opposing_claims", narrative.opposing_claims, blank=True),
+        overview=_lines(fields, "overview", narrative.overview),
+        acts=_lines(fields, "acts", narrative.acts),
+        opposing_claims=_lines(fields, "opposing_claims", narrative.opposing_claims, required=False),
         additions=narrative.additions,
     )
-    more = MoreFacts(timeline=fields.timeline(), evidence=fields.evidence())
+    more = MoreFacts(timeline=entries.timeline(fields), evidence=entries.evidence(fields))
     timeline = facts.timeline if "timeline" not in fields.body else numbered_timeline(Facts(), more)
     evidence = facts.evidence if "evidence" not in fields.body else numbered_evidence(Facts(), more)
-    return tuple(fields.faults) or (told, timeline, evidence)
+    return fields.result(FactsTold(narrative=told, timeline=timeline, evidence=evidence))
 
 
-def _told(fields: Fields, name: str, carried: str, *, blank: bool = False) -> str:
-    return fields.narrative(name, NARRATIVE_CHARS, blank=blank) if name in fields.body else carried
-
-
-def is_faults(read: Any) -> bool:
-    """Say whether what was read is a list of faults."""
-    return isinstance(read, tuple) and bool(read) and isinstance(read[0], FieldFault)
+def _lines(fields: BodyFields, name: str, carried: str, *, required: bool = True) -> str:
+    return fields.lines(name, NARRATIVE_CHARS, required=required) if name in fields.body else carried
 
 
 def facts_schema(*, carried: bool) -> Mapping[str, Any]:
-    """Give the JSON Schema of the body of `POST …/facts`; nothing is required of a session that carries facts over."""
+    """The JSON Schema of the body of `POST …/facts`; nothing is required of a session that carries facts over."""
     text: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": NARRATIVE_CHARS}
     lines: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
     return {
