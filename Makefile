@@ -8,6 +8,8 @@ UV_VERSION := 0.13.9
 MEMBERS := schemas core $(sort $(wildcard services/*)) sdk cli
 STAMP := $(VENV)/.installed
 export UV_PYTHON := $(BIN)/python
+# Without compiled files every worker of the tests compiles every module anew, at every run.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test check bench soak lock docs image
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadScopeScheduling
 
 # A test is judged by what it finds: a machine that stands still for a second must not fail it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,18 +24,20 @@ another in one worker: neighbours share platforms, and with more than two of tho
 become too long."""
 
 
-class _Shares(LoadScopeScheduling):
-    """Shares tests out by file, those that start processes as two pieces."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(_USED):
-            return "used"
-        return "broken" if nodeid.startswith(_BROKEN) else nodeid.partition("::")[0]
+def _piece(nodeid: str) -> str:
+    if nodeid.startswith(_USED):
+        return "used"
+    return "broken" if nodeid.startswith(_BROKEN) else nodeid.partition("::")[0]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Shares:
-    """Give `-n` its way of sharing tests out."""
-    return _Shares(config, log)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Shares tests out by file, those that start processes as two pieces. Only with `-n`, which pytest-xdist brings."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = _piece  # noqa: SLF001
+    return scheduler
 
 
 class _Broken:
