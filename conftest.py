@@ -15,7 +15,7 @@ settings.load_profile("suite")
 
 _USED = (
     "tests/browser/", "tests/deploy/", "cli/tests/",
-    "tests/integration/test_rows_", "tests/integration/test_jury", "tests/integration/test_legal",
+    "tests/integration/gateway/", "tests/integration/jury/", "tests/integration/legal/",
 )  # fmt: skip
 """Tests that start processes to use them."""
 _BROKEN = ("tests/",)

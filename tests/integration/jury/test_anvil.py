@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 
-from tests.integration.jury_person import Overseer
+from tests.integration.jury.person import Overseer
 
-_CHAIN = Path(__file__).parents[2] / "services" / "trial-engine" / "tests" / "chain" / "conftest.py"
+_CHAIN = Path(__file__).parents[3] / "services" / "trial-engine" / "tests" / "chain" / "conftest.py"
 
 
 def _fixtures() -> Any:

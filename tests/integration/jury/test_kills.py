@@ -15,8 +15,8 @@ from playmolt_cli.main import cli
 from playmolt_schemas.codes import Code
 
 from core.tests.llm.fake_server import Asked, Canned, FakeServer
-from tests.integration.fake_model import fake_model
-from tests.integration.jury_person import JURORS, Bench, Overseer, cast, kind_of, turn_of
+from tests.integration.jury.person import JURORS, Bench, Overseer, cast, kind_of, turn_of
+from tests.integration.models.fake_model import fake_model
 
 StackFactory = Callable[..., Stack]
 

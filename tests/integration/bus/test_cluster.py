@@ -17,7 +17,7 @@ from playmolt_cli.local.embedded import Nats, free_port
 from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
-from tests.integration.test_play import Table, check, watch
+from tests.integration.platform.test_play import Table, check, watch
 
 StackFactory = Callable[..., Stack]
 STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)

@@ -2,20 +2,13 @@
 
 import json
 import random
-import sys
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import Guest, Json, Platform, Table, told, unknown_game
-
 from tests.integration.contract import Contract
-
-pytest_plugins = ("rows_platform",)
+from tests.integration.gateway.rows import Guest, Json, Platform, Table, told, unknown_game
 
 ROUNDS = 15
 _WORDS: list[Any] = [

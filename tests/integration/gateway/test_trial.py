@@ -2,17 +2,11 @@
 
 import json
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import Json, Platform, Table, fault_fields, refused, told
-
-pytest_plugins = ("rows_platform",)
+from tests.integration.gateway.rows import Json, Platform, Table, fault_fields, refused, told
 
 SPEAK = {"type": "speak", "text": "words"}
 STATE = [

@@ -22,8 +22,8 @@ from playmolt_legal.report.report import report
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
 from tests.integration.contract import heard, judged
-from tests.integration.fake_model import fake_model
-from tests.integration.legal_person import LEASE, Person, Roles, in_role, round1, said
+from tests.integration.legal.person import LEASE, Person, Roles, in_role, round1, said
+from tests.integration.models.fake_model import fake_model
 
 StackFactory = Callable[..., Stack]
 ORDER = [

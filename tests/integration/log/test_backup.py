@@ -25,7 +25,7 @@ from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_schemas.records import ZERO_HASH, record_hash
 
-from tests.integration.test_play import Table, check, watch
+from tests.integration.platform.test_play import Table, check, watch
 
 StackFactory = Callable[..., Stack]
 SECONDS = 60

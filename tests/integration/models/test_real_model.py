@@ -1,7 +1,6 @@
 """One legal session against a real, very small model: the plumbing, and that nothing is ever made up for it.
 
-Opt-in, because it fetches wheels and takes minutes: `REAL_MODEL=1 pytest tests/integration/test_real_model.py`, or
-`-m real_model`.
+Opt-in, because it fetches wheels and takes minutes: `REAL_MODEL=1 pytest tests/integration/models`, or `-m real_model`.
 """
 
 import json
@@ -17,8 +16,8 @@ from playmolt_core.llm.parsing import Parsed, parse_object
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_legal.roles import outputs
 
-from tests.integration.legal_person import Person, round1, round2
-from tests.integration.small_model import install, serving
+from tests.integration.legal.person import Person, round1, round2
+from tests.integration.models.small_model import install, serving
 
 ORDER = [
     "JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1",

@@ -14,8 +14,8 @@ from playmolt_core.ops.metrics import METRICS
 from websockets.sync.client import connect
 
 from tests.integration.conftest import OWN_SERVERS
-from tests.integration.otlp_collector import Collector, Seen
-from tests.integration.replica import Replica
+from tests.integration.platform.otlp_collector import Collector, Seen
+from tests.integration.platform.replica import Replica
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 ACT = {"type": "first_choice", "choice": "O", "comment": "a word that no span may hold"}

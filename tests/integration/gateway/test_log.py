@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,7 @@ from nats.aio.client import Client
 from playmolt_core.bus.connection import delivered
 from playmolt_schemas import subjects
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import Json, Platform, Table, told
-
-pytest_plugins = ("rows_platform",)
+from tests.integration.gateway.rows import Json, Platform, Table, told
 
 RECORD = [
     "stream", "version", "position", "type", "schema_version", "data", "metadata", "at", "salt", "prev_hash", "hash",

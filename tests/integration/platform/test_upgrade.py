@@ -23,10 +23,10 @@ from playmolt_schemas.api import GameType
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from tests.integration.agora_operator import Operator, square_plan, turns_of
-from tests.integration.legal_person import Person
-from tests.integration.replica import Replica
-from tests.integration.test_play import Table, Witness, check
+from tests.integration.agora.experiment_operator import Operator, square_plan, turns_of
+from tests.integration.legal.person import Person
+from tests.integration.platform.replica import Replica
+from tests.integration.platform.test_play import Table, Witness, check
 
 StackFactory = Callable[..., Stack]
 SECONDS = 240

@@ -9,8 +9,8 @@ import pytest
 from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer, reply
-from tests.integration.fake_model import fake_model, platform_with
-from tests.integration.legal_person import Person, Roles, in_role, round1, round2, said
+from tests.integration.legal.person import Person, Roles, in_role, round1, round2, said
+from tests.integration.models.fake_model import fake_model, platform_with
 
 ROUNDS = [
     "JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1",

@@ -18,8 +18,8 @@ from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 
 from core.tests.llm.fake_server import FakeServer, reply
-from tests.integration.fake_model import fake_model, platform_with
-from tests.integration.legal_person import LEASE, Roles
+from tests.integration.legal.person import LEASE, Roles
+from tests.integration.models.fake_model import fake_model, platform_with
 
 SECONDS = 60
 

@@ -16,7 +16,7 @@ import pytest
 from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
-from tests.integration.agora_operator import (
+from tests.integration.agora.experiment_operator import (
     EXPERIMENTS,
     MEASURED,
     RUNS,

@@ -13,7 +13,7 @@ import pytest
 from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer
-from tests.integration.agora_operator import Counted, Operator, calls_of, plan, turns_asked, turns_of
+from tests.integration.agora.experiment_operator import Counted, Operator, calls_of, plan, turns_asked, turns_of
 
 StackFactory = Callable[..., Stack]
 

@@ -1,19 +1,13 @@
 """Feeds, sentence by sentence: order, resuming, heartbeats, ends, refusals, lobby."""
 
 import json
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import SECONDS, Json, Platform, Sse, Table, refused, told, unknown_game
-
-pytest_plugins = ("rows_platform",)
+from tests.integration.gateway.rows import SECONDS, Json, Platform, Sse, Table, refused, told, unknown_game
 
 LOBBY = ["type", "game_id", "gameType", "phase", "seated", "needed", "at"]
 

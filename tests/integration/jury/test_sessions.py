@@ -37,8 +37,7 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 from core.tests.llm.fake_server import FakeServer, huge, raw, reply, status, truncated
-from tests.integration.fake_model import fake_model, platform_with
-from tests.integration.jury_person import (
+from tests.integration.jury.person import (
     DOUBT,
     JURORS,
     SECRETS,
@@ -49,6 +48,7 @@ from tests.integration.jury_person import (
     kind_of,
     turn_of,
 )
+from tests.integration.models.fake_model import fake_model, platform_with
 
 OPEN_ITEMS = [f"E{number}" for number in range(1, 9)]
 LOCKED_ITEMS = [f"E{number}" for number in range(9, 16)]

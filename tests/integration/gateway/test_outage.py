@@ -1,12 +1,10 @@
 """What callers read while a part is away: 503 with Retry-After, never a 500, never a lost action."""
 
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import asyncpg
 import httpx
@@ -14,11 +12,7 @@ import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import unavailable
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import Platform, eventually, refused, told
-
-pytest_plugins = ("rows_platform",)
+from tests.integration.gateway.rows import Platform, eventually, refused, told
 
 HAMMER_SECONDS = 1.5
 

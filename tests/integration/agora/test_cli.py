@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playmolt_cli.local.folder import Folder
 
-from tests.integration.agora_operator import playmolt_agora
+from tests.integration.agora.experiment_operator import playmolt_agora
 
 PLAN = "name: by hand\nmodels: [scripted-steady]\nlanguages: [ko]\nphases: {phase1: {runs: 1, turns: 1}}\n"
 

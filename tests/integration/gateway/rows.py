@@ -1,7 +1,4 @@
-"""A platform as a stranger meets it: plain HTTP and WebSocket, no SDK. PYTEST_DONT_REWRITE: a plugin that tests import.
-
-`platform` is a whole `up` that all rows share; every test finds it without a waiting game.
-"""
+"""A platform as a stranger meets it: plain HTTP and WebSocket, no SDK."""
 
 import json
 import os
@@ -17,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx
-import pytest
 from playmolt_cli.local.stack import Stack
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
@@ -282,14 +278,3 @@ def started(**environment: str) -> Iterator[Platform]:
                 yield Platform(stack, http)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def shared_platform() -> Iterator[Platform]:
-    yield from started()
-
-
-@pytest.fixture
-def platform(shared_platform: Platform) -> Platform:
-    shared_platform.clear()
-    return shared_platform

@@ -2,18 +2,13 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.sync.client import ClientConnection
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import Json, Platform, Sse, Table, fault_fields, refused, told
-
-pytest_plugins = ("rows_platform",)
+from tests.integration.gateway.rows import Json, Platform, Sse, Table, fault_fields, refused, told
 
 KEEP = {"type": "switch", "use_switch": False}
 STATE = [
@@ -154,7 +149,7 @@ def test_a_whole_game_its_points_and_its_end(platform: Platform) -> None:
     assert tied == sorted(tied, key=lots.index)
     questions = [r["question"] for r in state["history"]]
     listed = json.loads(
-        (Path(__file__).parents[2] / "services/ox-engine/playmolt_ox/data/questions.json").read_text()
+        (Path(__file__).parents[3] / "services/ox-engine/playmolt_ox/data/questions.json").read_text()
     )  # the file's order is the promise
     texts = [one if isinstance(one, str) else one["question"] for one in listed]
     offset = started["data"]["offset"]

@@ -4,18 +4,24 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 from playmolt_cli.local.embedded import child, free_port
 from playmolt_core.settings import Settings, to_environment
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import OPERATOR_KEY, SECONDS, Guest, Json, Platform, Table, eventually, refused, started, told
-
-pytest_plugins = ("rows_platform",)
+from tests.integration.gateway.rows import (
+    OPERATOR_KEY,
+    SECONDS,
+    Guest,
+    Json,
+    Platform,
+    Table,
+    eventually,
+    refused,
+    started,
+    told,
+)
 
 DEADLINE_SECONDS = 2
 

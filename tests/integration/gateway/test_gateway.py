@@ -2,17 +2,13 @@
 
 import json
 import re
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from rows_platform import (
+from tests.integration.gateway.rows import (
     OPERATOR_KEY,
     Guest,
     Platform,
@@ -24,8 +20,6 @@ from rows_platform import (
     told,
     unknown_game,
 )
-
-pytest_plugins = ("rows_platform",)
 
 SPEAK = {"type": "speak", "text": "words"}
 KEEP = {"type": "switch", "use_switch": False}
