@@ -31,7 +31,7 @@ inside playmolt --help >/dev/null || fail "the command does not start"
 inside python -c '
 import importlib, pkgutil, sys
 for name in ("playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_spectator", "playmolt_trial", "playmolt_jury", "playmolt_trial_engine",
-             "playmolt_devchain",             "playmolt_ox", "playmolt_legal", "playmolt_agora", "playmolt", "playmolt_cli"):
+             "playmolt_devchain", "playmolt_ox", "playmolt_legal", "playmolt_agora", "playmolt", "playmolt_cli"):
     for module in pkgutil.walk_packages(importlib.import_module(name).__path__, name + "."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)

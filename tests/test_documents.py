@@ -107,10 +107,33 @@ def test_what_is_forbidden_is_recognised(what: str, text: str) -> None:
     assert re.search(FORBIDDEN[what], text)
 
 
-def test_the_lock_holds_hashes_and_no_url() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
+PINNED = re.compile(r"^([a-z0-9.-]+)(?:\[[a-z,]+\])?==(\S+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_holds_hashes_and_no_url(name: str) -> None:
+    lock = (ROOT / name).read_text()
     assert "--hash=sha256:" in lock
     assert "://" not in lock
+
+
+def test_the_two_locks_come_from_one_resolution() -> None:
+    """What developing takes is installed beside what runs, and must not change it."""
+    runs, develops = (
+        PINNED.findall((ROOT / name).read_text()) for name in ("requirements.lock", "requirements-dev.lock")
+    )
+    versions = dict(runs)
+    assert len(versions) > 90
+    shared = [(name, version) for name, version in develops if name in versions]
+    assert shared
+    assert set(shared) <= set(runs)
+
+
+def test_what_runs_is_installed_without_what_developing_takes() -> None:
+    runs = {name for name, _ in PINNED.findall((ROOT / "requirements.lock").read_text())}
+    assert (
+        runs & {"pytest", "mypy", "ruff", "playwright", "hypothesis", "kubernetes-validate", "testcontainers"} == set()
+    )
 
 
 def test_no_file_is_larger_than_a_repository_should_carry() -> None:
