@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import msgspec
-from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
 from playmolt_core.game.decider import (
     Accepted,
     AllowedAction,
@@ -150,7 +150,7 @@ class Asking:
         return (Effect(id=f"{state.id}/{state.waiting}", kind="answer", due=state.since),)
 
 
-class AskingApi:
+class AskingApi(GameApi[Talk]):
     """open · put · close (opens a linked session) · read · list."""
 
     opens = frozenset(("open",))

@@ -1,10 +1,11 @@
 """The calls a game has of its own (legal, jury, Agora): declared in `schemas`, answered here, pure like rules.
 
-The gateway mounts the routes and passes them on as they come; the host looks after streams, commits and repeats.
+The gateway mounts the routes and passes them on as they come; the engine looks after streams, commits and repeats.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -33,7 +34,6 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     seed: str = "0"
 
     def with_body(self, body: Any) -> "ApiRequest":
-        """Give the same call with a body, taken as it is."""
         return msgspec.structs.replace(self, body=body)
 
 
@@ -56,33 +56,32 @@ class Linked(msgspec.Struct, frozen=True):
     command: Command
 
 
-class GameApi(Protocol[S_contra]):
+class GameApi(ABC, Generic[S_contra]):
     """What serves the routes of one game. Every method is pure and total, like the decider's."""
 
-    opens: frozenset[str]
+    opens: ClassVar[frozenset[str]] = frozenset()
     """Names of routes that open a session; their stream is fresh."""
-    writes: frozenset[str]
+    writes: ClassVar[frozenset[str]] = frozenset()
     """Names of all routes that change something; those of `opens` are among them."""
-    slow: frozenset[str]
-    """Names of routes whose `answer` takes long (rendering); the host runs them beside its loop."""
-    lists: frozenset[str]
+    slow: ClassVar[frozenset[str]] = frozenset()
+    """Names of routes whose `answer` takes long (rendering); the engine runs them beside its loop."""
+    lists: ClassVar[frozenset[str]] = frozenset()
     """Names of routes that are answered over the caller's sessions: `many` gets their states."""
 
+    @abstractmethod
     def command(self, state: S_contra, ask: ApiRequest) -> Command | Refused | None:
-        """Give the command of a writing route; None when this call of it changes nothing (a dry run).
+        """The command of a writing route; None when this call of it changes nothing (a dry run).
 
         Whoever may not know of the session gets NOT_FOUND.
         """
-        ...
 
     def linked(self, before: S_contra, after: S_contra) -> Linked | None:
-        """Give what a change of a session brings about in another one."""
-        ...
+        """What a change of a session brings about in another one."""
 
+    @abstractmethod
     def answer(self, state: S_contra, ask: ApiRequest) -> ApiReply | Refused:
-        """Answer a route: for a writing one from the state right after its events, else from the present state."""
-        ...
+        """The answer of a route: of a writing one from the state right after its events, else from the present one."""
 
+    @abstractmethod
     def many(self, states: Sequence[S_contra], ask: ApiRequest) -> ApiReply | Refused:
-        """Answer a route about the caller's sessions, newest first."""
-        ...
+        """The answer of a route about the caller's sessions, newest first."""

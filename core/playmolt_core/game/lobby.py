@@ -4,7 +4,7 @@ It is folded like a game, so that two replicas cannot seat a sixth of five, nor 
 lazily: an agent whose game is over is free, which the game itself knows; so the end of a game touches no lobby.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, cast
 
@@ -12,8 +12,10 @@ import immutables
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_summary import GameSummary
+from typing_extensions import override
 
-from playmolt_core.game.decider import AllowedAction, Command, Decision, Effect, Event, Refused, Viewer, stored_types
+from playmolt_core.game.decider import Event, Refused, Viewer, stored_types
+from playmolt_core.game.game import Changes, Fold, Game
 
 
 class GameOpened(Event, frozen=True, kw_only=True):
@@ -58,60 +60,52 @@ class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return cast("str | None", self.seats.get(agent_id))
 
 
-class LobbyRules:
-    """The fold of a lobby stream. Its decisions need the games' states and are made by the host (`host.commands`)."""
+def _opened(lobby: Lobby, event: GameOpened, _: datetime) -> Changes:
+    return {"open": (*lobby.open, event.game_id)}
+
+
+def _taken(lobby: Lobby, event: SeatTaken, _: datetime) -> Changes:
+    return {"seats": lobby.seats.set(event.agent_id, event.game_id)}
+
+
+def _left(lobby: Lobby, event: SeatLeft, _: datetime) -> Changes:
+    return {"seats": lobby.seats.delete(event.agent_id)} if event.agent_id in lobby.seats else {}
+
+
+def _closed(lobby: Lobby, event: GameClosed, _: datetime) -> Changes:
+    return {"open": tuple(other for other in lobby.open if other != event.game_id)}
+
+
+class LobbyRules(Game[Lobby]):
+    """The fold of a lobby stream. Its decisions need the games' states and are made by `engine.planning`.
+
+    It shows nothing but its size: its games have feeds, it has none.
+    """
 
     game = "lobby"
     rules_version = 1
     content_version = ""
     needed = 0
-    events: Mapping[tuple[str, int], type[Event]] = stored_types(GameOpened, SeatTaken, SeatLeft, GameClosed)
+    events = stored_types(GameOpened, SeatTaken, SeatLeft, GameClosed)
+    folds: Mapping[type[Event], Fold] = {GameOpened: _opened, SeatTaken: _taken, SeatLeft: _left, GameClosed: _closed}
+    opening = frozenset()
+    foreign = unknown = Refused(Code.NOT_FOUND, "A lobby takes no commands; join a game type instead.")
 
-    def initial(self, game_id: str) -> Lobby:  # noqa: ARG002 -- a lobby does not name itself
-        """Nobody sits anywhere."""
+    def __init__(self) -> None:
+        super().__init__({})
+
+    @override
+    def initial(self, game_id: str) -> Lobby:
         return Lobby()
 
-    def evolve(self, state: Lobby, event: Event, at: datetime) -> Lobby:  # noqa: ARG002 -- the lobby keeps no times
-        """Fold one event."""
-        seats, waiting = state.seats, state.open
-        match event:
-            case GameOpened(game_id=game_id):
-                waiting = (*waiting, game_id)
-            case SeatTaken(agent_id=agent_id, game_id=game_id):
-                seats = seats.set(agent_id, game_id)
-            case SeatLeft(agent_id=agent_id):
-                seats = seats.delete(agent_id) if agent_id in seats else seats
-            case GameClosed(game_id=game_id):
-                waiting = tuple(other for other in waiting if other != game_id)
-        return Lobby(version=state.version + 1, seats=seats, open=waiting)
+    @override
+    def view(self, state: Lobby, viewer: Viewer) -> msgspec.Struct:
+        return self.summary(state)
 
-    def decide(self, state: Lobby, command: Command, at: datetime) -> Decision:  # noqa: ARG002
-        """No command is a lobby's alone."""
-        return Refused(Code.NOT_FOUND, "A lobby takes no commands; join a game type instead.")
-
-    def public(self, state: Lobby, event: Event, viewer: Viewer) -> None:
-        """A lobby has no feed of its own; its games have."""
-
-    def view(self, state: Lobby, viewer: Viewer) -> msgspec.Struct:  # noqa: ARG002
-        """Show nothing but the size."""
-        return GameSummary("lobby", 0, len(state.seats), 0)
-
+    @override
     def operator_view(self, state: Lobby) -> Mapping[str, Any]:
-        """Give the open games."""
         return {"open": list(state.open)}
 
+    @override
     def summary(self, state: Lobby) -> GameSummary:
-        """A lobby never ends."""
         return GameSummary("lobby", 0, len(state.seats), 0)
-
-    def participants(self, state: Lobby) -> Mapping[str, str]:  # noqa: ARG002
-        """Nobody plays in a lobby."""
-        return {}
-
-    def allowed_actions(self, state: Lobby, agent_id: str) -> Sequence[AllowedAction]:  # noqa: ARG002
-        """A lobby wants nothing."""
-        return ()
-
-    def effects(self, state: Lobby) -> Sequence[Effect]:  # noqa: ARG002
-        """A lobby is owed nothing."""
-        return ()

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
 from playmolt_core.game.decider import Command, Refused
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import Sessions
 from playmolt_schemas.identifiers import id_of_command
+from typing_extensions import override
 
 from playmolt_legal import commands, views
 from playmolt_legal.report import formats
@@ -24,19 +25,20 @@ RETRY: Final = "retry_turn"
 REPORT: Final = "read_report"
 
 
-class LegalApi:
+class LegalApi(GameApi[State]):
     """Serves the routes of the legal simulation; `aliases` are the models a session may name."""
 
-    opens: frozenset[str] = frozenset((OPEN,))
-    writes: frozenset[str] = frozenset((OPEN, FACTS, STEERING, RETRY))
-    slow: frozenset[str] = frozenset((REPORT,))
-    lists: frozenset[str] = frozenset((LIST,))
+    opens = frozenset((OPEN,))
+    writes = frozenset((OPEN, FACTS, STEERING, RETRY))
+    slow = frozenset((REPORT,))
+    lists = frozenset((LIST,))
 
     def __init__(self, rules: Legal, aliases: Sequence[str]) -> None:
         self._rules = rules
         self._aliases = tuple(aliases)
 
-    def command(self, state: State, ask: ApiRequest) -> Command | Refused:  # noqa: ARG002 -- the rules look at the state
+    @override
+    def command(self, state: State, ask: ApiRequest) -> Command | Refused:
         """Give the command of a call that changes something; the rules check owner, phase and fields."""
         agent = ask.agent_id
         match ask.route:
@@ -53,6 +55,7 @@ class LegalApi:
                 return commands.Retry(agent_id=agent)
         raise LookupError(f"{ask.route} changes nothing")
 
+    @override
     def linked(self, before: State, after: State) -> Linked | None:
         """Open the session that this one ended in favour of."""
         if before.next_session == after.next_session:
@@ -60,6 +63,7 @@ class LegalApi:
         successor = self._rules.successor(after)
         return Linked(after.next_session, successor) if successor and after.next_session else None
 
+    @override
     def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
         """Answer with the session, or with its report."""
         if not state.version or state.owner != ask.agent_id:
@@ -68,6 +72,7 @@ class LegalApi:
             return _report(state, ask.query)
         return ApiReply(views.session(state), 201 if ask.route == OPEN else 200)
 
+    @override
     def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
         """List the caller's sessions, newest first."""
         return ApiReply(Sessions([views.session(state) for state in states if state.owner == ask.agent_id]))

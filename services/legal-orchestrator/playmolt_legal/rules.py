@@ -1,16 +1,13 @@
 """The legal simulation: four roles argue, a person steers, a report comes out."""
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
-from playmolt_core.game.completion import run_to_completion
 from playmolt_core.game.decider import (
     Accepted,
     AllowedAction,
     Command,
-    DeadlinePassed,
     Decision,
     Effect,
     EndGame,
@@ -19,6 +16,7 @@ from playmolt_core.game.decider import (
     Viewer,
 )
 from playmolt_core.game.endings import ended
+from playmolt_core.game.game import Game
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.games.game_summary import GameSummary
@@ -37,6 +35,7 @@ from playmolt_schemas.games.legal import (
     Session,
     Unseen,
 )
+from typing_extensions import override
 
 from playmolt_legal import commands, views
 from playmolt_legal.codes import refused, told
@@ -63,80 +62,89 @@ from playmolt_legal.forms.forms import named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.roles import outputs, texts
-from playmolt_legal.state import State, evolve
+from playmolt_legal.state import FOLDS, State
 
 DETAIL_CHARS: Final = 2000
 _STATUSES: Final[tuple[GateStatus, ...]] = ("Go", "Conditional", "No-Go")
 _CHECKS: Final[tuple[Check, ...]] = ("unsupported_fact", "certain_advice", "out_of_focus", "exclusion")
 
 
-class Legal:
+class Legal(Game[State]):
     """The decider of the legal simulation."""
 
-    game: str = "legal"
-    rules_version: int = 1
-    needed: int = 1
-    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+    game = "legal"
+    rules_version = 1
+    needed = 1
+    events = EVENTS
+    folds = FOLDS
+    opening = frozenset((commands.OpenSession, commands.ContinueSession))
+    unknown = Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
+    foreign = Refused(Code.INVALID_REQUEST, "A session takes facts, forms and retries; it is no bot game.")
 
     def __init__(self) -> None:
         self.content_version = texts.version()
-        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
-            commands.OpenSession: self._open,
-            commands.ContinueSession: self._continue,
-            commands.PostFacts: _post_facts,
-            commands.PostForm: _post_form,
-            commands.Retry: _retry,
-            commands.Attempted: _attempted,
-            commands.TurnSpoken: _spoken,
-            commands.TurnFailed: _failed,
-            DeadlinePassed: _nothing,
-            EndGame: _end,
-        }
+        super().__init__(
+            {
+                commands.OpenSession: self._open,
+                commands.ContinueSession: self._continue,
+                commands.PostFacts: _post_facts,
+                commands.PostForm: _post_form,
+                commands.Retry: _retry,
+                commands.Attempted: _attempted,
+                commands.TurnSpoken: _spoken,
+                commands.TurnFailed: _failed,
+                EndGame: _end,
+            }
+        )
 
+    @override
     def initial(self, game_id: str) -> State:
-        """Give the state of a session of which nothing is stored yet."""
         return State(game_id=game_id)
 
-    def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        """Decide a command; what follows from it by itself happens in the same step."""
-        decider = self._decide.get(type(command))
-        if decider is None:
-            return Refused(Code.INVALID_REQUEST, "A session takes facts, forms and retries; it is no bot game.")
-        if not state.version and not isinstance(command, commands.OpenSession | commands.ContinueSession):
-            return _unknown()
-        decision = decider(state, command)
-        if isinstance(decision, Refused):
-            return decision
-        return run_to_completion(state, decision.events, at, evolve, lambda now: _follower(now, command))
+    @override
+    def follow(self, state: State, command: Command) -> Event | None:
+        if state.settled:
+            return None
+        if state.phase == phases.INTAKE:
+            return TurnStarted(phase=phases.STIPULATE)
+        if state.phase == phases.STIPULATE:
+            if len(state.facts.questions) >= OPEN_QUESTIONS:
+                return gates.facts_gate(state)
+            return TurnStarted(phase=phases.first(1))
+        if state.phase in (phases.USER_GATE, phases.END_GATE):
+            return _after_gate(state, command)
+        following = phases.following(state.phase)
+        return TurnStarted(phase=following) if following else gates.round_gate(state, state.turns[-1])
 
-    def evolve(self, state: State, event: Event, at: datetime) -> State:
-        """Fold one event into the state."""
-        return evolve(state, event, at)
-
+    @override
     def public(self, state: State, event: Event, viewer: Viewer) -> LegalMessage | None:
         """Give an event's message for the session's owner; there is none for anybody else."""
         return views.public(state, event) if _owns(state, viewer.agent_id) else None
 
+    @override
     def view(self, state: State, viewer: Viewer) -> Session | Unseen:
         """Give the session as its owner sees it; anybody else sees nothing of it."""
         return views.session(state) if _owns(state, viewer.agent_id) else Unseen()
 
+    @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
         """Give what pins the session; what its person told stays theirs."""
         return {"case_type": state.case_type, "language": state.language, "model": state.model, "seed": state.seed}
 
+    @override
     def summary(self, state: State) -> GameSummary:
-        """Give the session at a glance."""
         return GameSummary(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
 
+    @override
     def participants(self, state: State) -> Mapping[str, str]:
-        """Give the owner."""
         return {state.owner: state.name} if state.version else {}
 
+    @override
     def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
         """Give what the session wants of its owner now: its facts, the open gate's form, a retry."""
         return views.allowed_actions(state) if _owns(state, agent_id) else ()
 
+    @override
     def effects(self, state: State) -> Sequence[Effect]:
         """Ask for the turn in progress; a failed one is not asked for again by itself."""
         if not state.version or state.waiting != "model" or state.started_at is None:
@@ -221,17 +229,13 @@ def _owns(state: State, agent_id: str | None) -> bool:
     return bool(state.version) and agent_id == state.owner
 
 
-def _unknown() -> Refused:
-    return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
-
-
 def _invalid_request(errors: Sequence[FieldFault]) -> Refused:
     return refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {told(errors)}.", errors)
 
 
 def _post_facts(state: State, command: commands.PostFacts) -> Decision:
     if not _owns(state, command.agent_id):
-        return _unknown()
+        return Legal.unknown
     if state.waiting != "intake":
         return refused(
             Code.SESSION_PHASE,
@@ -247,7 +251,7 @@ def _post_facts(state: State, command: commands.PostFacts) -> Decision:
 
 def _post_form(state: State, command: commands.PostForm) -> Decision:
     if not _owns(state, command.agent_id):
-        return _unknown()
+        return Legal.unknown
     named = named_gate(command.body)
     if not isinstance(named, str):
         return _invalid_form(named)
@@ -281,7 +285,7 @@ def _invalid_form(errors: Sequence[FieldFault]) -> Refused:
 
 def _retry(state: State, command: commands.Retry) -> Decision:
     if not _owns(state, command.agent_id):
-        return _unknown()
+        return Legal.unknown
     if state.failed is None:
         return refused(Code.NOTHING_TO_RETRY, f"No turn has failed; the session is in {state.phase}.")
     return Accepted((TurnStarted(phase=state.failed.phase),))
@@ -371,26 +375,6 @@ def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return Refused(Code.GAME_OVER, "This session is over.")
     return ended(command, SessionAborted)
-
-
-def _nothing(_: State, __: Command) -> Decision:
-    return Accepted()
-
-
-def _follower(state: State, command: Command) -> Event | None:
-    """Give the event that a state brings about by itself; None when it is settled."""
-    if state.settled:
-        return None
-    if state.phase == phases.INTAKE:
-        return TurnStarted(phase=phases.STIPULATE)
-    if state.phase == phases.STIPULATE:
-        if len(state.facts.questions) >= OPEN_QUESTIONS:
-            return gates.facts_gate(state)
-        return TurnStarted(phase=phases.first(1))
-    if state.phase in (phases.USER_GATE, phases.END_GATE):
-        return _after_gate(state, command)
-    following = phases.following(state.phase)
-    return TurnStarted(phase=following) if following else gates.round_gate(state, state.turns[-1])
 
 
 def _after_gate(state: State, command: Command) -> Event:

@@ -164,11 +164,6 @@ def numbered_evidence(facts: Facts, more: MoreFacts) -> tuple[Evidence, ...]:
 Changes = dict[str, Any]
 
 
-def evolve(state: State, event: Event, at: datetime) -> State:
-    """Fold one event, stored at `at`, into the state."""
-    return replace(state, version=state.version + 1, **_FOLDS[type(event)](state, event, at))
-
-
 def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
     return {
         "owner": event.owner,
@@ -309,7 +304,7 @@ def _aborted(_: State, __: SessionAborted, ___: datetime) -> Changes:
     return {"phase": phases.ABORTED, "gate": None, "failed": None, "settled": True}
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
     SessionOpened: _opened,
     FactsPosted: _posted,
     TurnStarted: _started,

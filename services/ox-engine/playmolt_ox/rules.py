@@ -1,7 +1,6 @@
 """The O/X arena: five agents, five questions, points for the minority."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from playmolt_core.game import draws
@@ -13,6 +12,7 @@ from playmolt_schemas.games.action_fields import ActionShapes
 from playmolt_schemas.games.game_messages import Action, PublicMessage
 from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
 from playmolt_schemas.limits import COMMENT_CHARS
+from typing_extensions import override
 
 from playmolt_ox import content, views
 from playmolt_ox.events import (
@@ -24,7 +24,7 @@ from playmolt_ox.events import (
     SwitchSubmitted,
 )
 from playmolt_ox.scoring import count_round, distribution, final_result
-from playmolt_ox.state import Seat, State, evolve
+from playmolt_ox.state import FOLDS, Seat, State
 
 CHOICES: Final[tuple[Choice, ...]] = ("O", "X")
 
@@ -34,10 +34,11 @@ _SHAPES: Final = ActionShapes(ACTIONS)
 class Ox(SeatedGame[State, Seat]):
     """The decider of the O/X arena; asks the shipped questions unless it is given other."""
 
-    game: str = "ox"
-    rules_version: int = 1
-    needed: int = views.SEATS
-    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+    game = "ox"
+    rules_version = 1
+    needed = views.SEATS
+    events = EVENTS
+    folds = FOLDS
     actions: Mapping[str, type[Action]] = ACTIONS
 
     def __init__(self, questions: content.Content | None = None) -> None:
@@ -45,38 +46,34 @@ class Ox(SeatedGame[State, Seat]):
         self.content_version = self._content.version
         super().__init__()
 
+    @override
     def initial(self, game_id: str) -> State:
-        """Give the state of a game of which nothing is stored yet."""
         return State(game_id=game_id)
 
-    def evolve(self, state: State, event: Event, at: datetime) -> State:
-        """Fold one event into the state."""
-        return evolve(state, event, at)
-
-    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:  # noqa: ARG002 -- the protocol's shape
-        """Give an event's message for a viewer."""
+    @override
+    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:
         return views.public(event, viewer)
 
+    @override
     def view(self, state: State, viewer: Viewer) -> OxState:
-        """Give the state as a viewer may see it."""
         return views.view(state, viewer)
 
+    @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
-        """Give the operator's `config`, in the shape of the source's section 6."""
         return views.operator_view(state)
 
+    @override
     def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
-        """Give what the game wants of an agent now."""
         return views.allowed_actions(state, agent_id)
 
+    @override
     def next_event(self, state: State) -> Event | None:
-        """Give the event that a started game brings about by itself; None when it waits for somebody."""
         if state.question is None:
             return _open(state, 1)
         return _next_step(state) if len(state.submissions) == self.needed else None
 
+    @override
     def start(self, state: State) -> GameStarted:
-        """Draw all that the game needs."""
         questions = self._content.questions
         offset = draws.below(state.seed, "offset", len(questions))
         return GameStarted(
@@ -86,6 +83,7 @@ class Ox(SeatedGame[State, Seat]):
             questions=tuple(questions[(offset + place) % len(questions)] for place in range(ROUNDS)),
         )
 
+    @override
     def submit(self, state: State, seat: Seat, action: Any) -> Decision:
         """Take a first choice or a switch decision, whichever the phase asks for, once."""
         if shape := _SHAPES.faults(action):
@@ -96,6 +94,7 @@ class Ox(SeatedGame[State, Seat]):
             return already_submitted()
         return _choose(state, seat, action) if state.phase == "first_choice" else _switch(state, seat, action)
 
+    @override
     def forfeits(self, state: State) -> Sequence[Event]:
         """Draw the first choices that are missing; who has not decided about the switch keeps."""
         missing = [seat for seat in state.seats if seat.id not in state.submissions]

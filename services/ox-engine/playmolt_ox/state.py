@@ -1,12 +1,13 @@
 """An O/X game as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
+from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.state import SeatedState, entered
 from playmolt_schemas.games.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
@@ -79,56 +80,37 @@ def flipped(choice: Choice) -> Choice:
     return "X" if choice == "O" else "O"
 
 
-def evolve(state: State, event: Event, at: datetime) -> State:
-    """Fold one event, stored at `at`, into the state."""
-    return _FOLDS[type(event)](state, event, at)
-
-
-def _started(state: State, event: GameStarted, at: datetime) -> State:
+def _started(state: State, event: GameStarted, at: datetime) -> Changes:
     seats = tuple(Seat(player.id, player.name) for player in event.participants)
-    return replace(
-        state,
-        seats=seats,
-        lots=event.lots,
-        questions=event.questions,
-        **entered(state, "first_choice", 1, at),
-    )
+    return {"seats": seats, "lots": event.lots, "questions": event.questions, **entered(state, "first_choice", 1, at)}
 
 
-def _opened(state: State, event: QuestionOpened, at: datetime) -> State:
-    return replace(
-        state,
-        question=event.question,
-        picks={},
-        reveal=(),
-        moves={},
-        **entered(state, "first_choice", event.round, at),
-    )
+def _opened(state: State, event: QuestionOpened, at: datetime) -> Changes:
+    afresh: Changes = {"picks": {}, "reveal": (), "moves": {}}
+    return {"question": event.question, **afresh, **entered(state, "first_choice", event.round, at)}
 
 
-def _picked(state: State, event: FirstChoiceSubmitted, _: datetime) -> State:
-    return replace(
-        state, version=state.version + 1, picks={**state.picks, event.agent_id: Pick(event.choice, event.comment)}
-    )
+def _picked(state: State, event: FirstChoiceSubmitted, _: datetime) -> Changes:
+    return {"picks": {**state.picks, event.agent_id: Pick(event.choice, event.comment)}}
 
 
-def _revealed(state: State, event: Revealed, at: datetime) -> State:
+def _revealed(state: State, event: Revealed, at: datetime) -> Changes:
     lines = tuple(
         RevealLine(id=shown.agent_id, name=shown.name, choice=shown.choice, comment=shown.comment)
         for shown in event.choices
     )
-    return replace(state, reveal=lines, **entered(state, "switch", event.round, at))
+    return {"reveal": lines, **entered(state, "switch", event.round, at)}
 
 
-def _moved(state: State, event: SwitchSubmitted, _: datetime) -> State:
+def _moved(state: State, event: SwitchSubmitted, _: datetime) -> Changes:
     moves = {**state.moves, event.agent_id: Move(event.switched, event.comment)}
     if not event.switched:
-        return replace(state, version=state.version + 1, moves=moves)
+        return {"moves": moves}
     seats = tuple(replace(seat, switch_used=True) if seat.id == event.agent_id else seat for seat in state.seats)
-    return replace(state, version=state.version + 1, moves=moves, seats=seats)
+    return {"moves": moves, "seats": seats}
 
 
-def _counted(state: State, event: RoundCounted, _: datetime) -> State:
+def _counted(state: State, event: RoundCounted, _: datetime) -> Changes:
     finished = FinishedRound(
         round=event.round,
         question=state.question or "",
@@ -145,7 +127,7 @@ def _counted(state: State, event: RoundCounted, _: datetime) -> State:
         else seat
         for seat in state.seats
     )
-    return replace(state, version=state.version + 1, history=(*state.history, finished), seats=seats)
+    return {"history": (*state.history, finished), "seats": seats}
 
 
 def _round_choice(state: State, seat: Seat) -> RoundChoice:
@@ -160,16 +142,15 @@ def _round_choice(state: State, seat: Seat) -> RoundChoice:
     )
 
 
-def _ended(state: State, event: GameEnded, at: datetime) -> State:
-    return replace(
-        state,
-        final_scoreboard=event.final_scoreboard,
-        results=event.results,
+def _ended(state: State, event: GameEnded, at: datetime) -> Changes:
+    return {
+        "final_scoreboard": event.final_scoreboard,
+        "results": event.results,
         **entered(state, "end", state.round, at),
-    )
+    }
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], State]]] = {
+FOLDS: Final[Mapping[type[Event], Fold]] = {
     **seats.folds(Seat),
     GameStarted: _started,
     QuestionOpened: _opened,

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused, Viewer
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import JurySession, JurySessions
+from typing_extensions import override
 
 from playmolt_jury import commands, views
 from playmolt_jury.codes import no_witness, unknown_session
@@ -15,21 +16,20 @@ from playmolt_jury.state import Lost, State
 Answer = ApiReply | Refused
 
 
-class JuryApi:
+class JuryApi(GameApi[State]):
     """Serves the routes `jury_*`; their path parts are `juror_id`, `witness_id` and `evidence_id`.
 
     `aliases` are the models that a session may name.
     """
 
-    opens: frozenset[str] = frozenset(("jury_open",))
-    writes: frozenset[str] = frozenset(
+    opens = frozenset(("jury_open",))
+    writes = frozenset(
         (
             "jury_open", "jury_phase", "jury_evidence", "jury_talk", "jury_chat", "jury_present", "jury_next",
             "jury_notes", "jury_vote",
         )
     )  # fmt: skip
-    slow: frozenset[str] = frozenset()
-    lists: frozenset[str] = frozenset(("jury_list",))
+    lists = frozenset(("jury_list",))
 
     def __init__(self, jury: Jury, aliases: tuple[str, ...] = ("scripted",)) -> None:
         self._jury = jury
@@ -63,23 +63,21 @@ class JuryApi:
             "jury_ending": self._ending,
         }
 
+    @override
     def command(self, state: State, ask: ApiRequest) -> Command | Refused:
         """Give the command of a writing route; whoever does not own the session may not know of it."""
         if ask.route not in self.opens and not owns(state, ask.agent_id):
             return unknown_session()
         return self._commands[ask.route](ask)
 
-    def linked(self, before: State, after: State) -> Linked | None:
-        """Give nothing: a session stands alone."""
-        del before, after
-        return None
-
+    @override
     def answer(self, state: State, ask: ApiRequest) -> Answer:
         """Answer a route; 202 while models or the chain are at work."""
         if not owns(state, ask.agent_id):
             return unknown_session()
         return self._answers[ask.route](state, ask)
 
+    @override
     def many(self, states: Sequence[State], ask: ApiRequest) -> Answer:
         """Answer with the caller's sessions."""
         return ApiReply(JurySessions(tuple(self._view(state) for state in states if owns(state, ask.agent_id))))

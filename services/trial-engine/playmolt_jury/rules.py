@@ -1,14 +1,12 @@
 """The AI jury: one person tries to move five jurors, whose votes go to a contract on a chain (jury.md)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from playmolt_core.game.decider import (
     Accepted,
-    AllowedAction,
     Command,
-    DeadlinePassed,
     Decision,
     Effect,
     EndGame,
@@ -17,6 +15,7 @@ from playmolt_core.game.decider import (
     Viewer,
 )
 from playmolt_core.game.endings import ended
+from playmolt_core.game.game import Game
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.games.jury import (
@@ -32,6 +31,7 @@ from playmolt_schemas.games.jury import (
     UnseenJury,
     VoteView,
 )
+from typing_extensions import override
 
 from playmolt_jury import bodies, commands, views
 from playmolt_jury import effects as orders
@@ -58,7 +58,7 @@ from playmolt_jury.events import (
 from playmolt_jury.jurors import answers
 from playmolt_jury.persuasion import deliberation, dialogue, exchanges
 from playmolt_jury.persuasion.dialogue import Talk
-from playmolt_jury.state import Lost, State, Turn, evolve
+from playmolt_jury.state import FOLDS, Lost, State, Turn
 
 DETAIL_CHARS: Final = 2000
 MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
@@ -74,13 +74,17 @@ _READING: Final[frozenset[PhaseName]] = frozenset(("prologue", "investigation", 
 """What is read later changes nothing any more; and the last record before the vote is the phase's."""
 
 
-class Jury:
+class Jury(Game[State]):
     """The decider of the AI jury. `show_stances` is the operator's switch that shows numbers instead of bands alone."""
 
-    game: str = "jury"
-    rules_version: int = 1
-    needed: int = 1
-    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+    game = "jury"
+    rules_version = 1
+    needed = 1
+    events = EVENTS
+    folds = FOLDS
+    opening = frozenset((commands.OpenJury,))
+    unknown = unknown_session()
+    foreign = Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
 
     def __init__(
         self, materials: Mapping[Language, Material], content_version: str, *, show_stances: bool = False
@@ -88,25 +92,26 @@ class Jury:
         self.content_version = content_version
         self.show_stances = show_stances
         self._materials = materials
-        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
-            commands.OpenJury: self._open,
-            commands.ChangePhase: _change_phase,
-            commands.ReadEvidence: _read,
-            commands.TalkTo: self._talk,
-            commands.Chat: _chat,
-            commands.Present: _present,
-            commands.NextRound: _next_round,
-            commands.SendNote: _note,
-            commands.CallVote: _call_vote,
-            commands.Attempted: _attempted,
-            commands.JurorTurn: _turned,
-            commands.TurnLost: _lost,
-            commands.CaseOpened: _deployed,
-            commands.VoteMined: _mined,
-            commands.VerdictFound: self._verdict,
-            DeadlinePassed: _nothing,
-            EndGame: _end,
-        }
+        super().__init__(
+            {
+                commands.OpenJury: self._open,
+                commands.ChangePhase: _change_phase,
+                commands.ReadEvidence: _read,
+                commands.TalkTo: self._talk,
+                commands.Chat: _chat,
+                commands.Present: _present,
+                commands.NextRound: _next_round,
+                commands.SendNote: _note,
+                commands.CallVote: _call_vote,
+                commands.Attempted: _attempted,
+                commands.JurorTurn: _turned,
+                commands.TurnLost: _lost,
+                commands.CaseOpened: _deployed,
+                commands.VoteMined: _mined,
+                commands.VerdictFound: self._verdict,
+                EndGame: _end,
+            }
+        )
 
     def material(self, state: State) -> Material:
         """Give the content of a session's language."""
@@ -116,33 +121,26 @@ class Jury:
         """Give a witness; None when there is none of that id."""
         return next((each for each in self.material(state).witnesses if each.id == witness_id), None)
 
+    @override
     def initial(self, game_id: str) -> State:
-        """Give the state of a session of which nothing is stored yet."""
         return State(game_id=game_id)
 
+    @override
     def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        """Decide a command. A call that was taken already changes nothing."""
-        del at
-        decider = self._decide.get(type(command))
-        if decider is None:
-            return Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
-        if not state.version and not isinstance(command, commands.OpenJury):
-            return unknown_session()
-        if isinstance(command, commands.OwnerCommand):
+        """A session is its owner's alone, and a call that was taken already changes nothing."""
+        if state.version and isinstance(command, commands.OwnerCommand):
             if command.agent_id != state.owner:
-                return unknown_session()
+                return self.unknown
             if _taken(state, command.call):
                 return Accepted()
-        return decider(state, command)
+        return super().decide(state, command, at)
 
-    def evolve(self, state: State, event: Event, at: datetime) -> State:
-        """Fold one event into the state."""
-        return evolve(state, event, at)
-
+    @override
     def public(self, state: State, event: Event, viewer: Viewer) -> JuryMessage | None:
         """Give an event's message for the session's owner; there is none for anybody else."""
         return views.public(event, open_=self.shows(state)) if owns(state, viewer.agent_id) else None
 
+    @override
     def view(self, state: State, viewer: Viewer) -> JurySession | UnseenJury:
         """Give the session as its owner sees it; anybody else sees nothing of it."""
         if not owns(state, viewer.agent_id):
@@ -153,23 +151,20 @@ class Jury:
         """Say whether stances may be seen as numbers: after the verdict, or by the operator's switch."""
         return self.show_stances or state.verdict is not None
 
+    @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
         """Give what pins the session; what was said in it stays its owner's."""
         return {"language": state.language, "model": state.model, "seed": state.seed}
 
+    @override
     def summary(self, state: State) -> GameSummary:
-        """Give the session at a glance."""
         return GameSummary(phase=state.phase, round=state.round, seated=1, needed=1, over=state.over)
 
+    @override
     def participants(self, state: State) -> Mapping[str, str]:
-        """Give the owner."""
         return {state.owner: state.name} if state.version else {}
 
-    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
-        """AllowedAction nothing: a session waits for its person without end, so there is no turn to tell of."""
-        del state, agent_id
-        return ()
-
+    @override
     def effects(self, state: State) -> Sequence[Effect]:
         """Ask for the turns and the work on the chain that are owed."""
         return orders.effects(state)
@@ -458,10 +453,6 @@ def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return Refused(Code.GAME_OVER, "This session is over.")
     return ended(command, GameAborted)
-
-
-def _nothing(_: State, __: Command) -> Decision:
-    return Accepted()
 
 
 __all__ = ["Jury", "closed", "owns"]

@@ -249,11 +249,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 Changes = dict[str, Any]
 
 
-def evolve(state: State, event: Event, at: datetime) -> State:
-    """Fold one event, stored at `at`, into the state."""
-    return replace(state, version=state.version + 1, **_FOLDS[type(event)](state, event, at))
-
-
 def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
     return {
         "owner": event.owner,
@@ -461,7 +456,7 @@ def _answered(state: State, call: str, outcome: Outcome) -> dict[str, Outcome]:
     return outcomes
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
     JuryOpened: _opened,
     PhaseChanged: _phase,
     WitnessTalked: _talked,

@@ -1,7 +1,6 @@
 """The mock trial: six agents, one case, a verdict."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from playmolt_core.game import draws
@@ -24,6 +23,7 @@ from playmolt_schemas.games.trial import (
     Verdict,
 )
 from playmolt_schemas.limits import SPEAK_CHARS
+from typing_extensions import override
 
 from playmolt_trial import content, views
 from playmolt_trial.events import (
@@ -35,7 +35,7 @@ from playmolt_trial.events import (
     Spoke,
     VoteSubmitted,
 )
-from playmolt_trial.state import REQUIRED, Seat, State, evolve
+from playmolt_trial.state import FOLDS, REQUIRED, Seat, State
 
 ROLES: Final[tuple[Role, ...]] = ("PROSECUTOR", "DEFENSE", "JUDGE", "JUROR", "JUROR", "JUROR")
 GUILTY_VOTES: Final = 2
@@ -58,10 +58,11 @@ _SHAPES: Final = ActionShapes(ACTIONS)
 class Trial(SeatedGame[State, Seat]):
     """The decider of the mock trial; draws its cases from the shipped content unless it is given other."""
 
-    game: str = "trial"
-    rules_version: int = 1
-    needed: int = len(ROLES)
-    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+    game = "trial"
+    rules_version = 1
+    needed = len(ROLES)
+    events = EVENTS
+    folds = FOLDS
     actions: Mapping[str, type[Action]] = ACTIONS
 
     def __init__(self, cases: content.Content | None = None) -> None:
@@ -69,32 +70,28 @@ class Trial(SeatedGame[State, Seat]):
         self.content_version = self._content.version
         super().__init__()
 
+    @override
     def initial(self, game_id: str) -> State:
-        """Give the state of a trial of which nothing is stored yet."""
         return State(game_id=game_id)
 
-    def evolve(self, state: State, event: Event, at: datetime) -> State:
-        """Fold one event into the state."""
-        return evolve(state, event, at)
-
-    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:  # noqa: ARG002 -- the protocol's shape
-        """Give an event's message for a viewer."""
+    @override
+    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:
         return views.public(event, viewer)
 
+    @override
     def view(self, state: State, viewer: Viewer) -> TrialState:
-        """Give the state as a viewer may see it."""
         return views.view(state, viewer)
 
+    @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
-        """Give the operator's `config`."""
         return views.operator_view(state)
 
+    @override
     def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
-        """Give what the trial wants of an agent now."""
         return views.allowed_actions(state, agent_id)
 
+    @override
     def next_event(self, state: State) -> Event | None:
-        """Give the event that a started game brings about by itself; None when it waits for somebody."""
         if state.missing():
             return None
         if state.phase == "verdict":
@@ -105,8 +102,8 @@ class Trial(SeatedGame[State, Seat]):
             return PhaseChanged(left=state.phase, entered="argument", round=state.round + 1)
         return PhaseChanged(left=state.phase, entered=_NEXT[state.phase], round=ARGUMENT_ROUNDS)
 
+    @override
     def start(self, state: State) -> GameStarted:
-        """Draw all that the game needs."""
         roles = draws.shuffle(state.seed, "roles", ROLES)
         return GameStarted(
             case=draws.choice(state.seed, "case", self._content.cases),
@@ -115,6 +112,7 @@ class Trial(SeatedGame[State, Seat]):
             ),
         )
 
+    @override
     def submit(self, state: State, seat: Seat, action: Any) -> Decision:
         """Take what the phase asks of a role, once; a role of which it asks nothing passes, whatever it sends."""
         if seat.role not in REQUIRED[state.phase]:
@@ -128,6 +126,7 @@ class Trial(SeatedGame[State, Seat]):
             return already_submitted()
         return _vote(seat, action) if wanted == "vote" else _speak(state, seat, action)
 
+    @override
     def forfeits(self, state: State) -> Sequence[Event]:
         """Let the missing jurors abstain, everybody else say nothing."""
         if state.phase == "jury_vote":

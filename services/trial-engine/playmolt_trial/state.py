@@ -1,12 +1,12 @@
 """A trial as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 from playmolt_core.game.decider import Event
+from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.events import GameAborted
 from playmolt_core.game.seats.state import SeatedState, entered
@@ -60,17 +60,12 @@ class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
         return [seat for seat in self.required() if seat.id not in self.submitted]
 
 
-def evolve(state: State, event: Event, at: datetime) -> State:
-    """Fold one event, stored at `at`, into the state."""
-    return _FOLDS[type(event)](state, event, at)
-
-
-def _started(state: State, event: GameStarted, at: datetime) -> State:
+def _started(state: State, event: GameStarted, at: datetime) -> Changes:
     seats = tuple(Seat(party.id, party.name, party.role) for party in event.participants)
-    return replace(state, case=event.case, seats=seats, **_entered(state, "opening", 0, at))
+    return {"case": event.case, "seats": seats, **_entered(state, "opening", 0, at)}
 
 
-def _spoke(state: State, event: Spoke, _: datetime) -> State:
+def _spoke(state: State, event: Spoke, _: datetime) -> Changes:
     line = Utterance(
         phase=event.phase,
         round=event.round,
@@ -80,42 +75,38 @@ def _spoke(state: State, event: Spoke, _: datetime) -> State:
         text=event.text,
         forfeit=event.forfeit,
     )
-    return replace(
-        state, version=state.version + 1, history=(*state.history, line), submitted=(*state.submitted, event.agent_id)
-    )
+    return {"history": (*state.history, line), "submitted": (*state.submitted, event.agent_id)}
 
 
-def _voted(state: State, event: VoteSubmitted, _: datetime) -> State:
-    return replace(
-        state,
-        version=state.version + 1,
-        votes={**state.votes, event.agent_id: event.verdict},
-        submitted=(*state.submitted, event.agent_id),
-    )
+def _voted(state: State, event: VoteSubmitted, _: datetime) -> Changes:
+    return {
+        "votes": {**state.votes, event.agent_id: event.verdict},
+        "submitted": (*state.submitted, event.agent_id),
+    }
 
 
-def _phase_changed(state: State, event: PhaseChanged, at: datetime) -> State:
-    return replace(state, **_entered(state, event.entered, event.round, at))
+def _phase_changed(state: State, event: PhaseChanged, at: datetime) -> Changes:
+    return _entered(state, event.entered, event.round, at)
 
 
-def _tallied(state: State, event: JuryTallied, _: datetime) -> State:
+def _tallied(_: State, event: JuryTallied, __: datetime) -> Changes:
     tally = Tally(guilty=event.guilty, not_guilty=event.not_guilty, votes=event.votes)
-    return replace(state, version=state.version + 1, tally=tally, verdict=event.verdict)
+    return {"tally": tally, "verdict": event.verdict}
 
 
-def _ended(state: State, event: GameEnded, at: datetime) -> State:
-    return replace(state, results=event.results, **_entered(state, "end", state.round, at))
+def _ended(state: State, event: GameEnded, at: datetime) -> Changes:
+    return {"results": event.results, **_entered(state, "end", state.round, at)}
 
 
-def _aborted(state: State, _: GameAborted, at: datetime) -> State:
-    return replace(state, **_entered(state, "aborted", state.round, at))
+def _aborted(state: State, _: GameAborted, at: datetime) -> Changes:
+    return _entered(state, "aborted", state.round, at)
 
 
-def _entered(state: State, phase: Phase, round_: int, at: datetime) -> dict[str, Any]:
+def _entered(state: State, phase: Phase, round_: int, at: datetime) -> Changes:
     return {**entered(state, phase, round_, at), "submitted": ()}
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], State]]] = {
+FOLDS: Final[Mapping[type[Event], Fold]] = {
     **seats.folds(Seat),
     GameAborted: _aborted,
     GameStarted: _started,

@@ -1,16 +1,15 @@
 """The rules that all games with seats share (api.md, the table of calls): join, leave, start, end, deadlines."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.games.game_summary import GameSummary
+from typing_extensions import override
 
-from playmolt_core.game.completion import run_to_completion
 from playmolt_core.game.decider import (
     Accepted,
     Act,
@@ -26,6 +25,7 @@ from playmolt_core.game.decider import (
     Refused,
 )
 from playmolt_core.game.endings import ended
+from playmolt_core.game.game import Game
 from playmolt_core.game.seats.events import AgentJoined, AgentLeft, Config, GameAborted, GameCreated
 from playmolt_core.game.seats.state import Seat, SeatedState
 
@@ -33,27 +33,23 @@ T = TypeVar("T", bound=Seat)
 S = TypeVar("S", bound=SeatedState[Any])
 
 
-class SeatedGame(ABC, Generic[S, T]):
+class SeatedGame(Game[S], ABC, Generic[S, T]):
     """The half of a decider that games with seats share; a game adds its phases, its views and what follows what."""
 
-    game: str
-    rules_version: int
-    content_version: str
-    needed: int
+    opening = frozenset((Create,))
+    unknown = Refused(Code.NOT_FOUND, "There is no such game. Join one with POST /api/games/join.")
 
     def __init__(self) -> None:
-        self._decide: Mapping[type[Command], Callable[[S, Any], Decision]] = {
-            Create: self._create,
-            Join: _join,
-            Leave: _leave,
-            Act: self._act,
-            DeadlinePassed: self._deadline_passed,
-            EndGame: _end,
-        }
-
-    @abstractmethod
-    def evolve(self, state: S, event: Event, at: datetime) -> S:
-        """See Decider."""
+        super().__init__(
+            {
+                Create: self._create,
+                Join: _join,
+                Leave: _leave,
+                Act: self._act,
+                DeadlinePassed: self._deadline_passed,
+                EndGame: _end,
+            }
+        )
 
     @abstractmethod
     def start(self, state: S) -> Event:
@@ -71,34 +67,26 @@ class SeatedGame(ABC, Generic[S, T]):
     def forfeits(self, state: S) -> Sequence[Event]:
         """Give what stands for the submissions that the present phase still lacks when its deadline passes."""
 
-    def decide(self, state: S, command: Command, at: datetime) -> Decision:
-        """Decide a command; what follows from it by itself happens in the same step."""
-        if not state.version and type(command) is not Create:
-            return Refused(Code.NOT_FOUND, "There is no such game. Join one with POST /api/games/join.")
-        decision = self._decide[type(command)](state, command)
-        if isinstance(decision, Refused) or not decision.events:
-            return decision
-        return run_to_completion(state, decision.events, at, self.evolve, self._follower)
+    @override
+    def follow(self, state: S, command: Command) -> Event | None:
+        if state.phase == "waiting":
+            return self.start(state) if len(state.seats) == self.needed else None
+        return self.next_event(state) if state.playing else None
 
+    @override
     def summary(self, state: S) -> GameSummary:
-        """Give the game at a glance."""
         return GameSummary(
             phase=state.phase, round=state.round, seated=len(state.seats), needed=self.needed, over=state.over
         )
 
+    @override
     def participants(self, state: S) -> Mapping[str, str]:
-        """Give agent id → name in seat order."""
         return {seat.id: seat.name for seat in state.seats}
 
+    @override
     def effects(self, state: S) -> Sequence[Effect]:
-        """Ask for the end of the present phase, where a deadline is set."""
         deadline = state.deadline
         return () if deadline is None else (Effect(id=_effect_id(state), kind="deadline", due=deadline),)
-
-    def _follower(self, state: S) -> Event | None:
-        if state.phase == "waiting":
-            return self.start(state) if len(state.seats) == self.needed else None
-        return self.next_event(state) if state.playing else None
 
     def _create(self, state: S, command: Create) -> Decision:
         if state.version:

@@ -1,13 +1,13 @@
 """A game with seats as it stands. Tuples in it are never changed in place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from playmolt_core.game.decider import Event
+from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats.events import AgentJoined, AgentLeft, GameAborted, GameCreated
 
 
@@ -60,35 +60,27 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
         return None
 
 
-S = TypeVar("S", bound=SeatedState[Any])
+def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> Changes:
+    """Give the changes of an event with which a phase or round begins."""
+    return {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
 
 
-def entered(state: S, phase: str, round_: int, at: datetime) -> dict[str, Any]:
-    """Give the fields that change with an event with which a phase or round begins."""
-    version = state.version + 1
-    return {"phase": phase, "round": round_, "entered_at": at, "version": version, "entered_version": version}
+def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
+    return {"seed": event.seed, "phase_deadline_seconds": event.config.phase_deadline_seconds}
 
 
-def _created(state: S, event: GameCreated, _: datetime) -> S:
-    return replace(
-        state, version=state.version + 1, seed=event.seed, phase_deadline_seconds=event.config.phase_deadline_seconds
-    )
+def _left(state: SeatedState[Any], event: AgentLeft, _: datetime) -> Changes:
+    return {"seats": tuple(seat for seat in state.seats if seat.id != event.agent_id)}
 
 
-def _left(state: S, event: AgentLeft, _: datetime) -> S:
-    return replace(
-        state, version=state.version + 1, seats=tuple(seat for seat in state.seats if seat.id != event.agent_id)
-    )
+def _aborted(state: SeatedState[Any], _: GameAborted, at: datetime) -> Changes:
+    return entered(state, "aborted", state.round, at)
 
 
-def _aborted(state: S, _: GameAborted, at: datetime) -> S:
-    return replace(state, **entered(state, "aborted", state.round, at))
-
-
-def folds(seat: type[T]) -> Mapping[type[Event], Callable[[Any, Any, datetime], Any]]:
+def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
     """Give the folds of the events that every game with seats has, for a game that keeps such seats."""
 
-    def joined(state: S, event: AgentJoined, _: datetime) -> S:
-        return replace(state, version=state.version + 1, seats=(*state.seats, seat(event.agent_id, event.name)))
+    def joined(state: SeatedState[Any], event: AgentJoined, _: datetime) -> Changes:
+        return {"seats": (*state.seats, seat(event.agent_id, event.name))}
 
     return {GameCreated: _created, AgentJoined: joined, AgentLeft: _left, GameAborted: _aborted}

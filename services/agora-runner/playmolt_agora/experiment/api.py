@@ -5,12 +5,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
-from playmolt_core.game.api import ApiReply, ApiRequest, Linked
+from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.routes.agora import Forked, ForkRequest
+from typing_extensions import override
 
 from playmolt_agora.experiment import commands, views
 from playmolt_agora.experiment.rules import read_plan
@@ -31,13 +32,12 @@ _OPERATOR: Final = "operator"
 _DRY: Final = (1, "1", True, "true")
 
 
-class ExperimentApi:
+class ExperimentApi(GameApi[State]):
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
-    opens: frozenset[str] = frozenset((OPEN,))
-    writes: frozenset[str] = frozenset((OPEN, STOP, RESUME, LOOK, FORK))
-    slow: frozenset[str] = frozenset()
-    lists: frozenset[str] = frozenset((LIST,))
+    opens = frozenset((OPEN,))
+    writes = frozenset((OPEN, STOP, RESUME, LOOK, FORK))
+    lists = frozenset((LIST,))
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -49,6 +49,7 @@ class ExperimentApi:
             FORK: self._fork,
         }
 
+    @override
     def command(self, state: State, ask: ApiRequest) -> Command | Refused | None:
         """Give the command of a call that changes something; None for a plan that is only validated."""
         if not ask.operator:
@@ -60,10 +61,7 @@ class ExperimentApi:
             raise LookupError(f"{ask.route} changes nothing")
         return make(ask)
 
-    def linked(self, before: State, after: State) -> Linked | None:  # noqa: ARG002 -- runs are another game's streams
-        """Give nothing: runs are opened through effects."""
-        return None
-
+    @override
     def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
         """Answer with the experiment, its runs, or what a plan would come to."""
         if not ask.operator:
@@ -79,6 +77,7 @@ class ExperimentApi:
             return ApiReply(views.runs(state))
         return ApiReply(views.experiment(state), 201 if ask.route == OPEN else 200)
 
+    @override
     def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
         """List the experiments, newest first."""
         if not ask.operator:

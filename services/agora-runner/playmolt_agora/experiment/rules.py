@@ -1,15 +1,12 @@
 """An experiment: a plan is locked, its runs are opened, what they took is counted, what departs from it is recorded."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.game.decider import (
     Accepted,
-    AllowedAction,
     Command,
-    DeadlinePassed,
     Decision,
     Effect,
     EndGame,
@@ -18,6 +15,7 @@ from playmolt_core.game.decider import (
     Viewer,
 )
 from playmolt_core.game.endings import ended
+from playmolt_core.game.game import Game
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import NOTE_CHARS, RUNS, Hidden, Plan, Preview, Spent
 from playmolt_schemas.agora.turn import Parent, RunSpec
@@ -26,6 +24,7 @@ from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
+from typing_extensions import override
 
 from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import adaptive, budget, commands, interim_pcs, preregistration
@@ -48,7 +47,7 @@ from playmolt_agora.experiment.events import (
     RunProgressed,
     Stopped,
 )
-from playmolt_agora.experiment.state import Run, State, evolve
+from playmolt_agora.experiment.state import FOLDS, Run, State
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
 from playmolt_agora.plan.preview import preview
@@ -64,84 +63,65 @@ _FORKS: Final = 200
 _OTHERWISE: Final = "the runner has it otherwise than it was locked"
 
 
-class Experiment:
+class Experiment(Game[State]):
     """The decider of an experiment. It owes the opening of its runs, and nothing of it is public."""
 
-    game: str = "experiment"
-    rules_version: int = 1
-    needed: int = 0
-    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+    game = "experiment"
+    rules_version = 1
+    needed = 0
+    events = EVENTS
+    folds = FOLDS
+    opening = frozenset((commands.OpenExperiment,))
+    unknown = Refused(Code.NOT_FOUND, "There is no such experiment. POST /api/agora/experiments opens one.")
+    foreign = Refused(Code.INVALID_REQUEST, "An experiment takes a plan, stop, resume, fork; it is no bot game.")
 
     def __init__(self) -> None:
         self.content_version = texts.version()
-        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
-            commands.OpenExperiment: self._open,
-            commands.RunOpened: _run_opened,
-            commands.RunProgressed: _run_progressed,
-            commands.RunFinished: _run_finished,
-            commands.StopForBudget: _stop_for_budget,
-            commands.Stop: _stop,
-            commands.Resume: _resume,
-            commands.RunRefused: _run_refused,
-            commands.RunAborted: _run_aborted,
-            commands.RaiseBudget: _raise_budget,
-            commands.Compare: _compare,
-            commands.Look: _look,
-            commands.SeePcs: _see_pcs,
-            commands.Fork: _fork,
-            DeadlinePassed: _nothing,
-            EndGame: _end,
-        }
+        super().__init__(
+            {
+                commands.OpenExperiment: self._open,
+                commands.RunOpened: _run_opened,
+                commands.RunProgressed: _run_progressed,
+                commands.RunFinished: _run_finished,
+                commands.StopForBudget: _stop_for_budget,
+                commands.Stop: _stop,
+                commands.Resume: _resume,
+                commands.RunRefused: _run_refused,
+                commands.RunAborted: _run_aborted,
+                commands.RaiseBudget: _raise_budget,
+                commands.Compare: _compare,
+                commands.Look: _look,
+                commands.SeePcs: _see_pcs,
+                commands.Fork: _fork,
+                EndGame: _end,
+            }
+        )
 
+    @override
     def initial(self, game_id: str) -> State:
-        """Give the state of an experiment of which nothing is stored yet."""
         return State(game_id=game_id)
 
-    def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        """Decide a command; an experiment whose last run ends is finished in the same step."""
-        decider = self._decide.get(type(command))
-        if decider is None:
-            return Refused(Code.INVALID_REQUEST, "An experiment takes a plan, stop, resume, fork; it is no bot game.")
-        if not state.version and not isinstance(command, commands.OpenExperiment):
-            return Refused(Code.NOT_FOUND, "There is no such experiment. POST /api/agora/experiments opens one.")
-        decision = decider(state, command)
-        if isinstance(decision, Refused) or not decision.events:
-            return decision
-        for event in decision.events:
-            state = evolve(state, event, at)
-        if not _complete(state):
-            return decision
-        return Accepted((*decision.events, ExperimentFinished(runs=len(state.runs), spent=state.spent)))
+    @override
+    def follow(self, state: State, command: Command) -> Event | None:
+        return ExperimentFinished(runs=len(state.runs), spent=state.spent) if _complete(state) else None
 
-    def evolve(self, state: State, event: Event, at: datetime) -> State:
-        """Fold one event into the state."""
-        return evolve(state, event, at)
-
-    def public(self, state: State, event: Event, viewer: Viewer) -> None:  # noqa: ARG002 -- nobody is told
-        """Give nothing: an experiment is its operator's."""
-        return
-
-    def view(self, state: State, viewer: Viewer) -> Hidden:  # noqa: ARG002 -- nobody sees it
-        """Give nothing of it: its operator reads it through the desk."""
+    @override
+    def view(self, state: State, viewer: Viewer) -> Hidden:
+        """Its operator reads it through routes of its own."""
         return Hidden()
 
+    @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
         """Give what pins the experiment."""
         return {"name": state.name, "plan_hash": state.plan_hash, "seed": state.seed, "operator": state.operator}
 
+    @override
     def summary(self, state: State) -> GameSummary:
         """Give the experiment at a glance; its round counts the runs that ended."""
         total = len(state.runs)
         return GameSummary(phase=state.status, round=state.finished, seated=total, needed=total, over=state.over)
 
-    def participants(self, state: State) -> Mapping[str, str]:  # noqa: ARG002 -- nobody plays in it
-        """Give nobody: agents play in its runs."""
-        return {}
-
-    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:  # noqa: ARG002 -- nobody plays in it
-        """Give nothing."""
-        return ()
-
+    @override
     def effects(self, state: State) -> Sequence[Effect]:
         """Ask for each run that is not opened yet, all at once, for the look that adaptive sampling needs, and for an
         eye on those that are open.
@@ -521,10 +501,6 @@ def _end(state: State, command: EndGame) -> Decision:
 
 def _game_over(state: State) -> Refused:
     return Refused(Code.GAME_OVER, f"This experiment is {state.status}; its runs and report can be read.")
-
-
-def _nothing(_: State, __: Command) -> Decision:
-    return Accepted()
 
 
 __all__ = ["Experiment", "look_effect", "open_effect", "read_plan"]

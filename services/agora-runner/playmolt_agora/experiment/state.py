@@ -122,11 +122,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 Changes = dict[str, Any]
 
 
-def evolve(state: State, event: Event, at: datetime) -> State:
-    """Fold one event, stored at `at`, into the state."""
-    return replace(state, version=state.version + 1, **_FOLDS[type(event)](state, event, at))
-
-
 def _locked(_: State, event: Preregistered, at: datetime) -> Changes:
     return {
         "status": "running",
@@ -238,7 +233,7 @@ def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:
     return {"status": "aborted", "reason": event.reason}
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
     Preregistered: _locked,
     RunOpened: _opened,
     RunProgressed: _progressed,

@@ -1,17 +1,14 @@
 """The decider of a run: agents act one after another, the world answers (agora.md, Worlds and Turn; stage1.md)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.game.completion import run_to_completion
 from playmolt_core.game.decider import (
     Accepted,
-    AllowedAction,
     Command,
-    DeadlinePassed,
     Decision,
     Effect,
     EndGame,
@@ -20,6 +17,7 @@ from playmolt_core.game.decider import (
     Viewer,
 )
 from playmolt_core.game.endings import ended
+from playmolt_core.game.game import Game
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.agora.turn import PhaseName
 from playmolt_schemas.canonical import digest
@@ -27,6 +25,7 @@ from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.game_messages import PublicMessage
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.text import unstorable
+from typing_extensions import override
 
 from playmolt_agora.run import commands, forks, opening, records, views
 from playmolt_agora.run.events import (
@@ -52,56 +51,55 @@ DETAIL_CHARS: Final = 2000
 _PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 
 
-class Agora:
+class Agora(Game[State]):
     """The decider of a run. Nobody owns one: while it runs all see the same."""
 
-    game: str = "agora"
-    rules_version: int = worlds.RULES_VERSION
-    needed: int = 0
-    events: Mapping[tuple[str, int], type[Event]] = EVENTS
+    game = "agora"
+    rules_version = worlds.RULES_VERSION
+    needed = 0
+    events = EVENTS
+    opening = frozenset((commands.OpenRun, commands.ReplayRun))
+    unknown = Refused(Code.NOT_FOUND, "There is no such run. GET /api/agora/runs lists them.")
+    foreign = Refused(Code.INVALID_REQUEST, "A run takes turns of its agents' models; it is no bot game.")
 
     def __init__(self) -> None:
         self.content_version = digest([texts.version(), [worlds.preset(phase) for phase in _PHASES]])[:16]
-        self._decide: Mapping[type[Command], Callable[[State, Any], Decision]] = {
-            commands.OpenRun: self._open,
-            commands.ReplayRun: self._replay,
-            commands.RecordCall: _recorded,
-            commands.TakeTurn: _taken,
-            commands.PauseRun: _paused,
-            commands.ResumeRun: _resumed,
-            commands.EndRun: _ended,
-            DeadlinePassed: _nothing,
-            EndGame: _aborted,
-        }
+        super().__init__(
+            {
+                commands.OpenRun: self._open,
+                commands.ReplayRun: self._replay,
+                commands.RecordCall: _recorded,
+                commands.TakeTurn: _taken,
+                commands.PauseRun: _paused,
+                commands.ResumeRun: _resumed,
+                commands.EndRun: _ended,
+                EndGame: _aborted,
+            }
+        )
 
+    @override
     def initial(self, game_id: str) -> State:
-        """Give the state of a run of which nothing is stored yet."""
         return State(game_id=game_id)
 
-    def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        """Decide a command; what follows from it by itself happens in the same step."""
-        decider = self._decide.get(type(command))
-        if decider is None:
-            return Refused(Code.INVALID_REQUEST, "A run takes turns of its agents' models; it is no bot game.")
-        if not state.version and not isinstance(command, commands.OpenRun | commands.ReplayRun):
-            return Refused(Code.NOT_FOUND, "There is no such run. GET /api/agora/runs lists them.")
-        decision = decider(state, command)
-        if isinstance(decision, Refused) or not decision.events:
-            return decision
-        return run_to_completion(state, decision.events, at, evolve, epoch.next_event)
+    @override
+    def follow(self, state: State, command: Command) -> Event | None:
+        return epoch.next_event(state)
 
+    @override
     def evolve(self, state: State, event: Event, at: datetime) -> State:
-        """Fold one event into the state."""
         return evolve(state, event, at)
 
-    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:  # noqa: ARG002 -- all see the same
+    @override
+    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:
         """Give an event's message, the same for everybody."""
         return views.public(event)
 
+    @override
     def view(self, state: State, viewer: Viewer) -> RunView | views.Unopened:
         """Give the state as everybody sees it; for one of the run's agents with what it had before it."""
         return views.run(state, viewer.agent_id) if state.version else views.Unopened()
 
+    @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
         """Give what pins the run: its spec with the seed, the rules as they hold, the versions."""
         if not state.version:
@@ -115,20 +113,19 @@ class Agora:
             "replayed": state.replayed,
         }
 
+    @override
     def summary(self, state: State) -> GameSummary:
         """Give the run at a glance; its round is its turn."""
         return GameSummary(
             phase=state.phase, round=state.turn, seated=len(state.living), needed=len(state.seats), over=state.over
         )
 
+    @override
     def participants(self, state: State) -> Mapping[str, str]:
         """Give the run's agents, each with its model: none of them has a key, so that nobody looks as one of them."""
         return {seat.agent: seat.model for seat in state.seats}
 
-    def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:  # noqa: ARG002 -- nobody owns a run
-        """A run wants nothing of a bot."""
-        return ()
-
+    @override
     def effects(self, state: State) -> Sequence[Effect]:
         """Ask for the turn of the next agent, at the end for the report to the experiment; in a pause for its end.
 
@@ -249,10 +246,6 @@ def _aborted(state: State, command: EndGame) -> Decision:
 
 def _over() -> Refused:
     return Refused(Code.GAME_OVER, "This run is over.")
-
-
-def _nothing(_: State, __: Command) -> Decision:
-    return Accepted()
 
 
 __all__ = ["Agora", "effect_id", "stage1_version"]
