@@ -12,58 +12,65 @@ from playmolt_agora.run import commands
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents
 from playmolt_agora.workers.asking import Asking
-from playmolt_agora.workers.budget_reservations import Purse
-from playmolt_agora.workers.experiment_status import Standings
+from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora.workers.experiment_status import ExperimentStatuses
 from playmolt_agora.workers.library import Library
-from playmolt_agora.workers.load_balancing import Share
+from playmolt_agora.workers.load_balancing import LoadBalancer
 from playmolt_agora.workers.looks import Looks
-from playmolt_agora.workers.model_worker import Turns
+from playmolt_agora.workers.model_worker import ModelWorker
 from playmolt_agora.workers.openings import Openings
 from playmolt_agora.workers.pauses import Pauses
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_agora.workers.watch import Watch
 
 
-def runs(kit: ServiceContext) -> HostedGame:
+def runs(context: ServiceContext) -> HostedGame:
     """Build what hosts the runs. The experiments' engine is there by the time a worker is first asked."""
-    rules, cast, blobs = Agora(), residents.cast(), PgBlobs(kit.pool)
+    rules, cast, blobs = Agora(), residents.cast(), PgBlobs(context.pool)
     asking = Asking(
-        kit.models(cast), cast, kit.catalogue, blobs, PromptStore(blobs), Purse(PgBudgets(kit.pool), kit.catalogue)
+        context.models(cast),
+        cast,
+        context.catalogue,
+        blobs,
+        PromptStore(blobs),
+        BudgetReservations(PgBudgets(context.pool), context.catalogue),
     )
-    standings = Standings(kit.engines)
+    statuses = ExperimentStatuses(context.engines)
 
-    share = Share()
+    balancer = LoadBalancer()
 
     async def take_turns(leased: LeasedEffect) -> None:
         # After a loss the lease counts what may have been paid for: giving it back would forget that.
-        if leased.attempt == 1 and share.leaves(leased.stream):
+        if leased.attempt == 1 and balancer.leaves_to_others(leased.stream):
             return
-        with share.hold(leased.stream):
-            await Turns(rules, kit.log, asking, standings, kit.engines["experiment"].submit, kit.catalogue)(leased)
+        with balancer.hold(leased.stream):
+            await ModelWorker(
+                rules, context.log, asking, statuses, context.engines["experiment"].submit, context.catalogue
+            )(leased)
 
     workers: dict[str, Worker] = {
         commands.TURN_EFFECT: take_turns,
         commands.REPORT_EFFECT: take_turns,
-        commands.RESUME_EFFECT: Pauses(standings),
+        commands.RESUME_EFFECT: Pauses(statuses),
     }
     return HostedGame(rules, None, workers)
 
 
-def experiment(kit: ServiceContext) -> HostedGame:
+def experiment(context: ServiceContext) -> HostedGame:
     """Build what hosts the experiments."""
     rules = Experiment()
 
     async def open_run(leased: LeasedEffect) -> None:
-        await Openings(rules, kit.log, kit.engines["agora"].submit)(leased)
+        await Openings(rules, context.log, context.engines["agora"].submit)(leased)
 
     workers: dict[str, Worker] = {
         experiments.EFFECT_OPEN: open_run,
-        experiments.EFFECT_LOOK: Looks(kit.log),
-        experiments.EFFECT_WATCH: Watch(kit.log, kit.engines),
+        experiments.EFFECT_LOOK: Looks(context.log),
+        experiments.EFFECT_WATCH: Watch(context.log, context.engines),
     }
     library = Library()
     fetches = {"agora_report": library, "agora_bundle": library}
-    return HostedGame(rules, ExperimentApi(kit.catalogue), workers, fetches)
+    return HostedGame(rules, ExperimentApi(context.catalogue), workers, fetches)
 
 
 if __name__ == "__main__":

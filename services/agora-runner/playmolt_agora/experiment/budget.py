@@ -42,7 +42,7 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
     cost: str | None = None
 
 
-class Reached(msgspec.Struct, frozen=True, kw_only=True):
+class LimitReached(msgspec.Struct, frozen=True, kw_only=True):
     """The limit that a call would break, and a text that says what to do."""
 
     limit: LimitName
@@ -91,7 +91,7 @@ def total(*costs: str | None) -> str | None:
     return decimal_text(sum(known, Decimal(0))) if len(known) == len(costs) else None
 
 
-def reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge) -> Reached | None:
+def limit_reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge) -> LimitReached | None:
     """Give the first limit that a call of this worst case would break; None when there is room for it."""
     return _broken(budget, "all", added(spent, charge)) or _broken(budget.per_run, "run", added(spent_of_run, charge))
 
@@ -111,21 +111,21 @@ def raised(before: Budget, after: Budget) -> str:
 _LIMITS: Final[tuple[LimitName, ...]] = ("money", "tokens", "calls")
 
 
-def _broken(limits: Limits, scope: Scope, after: Spent) -> Reached | None:
+def _broken(limits: Limits, scope: Scope, after: Spent) -> LimitReached | None:
     if limits.calls is not None and after.calls > limits.calls:
-        return _reached("calls", scope, str(limits.calls), str(after.calls))
+        return _limit_reached("calls", scope, str(limits.calls), str(after.calls))
     if limits.tokens is not None and after.tokens > limits.tokens:
-        return _reached("tokens", scope, str(limits.tokens), str(after.tokens))
+        return _limit_reached("tokens", scope, str(limits.tokens), str(after.tokens))
     if limits.money is not None and (after.cost is None or Decimal(after.cost) > Decimal(limits.money)):
-        return _reached("money", scope, limits.money, after.cost)
+        return _limit_reached("money", scope, limits.money, after.cost)
     return None
 
 
-def _reached(limit: LimitName, scope: Scope, most: str, after: str | None) -> Reached:
+def _limit_reached(limit: LimitName, scope: Scope, most: str, after: str | None) -> LimitReached:
     whose = "The experiment's" if scope == "all" else "The run's"
     could = f"could bring it to {after}" if after is not None else "has no known price"
     detail = (
         f"{whose} budget of {most} {limit} does not hold the next call, which {could}. Raise it and resume: what was "
         "spent stays spent, nothing is asked twice."
     )
-    return Reached(limit=limit, scope=scope, most=most, spent=after or "unknown", detail=detail)
+    return LimitReached(limit=limit, scope=scope, most=most, spent=after or "unknown", detail=detail)

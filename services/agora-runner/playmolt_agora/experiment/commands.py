@@ -7,7 +7,7 @@ from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Budget, Spent
 
-from playmolt_agora.experiment.budget import Reached
+from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.events import PinnedModel, Pins
 
 EFFECT_OPEN: Final = "open_run"
@@ -74,7 +74,7 @@ class StopForBudget(Command, frozen=True, kw_only=True):
     """A call did not fit into the budget; `run` is the one it was for."""
 
     run: str
-    reached: Reached
+    reached: LimitReached
 
 
 class Stop(Command, frozen=True, kw_only=True):

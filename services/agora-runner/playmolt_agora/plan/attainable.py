@@ -17,7 +17,7 @@ _SLOPE_WINDOWS: Final = 3
 """H1b needs a slope over windows 2 … W, hence two of them."""
 
 
-class Reach(msgspec.Struct, frozen=True):
+class Attainable(msgspec.Struct, frozen=True):
     """A test's number of labelings and the smallest p among them; None where the design gives no p."""
 
     n: str
@@ -44,7 +44,7 @@ def tests(plan: Plan) -> tuple[PlannedTest, ...]:
     has no α to miss.
     """
     named = {hypothesis.test: hypothesis for hypothesis in plans.hypotheses(plan)}
-    found = {test: reach_of(plan, test) for test in plans.known_tests(plan)}
+    found = {test: attainable_of(plan, test) for test in plans.known_tests(plan)}
     return tuple(
         _judged(_planned(test, found[test], named.get(test), exploratory=plan.exploratory), p_holm)
         for test, p_holm in _corrected(found).items()
@@ -52,14 +52,14 @@ def tests(plan: Plan) -> tuple[PlannedTest, ...]:
     )
 
 
-def reach_of(plan: Plan, test: str) -> Reach:
+def attainable_of(plan: Plan, test: str) -> Attainable:
     """Give what one test can reach; `test` is one of `plan.known_tests`."""
     family, _, what = test.partition(":")
     if family == "pcs":
         return _pcs(plan, what)
     runs = persona_runs(plan)
     if not runs:
-        return Reach("0 runs", None, None, "needs Phase 2 runs of Set A or B")
+        return Attainable("0 runs", None, None, "needs Phase 2 runs of Set A or B")
     if family == "ri_star":
         return _ritual(_held(plan, by_model=what == "model"))
     return _instruction(plan, test, runs)
@@ -76,41 +76,41 @@ def _held(plan: Plan, *, by_model: bool) -> list[frozenset[str]]:
     return sets * [frozenset(seat.model if by_model else str(seat.persona) for seat in run) for run in seats]
 
 
-def _ritual(held: Sequence[frozenset[str]]) -> Reach:
+def _ritual(held: Sequence[frozenset[str]]) -> Attainable:
     groups = len(frozenset().union(*held))
     if groups == 1:
-        return Reach(f"{len(held)} runs", None, None, "one group has nothing to differ from")
+        return Attainable(f"{len(held)} runs", None, None, "one group has nothing to differ from")
     sizes = sorted({len(each) for each in held})
     some = "" if sizes == [groups] else f", {' or '.join(map(str, sizes))} in a run"
-    return Reach(f"{len(held)} runs, {groups} groups{some}", *attainable_p.shuffled(held))
+    return Attainable(f"{len(held)} runs, {groups} groups{some}", *attainable_p.shuffled(held))
 
 
-def _instruction(plan: Plan, test: str, runs: int) -> Reach:
+def _instruction(plan: Plan, test: str, runs: int) -> Attainable:
     phase = plans.phase_of(plan, "phase2")
     count = windows(phase.turns) if phase else 0
     if test == "H1" and count < _SLOPE_WINDOWS:
-        return Reach(
+        return Attainable(
             f"{runs} runs", None, None, f"H1b is a slope over windows 2 and later; {count} windows are too few"
         )
     if test == "H2" and runs < 2:
-        return Reach(f"{runs} runs", None, None, "H2b is a t test and needs 2 runs or more")
-    return Reach(f"{runs} runs", *attainable_p.flipped(runs))
+        return Attainable(f"{runs} runs", None, None, "H2b is a t test and needs 2 runs or more")
+    return Attainable(f"{runs} runs", *attainable_p.flipped(runs))
 
 
-def _pcs(plan: Plan, model: str) -> Reach:
+def _pcs(plan: Plan, model: str) -> Attainable:
     arms: list[tuple[Language, int, int]] = []
     for language in plans.languages(plan, "phase1"):
         one, two = plans.stage1_runs(plan, model, language), plans.phase1_runs(plan, model, language)
         if one and two:
             arms.append((language, one, two))
     if not arms:
-        return Reach("0 runs", None, None, "needs Stage 1 and Phase 1 runs of the model in one language")
+        return Attainable("0 runs", None, None, "needs Stage 1 and Phase 1 runs of the model in one language")
     spoken = " + ".join(language for language, _, _ in arms)
     sizes = " and ".join(dict.fromkeys(f"{one} v {two}" for _, one, two in arms))
-    return Reach(f"{sizes} runs, {spoken}", *attainable_p.relabelled([(one, two) for _, one, two in arms]))
+    return Attainable(f"{sizes} runs, {spoken}", *attainable_p.relabelled([(one, two) for _, one, two in arms]))
 
 
-def _planned(test: str, found: Reach, hypothesis: Hypothesis | None, *, exploratory: bool) -> PlannedTest:
+def _planned(test: str, found: Attainable, hypothesis: Hypothesis | None, *, exploratory: bool) -> PlannedTest:
     alpha = hypothesis.alpha if hypothesis else _DEFAULT_ALPHA
     return PlannedTest(
         test=test,
@@ -127,7 +127,7 @@ def _planned(test: str, found: Reach, hypothesis: Hypothesis | None, *, explorat
     )
 
 
-def _corrected(found: Mapping[str, Reach]) -> dict[str, float | None]:
+def _corrected(found: Mapping[str, Attainable]) -> dict[str, float | None]:
     """A model without both arms has no test of PCS and is no member of that family; H1 and H2 are always two."""
     members = {test: each for test, each in found.items() if each.p is not None or families.family(test) == "H"}
     adjusted = families.corrected({test: None if each.p is None else float(each.p) for test, each in members.items()})

@@ -13,7 +13,7 @@ from playmolt_core.llm.scripted.model import Cast, Character, Said, Scene, gener
 from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Action, Language, Persona
 
 from playmolt_agora.turn import texts
-from playmolt_agora.turn.parsed_prompt import Glimpse, glimpse
+from playmolt_agora.turn.parsed_prompt import ParsedPrompt, parse_prompt
 
 ALIASES: Final[tuple[str, ...]] = (
     "scripted",
@@ -110,12 +110,12 @@ def cast() -> Cast:
 
 
 def _answer(alias: str, scene: Scene) -> Said:
-    seen = glimpse(scene.request.messages)
+    seen = parse_prompt(scene.request.messages)
     return generic(scene) if seen is None else _Player(_script().profiles[alias], seen, scene).answer()
 
 
 class _Player:
-    def __init__(self, profile: Profile, seen: Glimpse, scene: Scene) -> None:
+    def __init__(self, profile: Profile, seen: ParsedPrompt, scene: Scene) -> None:
         self._profile, self._seen, self._draw = profile, seen, scene.draw
         self._words = _script().phrases(seen.language)
 

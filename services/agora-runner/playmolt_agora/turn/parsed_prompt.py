@@ -18,7 +18,7 @@ _OPENING_CHARS: Final = 8
 """So much of a persona's text tells it from the others in both languages."""
 
 
-class Glimpse(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """What a model makes of a prompt. `answers` counts the neutral answers of Phase 2 that it still sees."""
 
     language: Language
@@ -39,7 +39,7 @@ class Glimpse(msgspec.Struct, frozen=True, kw_only=True):
         return self.phase == "stage1"
 
 
-def glimpse(messages: Sequence[Message]) -> Glimpse | None:
+def parse_prompt(messages: Sequence[Message]) -> ParsedPrompt | None:
     """Read a request's messages; None when they are no turn of Agora."""
     asked = [message.content for message in messages if message.role == "user"]
     language = _language(asked[0]) if asked else None
@@ -50,7 +50,7 @@ def glimpse(messages: Sequence[Message]) -> Glimpse | None:
     if acting < 5:
         return None
     identity, status, village = (_lines(part) for part in sections[1:4])
-    return Glimpse(
+    return ParsedPrompt(
         language=language,
         phase=_phase(status, village),
         place=_value(status[2]),

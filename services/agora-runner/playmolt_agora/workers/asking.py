@@ -16,11 +16,11 @@ from playmolt_schemas.agora.plan import Budget, Spent
 from playmolt_schemas.agora.turn import RunSpec, Tokens
 from playmolt_schemas.canonical import canonical_json
 
-from playmolt_agora.experiment.budget import Reached
+from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.workers.budget_reservations import Purse
+from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_agora.workers.run_usage import with_call
 
@@ -37,7 +37,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 
     code: PauseCode
     detail: str
-    reached: Reached | None = None
+    reached: LimitReached | None = None
     rejected: bool = False
     attempts: tuple[dict[str, Any], ...] = ()
 
@@ -51,7 +51,7 @@ class _Asked(msgspec.Struct, frozen=True):
 class _OverBudget(Exception):
     """The repeat of a call does not fit into the budget."""
 
-    def __init__(self, reached: Reached) -> None:
+    def __init__(self, reached: LimitReached) -> None:
         super().__init__(reached.detail)
         self.reached = reached
 
@@ -60,14 +60,20 @@ class Asking:
     """Asks models. Scripted ones play by the run's seed and their prompt alone, so that a plan repeats itself."""
 
     def __init__(
-        self, models: Models, cast: Cast, catalogue: Catalogue, blobs: PgBlobs, store: PromptStore, purse: Purse
+        self,
+        models: Models,
+        cast: Cast,
+        catalogue: Catalogue,
+        blobs: PgBlobs,
+        store: PromptStore,
+        reservations: BudgetReservations,
     ) -> None:
         self._models = models
         self._cast = cast
         self._catalogue = catalogue
         self._blobs = blobs
         self._store = store
-        self._purse = purse
+        self._reservations = reservations
 
     async def turn(self, spec: RunSpec, scene: Scene, limits: Budget, lost: int) -> TurnReply | Halt:
         """Ask for one turn; `lost` calls of it went before. Raises LogUnavailable."""
@@ -105,8 +111,8 @@ class Asking:
         if model is None:
             return Halt(code="model_away", detail=f"there is no model {request.alias!r} in the catalogue")
         size = sum(len(message.content.encode()) for message in request.messages)
-        reserved = await self._purse.reserve(spec, limits, request.alias, size)
-        if isinstance(reserved, Reached):
+        reserved = await self._reservations.reserve(spec, limits, request.alias, size)
+        if isinstance(reserved, LimitReached):
             return _over(reserved)
         attempts: list[dict[str, Any]] = []
         calls = 1
@@ -115,18 +121,18 @@ class Asking:
             nonlocal calls
             attempts.append(_stored(attempt, digest))
             if attempt.outcome in _REPEATED:
-                again = await self._purse.reserve(spec, limits, request.alias, size)
-                if isinstance(again, Reached):
+                again = await self._reservations.reserve(spec, limits, request.alias, size)
+                if isinstance(again, LimitReached):
                     raise _OverBudget(again)
                 calls += 1
 
         try:
             answer = await model.ask(request, record)
         except _OverBudget as over:
-            await self._purse.settle(spec, limits, reserved, calls, attempts)
+            await self._reservations.settle(spec, limits, reserved, calls, attempts)
             return _over(over.reached, attempts)
         # Not in a `finally`: a call that is cancelled on its way may be paid for, so it stays counted at its worst.
-        await self._purse.settle(spec, limits, reserved, calls, attempts)
+        await self._reservations.settle(spec, limits, reserved, calls, attempts)
         if key and isinstance(answer, Reply) and reply_parser.read(answer.text, scene).code != "refusal":
             await self._blobs.keep_reply(key, msgspec.json.encode([answer, attempts]).decode())
         return _Asked(answer, tuple(attempts), cached=False)
@@ -179,7 +185,7 @@ def _stored(attempt: Attempt, digest: str) -> dict[str, Any]:
     return told
 
 
-def _over(reached: Reached, attempts: Sequence[dict[str, Any]] = ()) -> Halt:
+def _over(reached: LimitReached, attempts: Sequence[dict[str, Any]] = ()) -> Halt:
     return Halt(code="budget", detail=reached.detail, reached=reached, attempts=tuple(attempts))
 
 

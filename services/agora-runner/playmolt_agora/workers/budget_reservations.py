@@ -10,18 +10,18 @@ from playmolt_schemas.agora.plan import Budget, Limits, Spent
 from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.experiment import budget
-from playmolt_agora.experiment.budget import Charge, Reached
+from playmolt_agora.experiment.budget import Charge, LimitReached
 from playmolt_agora.workers.run_usage import with_call
 
 
-class Purse:
+class BudgetReservations:
     """Counts calls of a run on its experiment's budget and on its own. Methods raise LogUnavailable."""
 
     def __init__(self, budgets: PgBudgets, catalogue: Catalogue) -> None:
         self._budgets = budgets
         self._catalogue = catalogue
 
-    async def reserve(self, spec: RunSpec, limits: Budget, alias: str, prompt_bytes: int) -> Charge | Reached:
+    async def reserve(self, spec: RunSpec, limits: Budget, alias: str, prompt_bytes: int) -> Charge | LimitReached:
         """Reserve the worst case of a call of two messages; gives it, or the limit that does not hold it."""
         prices = budget.prices_of(alias, self._catalogue.models.get(alias))
         charge = budget.worst_case(prompt_bytes, 2, spec.sampling.max_tokens, prices)
@@ -29,7 +29,7 @@ class Purse:
         if not accounts:
             return charge
         short = await self._budgets.reserve(accounts, charge.tokens, Decimal(charge.cost or 0))
-        return charge if short is None else _reached(short, spec, limits, charge)
+        return charge if short is None else _limit_reached(short, spec, limits, charge)
 
     async def settle(
         self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
@@ -62,10 +62,10 @@ def _account(name: str, limits: Limits) -> Account:
     )
 
 
-def _reached(short: Short, spec: RunSpec, limits: Budget, charge: Charge) -> Reached:
+def _limit_reached(short: Short, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:
     spent = Spent(calls=short.calls, tokens=short.tokens, cost=format(short.money, "f"))
     whole = short.account == spec.experiment
-    reached = budget.reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge)
+    reached = budget.limit_reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge)
     if reached is None:
         raise RuntimeError(f"{short.account} does not hold a call that its limits hold")
     return reached

@@ -15,7 +15,7 @@ FRESH_SECONDS: Final = 0.5
 _FORGET: Final = 1000
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Status(msgspec.Struct, frozen=True):
     """Whether the experiment goes on, and its budget as it stands now."""
 
     budget: Budget
@@ -25,12 +25,12 @@ class Standing(msgspec.Struct, frozen=True):
     """Whether its operator ended it: it goes on no more."""
 
 
-class Standings:
+class ExperimentStatuses:
     """Asks for an experiment at most twice a second: a stop is heeded within one turn more."""
 
     def __init__(self, engines: Mapping[str, Engine]) -> None:
         self._engines = engines
-        self._known: dict[str, tuple[float, Standing]] = {}
+        self._known: dict[str, tuple[float, Status]] = {}
 
     async def plan(self, experiment: str) -> Plan | None:
         """Give an experiment's plan; None for a run of no experiment. Raises LogUnavailable."""
@@ -38,24 +38,24 @@ class Standings:
         found: State | None = snapshot.state if snapshot else None
         return found.plan if found else None
 
-    async def of(self, experiment: str) -> Standing:
+    async def of(self, experiment: str) -> Status:
         """Give where an experiment stands; a run of none goes on. Raises LogUnavailable."""
         known = self._known.get(experiment)
         now = time.monotonic()
         if known is not None and now - known[0] < FRESH_SECONDS:
             return known[1]
         snapshot = await self._engines["experiment"].fresh.snapshot(experiment)
-        standing = _standing(snapshot.state) if snapshot else Standing(Budget(), None, "")
+        status = _status(snapshot.state) if snapshot else Status(Budget(), None, "")
         if len(self._known) > _FORGET:
             self._known.clear()
-        self._known[experiment] = (now, standing)
-        return standing
+        self._known[experiment] = (now, status)
+        return status
 
 
-def _standing(state: State) -> Standing:
+def _status(state: State) -> Status:
     halted: PauseCode | None = None
     if state.status == "budget_stopped":
         halted = "budget"
     elif state.status in ("stopped", "aborted"):
         halted = "stopped"
-    return Standing(state.budget, halted, state.reason, ended=state.status == "aborted")
+    return Status(state.budget, halted, state.reason, ended=state.status == "aborted")

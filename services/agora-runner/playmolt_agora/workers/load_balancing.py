@@ -1,4 +1,4 @@
-"""How the replicas share the runs: whoever has more in hand waits longer before it takes another one."""
+"""How replicas share out the runs: whoever has more in hand waits longer before it takes another one."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ MOST_SECONDS: Final = 3.0
 _FORGET: Final = 5000
 
 
-class Share:
+class LoadBalancer:
     """What this replica has in hand, and since when it knows of runs that it left to others so far."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -19,7 +19,7 @@ class Share:
         self._in_hand: set[str] = set()
         self._seen: dict[str, float] = {}
 
-    def leaves(self, run: str) -> bool:
+    def leaves_to_others(self, run: str) -> bool:
         """Say whether a run is left to another replica for now."""
         now = self._clock()
         if len(self._seen) > _FORGET:

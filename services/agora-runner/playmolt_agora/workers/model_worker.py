@@ -22,14 +22,22 @@ from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.workers.asking import Asking, Halt
-from playmolt_agora.workers.experiment_status import Standings
-from playmolt_agora.workers.run_usage import acts_of, events_of, lost_call, newly_lost, spent_of, told_lost, with_call
+from playmolt_agora.workers.experiment_status import ExperimentStatuses
+from playmolt_agora.workers.run_usage import (
+    acts_of,
+    events_of,
+    lost_call,
+    lost_calls_recorded,
+    lost_since_recorded,
+    spent_of,
+    with_call,
+)
 
-TELL_SECONDS: Final = 3.0
+PROGRESS_SECONDS: Final = 3.0
 """How often an experiment hears of the progress of a run."""
 
 
-class Turns:
+class ModelWorker:
     """Fulfils the effects of a run: `agent_turn`, and `report_run` at its end."""
 
     def __init__(
@@ -37,7 +45,7 @@ class Turns:
         rules: Agora,
         log: EventLog,
         asking: Asking,
-        standings: Standings,
+        statuses: ExperimentStatuses,
         submit_to_experiment: Submit,
         catalogue: Catalogue,
     ) -> None:
@@ -45,15 +53,15 @@ class Turns:
         self._rules = rules
         self._log = log
         self._asking = asking
-        self._standings = standings
+        self._statuses = statuses
         self._experiments = submit_to_experiment
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """Take turns while there are any; what a lost worker had under way counts as a lost call of its turn."""
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
-        spent, lost = spent_of(before, snapshot.state.replayed), newly_lost(before, leased.attempt)
-        earlier = told_lost(before, snapshot.state.turn, snapshot.state.next_agent)
+        spent, lost = spent_of(before, snapshot.state.replayed), lost_since_recorded(before, leased.attempt)
+        earlier = lost_calls_recorded(before, snapshot.state.turn, snapshot.state.next_agent)
         acts = acts_of(before)
         await self._compare(leased, snapshot.state)
         told = time.monotonic()
@@ -62,7 +70,7 @@ class Turns:
                 await self._report(leased, effect, snapshot, spent, acts)
                 return
             if lost:
-                spent = with_call(spent, await self._tell_loss(leased, effect, snapshot.state, lost))
+                spent = with_call(spent, await self._record_loss(leased, effect, snapshot.state, lost))
             reply = await self._reply(snapshot.state, earlier + lost)
             if isinstance(reply, Halt):
                 for call in reply.attempts:
@@ -76,7 +84,7 @@ class Turns:
             spent, lost, earlier = replace(spent, turns=spent.turns + 1), 0, 0
             snapshot = await leased.present()
             acts.update(_last_act(snapshot.state))
-            if time.monotonic() - told > TELL_SECONDS:
+            if time.monotonic() - told > PROGRESS_SECONDS:
                 await self._progress(leased, effect, snapshot.state, spent, acts, "progress")
                 told = time.monotonic()
 
@@ -84,7 +92,7 @@ class Turns:
         effects = self._rules.effects(snapshot.state)
         return effects[0] if effects and effects[0].kind != commands.RESUME_EFFECT else None
 
-    async def _tell_loss(self, leased: LeasedEffect, effect: Effect, state: State, lost: int) -> dict[str, Any]:
+    async def _record_loss(self, leased: LeasedEffect, effect: Effect, state: State, lost: int) -> dict[str, Any]:
         """Record the calls of a turn that went down with their workers; what they cost nobody knows."""
         call = lost_call(lost, leased.attempt)
         made = commands.RecordCall(turn=state.turn, agent=_present(state), call=call)
@@ -93,10 +101,10 @@ class Turns:
 
     async def _reply(self, state: State, lost: int) -> TurnReply | Halt:
         """Ask for a turn, `lost` calls of which came to nothing."""
-        standing = await self._standings.of(state.run.experiment)
-        if standing.halted is not None:
-            return Halt(code=standing.halted, detail=standing.detail)
-        return await self._asking.turn(state.run, scenes.scene(state, _present(state)), standing.budget, lost)
+        status = await self._statuses.of(state.run.experiment)
+        if status.halted is not None:
+            return Halt(code=status.halted, detail=status.detail)
+        return await self._asking.turn(state.run, scenes.scene(state, _present(state)), status.budget, lost)
 
     async def _pause(self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, halt: Halt) -> None:
         """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
@@ -123,7 +131,7 @@ class Turns:
 
     async def _compare(self, leased: LeasedEffect, state: State) -> None:
         """Have the experiment record where this runner's texts and models are not those of the lock."""
-        plan = await self._standings.plan(state.run.experiment)
+        plan = await self._statuses.plan(state.run.experiment)
         if plan is None:
             return
         compared = experiments.Compare(

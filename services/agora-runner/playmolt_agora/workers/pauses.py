@@ -9,7 +9,7 @@ from playmolt_core.game.decider import EndGame
 
 from playmolt_agora.run import commands
 from playmolt_agora.run.state import State
-from playmolt_agora.workers.experiment_status import Standings
+from playmolt_agora.workers.experiment_status import ExperimentStatuses
 
 LOOK_SECONDS: Final = 1.0
 AWAY_SECONDS: Final = 10.0
@@ -25,8 +25,8 @@ class Pauses:
     The run of an experiment that was ended is ended as well.
     """
 
-    def __init__(self, standings: Standings) -> None:
-        self._standings = standings
+    def __init__(self, statuses: ExperimentStatuses) -> None:
+        self._statuses = statuses
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """Look whether the run can go on, for a while."""
@@ -35,11 +35,11 @@ class Pauses:
             await asyncio.sleep(LOOK_SECONDS)
             if leased.stopping:
                 return
-            standing = await self._standings.of(state.run.experiment)
-            if standing.ended:
+            status = await self._statuses.of(state.run.experiment)
+            if status.ended:
                 await leased.submit(EndGame(reason=_ENDED))
                 return
             rested = (datetime.now(UTC) - leased.snapshot.at).total_seconds()
-            if standing.halted is None and (state.paused != "model_away" or rested >= AWAY_SECONDS):
+            if status.halted is None and (state.paused != "model_away" or rested >= AWAY_SECONDS):
                 await leased.submit(commands.ResumeRun())
                 return

@@ -58,7 +58,7 @@ def lost_call(lost: int, lease_attempt: int) -> dict[str, Any]:
     return {"outcome": _LOST, "lost": lost, "lease_attempt": lease_attempt, "detail": detail}
 
 
-def newly_lost(events: Iterable[Event], lease_attempt: int) -> int:
+def lost_since_recorded(events: Iterable[Event], lease_attempt: int) -> int:
     """Count the workers that were lost since the last loss was told, from the lease's attempt number.
 
     The number grows by one a loss and begins anew after a pause; losses of another turn must not count for this one.
@@ -68,7 +68,7 @@ def newly_lost(events: Iterable[Event], lease_attempt: int) -> int:
     return lease_attempt - counted_before
 
 
-def told_lost(events: Iterable[Event], turn: int, agent: str | None) -> int:
+def lost_calls_recorded(events: Iterable[Event], turn: int, agent: str | None) -> int:
     """Count the calls that a turn has lost and that its run has told of."""
     calls = (event for event in events if isinstance(event, CallMade) and _is_loss(event))
     return sum(int(event.call["lost"]) for event in calls if (event.turn, event.agent) == (turn, agent))

@@ -11,13 +11,13 @@ from typing import Final
 
 from playmolt_agora.measures.data.definitions import DRAWS, EXACT_LIMIT
 
-Reached = tuple[int, Fraction]
+Attainable = tuple[int, Fraction]
 """How many labelings there are, and the smallest p among them."""
 
 DRAWN: Final = Fraction(1, 1 + DRAWS)
 
 
-def relabelled(arms: Sequence[tuple[int, int]]) -> Reached:
+def relabelled(arms: Sequence[tuple[int, int]]) -> Attainable:
     """Permute run labels inside each stratum of (Stage 1, Phase 1) runs.
 
     JSD is symmetric, so where the arms are equal the mirrored labelling ties. A stratum is enumerated by itself.
@@ -29,13 +29,13 @@ def relabelled(arms: Sequence[tuple[int, int]]) -> Reached:
     return labelings, Fraction(prod(2 if one == two else 1 for one, two in arms), labelings)
 
 
-def flipped(runs: int) -> Reached:
+def flipped(runs: int) -> Attainable:
     """Flip the signs of the runs' differences, one-sided."""
     labelings: int = 2**runs
     return labelings, Fraction(1, labelings) if labelings <= EXACT_LIMIT else DRAWN
 
 
-def shuffled(held: Sequence[Collection[str]]) -> Reached:
+def shuffled(held: Sequence[Collection[str]]) -> Attainable:
     """Permute labels inside each run among the groups that it holds.
 
     Labelings tie that rename groups alike in all runs; that keeps every run's groups only where the renamed ones are in

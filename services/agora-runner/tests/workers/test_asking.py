@@ -9,7 +9,7 @@ from playmolt_agora.scripted import residents
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.asking import Asking, Halt
-from playmolt_agora.workers.budget_reservations import Purse
+from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Attempt, Failed, ModelRequest, Outcome, Record, Reply, Usage
@@ -72,8 +72,8 @@ def model() -> Model:
 @pytest.fixture
 def asking(model: Model) -> Asking:
     blobs: Any = Blobs()
-    purse = Purse(cast("Any", None), CATALOGUE)  # without a budget nobody counts
-    return Asking(cast("Any", model), residents.cast(), CATALOGUE, blobs, PromptStore(blobs), purse)
+    reservations = BudgetReservations(cast("Any", None), CATALOGUE)  # without a budget nobody counts
+    return Asking(cast("Any", model), residents.cast(), CATALOGUE, blobs, PromptStore(blobs), reservations)
 
 
 def spec(**changes: Any) -> RunSpec:

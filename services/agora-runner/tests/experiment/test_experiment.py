@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.api import ExperimentApi
-from playmolt_agora.experiment.budget import Reached
+from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.events import BudgetStopped, Preregistered, RunAdded
 from playmolt_agora.experiment.rules import Experiment, look_effect, open_effect
 from playmolt_agora.experiment.state import State
@@ -76,7 +76,7 @@ COMPARED: dict[str, Any] = SMALL | {
     "languages": ["ko"],
     "phases": {"stage1": {"runs": 1, "turns": 3}, "phase1": {"runs": 1, "turns": 3}},
 }
-REACHED = Reached(limit="calls", scope="all", most="10", spent="11", detail="Raise it and resume.")
+REACHED = LimitReached(limit="calls", scope="all", most="10", spent="11", detail="Raise it and resume.")
 OPERATOR: dict[str, Any] = {"stream": ID, "operator": True}
 
 

@@ -66,12 +66,12 @@ def test_the_same_turn_is_answered_alike_and_another_is_not(alias: str, scene_of
 
 @pytest.mark.parametrize("language", ["ko", "en"])
 @pytest.mark.parametrize("phase", ["stage1", "phase1", "phase2"])
-def test_a_glimpse_is_what_the_prompt_says(phase: str, language: Language, scene_of: Scenes) -> None:
+def test_a_parsed_prompt_is_what_the_prompt_says(phase: str, language: Language, scene_of: Scenes) -> None:
     answer = (Happening(turn=3, kind="feedback", importance=1, values={"action": "trade"}),)
     scene = scene_of(phase, language, turn=31, residents=9, events=answer if phase == "phase2" else ())
-    found = parsed_prompt.glimpse(request(scene, "scripted").messages)
+    found = parsed_prompt.parse_prompt(request(scene, "scripted").messages)
     places = ("plaza", "market", "alley") if phase == "phase2" else ("plaza", "alley_a", "alley_b", "alley_c", "market")
-    assert found == parsed_prompt.Glimpse(
+    assert found == parsed_prompt.ParsedPrompt(
         language=language,
         phase=phase,  # type: ignore[arg-type]
         place="market",
@@ -87,14 +87,14 @@ def test_a_glimpse_is_what_the_prompt_says(phase: str, language: Language, scene
 
 def test_nobody_here_and_no_persona_are_seen_as_such(scene_of: Scenes) -> None:
     scene = scene_of("phase2", persona=None, persona_condition="no_persona", here=())
-    found = parsed_prompt.glimpse(request(scene, "scripted").messages)
+    found = parsed_prompt.parse_prompt(request(scene, "scripted").messages)
     assert found is not None
     assert (found.here, found.persona) == ((), None)
 
 
 def test_what_is_no_turn_of_agora_is_for_the_generic_one() -> None:
     ask = ModelRequest(alias="scripted", messages=(Message("user", "[YOUR IDENTITY] and nothing else"),))
-    assert parsed_prompt.glimpse(ask.messages) is None
+    assert parsed_prompt.parse_prompt(ask.messages) is None
     assert scripted.characters()["scripted"](Request(ask, "1")).text
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from playmolt_agora.run.events import CallMade
-from playmolt_agora.workers.run_usage import lost_call, newly_lost, told_lost
+from playmolt_agora.workers.run_usage import lost_call, lost_calls_recorded, lost_since_recorded
 
 
 def called(turn: int, agent: str, call: dict[str, Any]) -> CallMade:
@@ -18,7 +18,7 @@ def test_a_turn_that_is_lost_twice_counts_both() -> None:
         called(2, "bob", {"outcome": "ok"}),
         called(2, "bob", lost_call(1, 4)),
     ]
-    assert newly_lost(events, 5) == 1
-    assert told_lost(events, 2, "bob") == 2
-    assert told_lost(events, 1, "ann") == 2
-    assert told_lost(events, 1, "bob") == told_lost(events, 3, None) == 0
+    assert lost_since_recorded(events, 5) == 1
+    assert lost_calls_recorded(events, 2, "bob") == 2
+    assert lost_calls_recorded(events, 1, "ann") == 2
+    assert lost_calls_recorded(events, 1, "bob") == lost_calls_recorded(events, 3, None) == 0
