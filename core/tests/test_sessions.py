@@ -64,20 +64,20 @@ class House:
         async with asyncio.timeout(5):
             return await future
 
-    async def tell(self, route: str, target: str, body: Any = None, query: Any = None, **options: Any) -> Reply:
+    async def command(self, route: str, target: str, body: Any = None, query: Any = None, **options: Any) -> Reply:
         return await self.call(
-            "tell", target, {"route": route, "params": {}, "query": query or {}, "body": body}, **options
+            "command", target, {"route": route, "params": {}, "query": query or {}, "body": body}, **options
         )
 
-    async def ask(self, route: str, target: str, offset: int = 0, **options: Any) -> Reply:
+    async def query(self, route: str, target: str, offset: int = 0, **options: Any) -> Reply:
         return await self.call(
-            "ask", target, {"route": route, "params": {}, "query": {}, "body": None, "offset": offset}, **options
+            "query", target, {"route": route, "params": {}, "query": {}, "body": None, "offset": offset}, **options
         )
 
     async def opened(self) -> str:
         command = uuid.uuid4().hex
         target = id_of_command("jury", command)
-        assert (await self.tell("open", target, "weather", command_id=command)).status == 201
+        assert (await self.command("open", target, "weather", command_id=command)).status == 201
         return target
 
     async def types(self, stream: str) -> list[str]:
@@ -103,36 +103,36 @@ async def until(what: Callable[[], Awaitable[bool]]) -> None:
 async def test_a_session_is_opened_once_whatever_is_repeated(house: House) -> None:
     command = uuid.uuid4().hex
     target = id_of_command("jury", command)
-    answers = [await house.tell("open", target, "weather", command_id=command, fingerprint="f") for _ in range(3)]
+    answers = [await house.command("open", target, "weather", command_id=command, fingerprint="f") for _ in range(3)]
     assert {(answer.status, answer.body) for answer in answers} == {(201, answers[0].body)}
     assert await house.types(target) == ["opened"]
-    other = await house.tell("open", target, "war", command_id=command, fingerprint="g")
+    other = await house.command("open", target, "war", command_id=command, fingerprint="g")
     assert other.status == 422
 
 
 async def test_only_a_route_that_opens_makes_a_stream(house: House) -> None:
-    assert (await house.tell("put", id_of_command("jury", "0"), "why")).status == 404
-    assert (await house.ask("read", id_of_command("jury", "0"))).status == 404
+    assert (await house.command("put", id_of_command("jury", "0"), "why")).status == 404
+    assert (await house.query("read", id_of_command("jury", "0"))).status == 404
     assert await house.log.position() == 0
 
 
 async def test_a_refused_opening_leaves_nothing(house: House) -> None:
     target = id_of_command("jury", "0")
-    assert (await house.tell("open", target, 7)).status == 400
-    assert (await house.ask("read", target)).status == 404
-    assert (await house.tell("open", target, "weather")).status == 201
+    assert (await house.command("open", target, 7)).status == 400
+    assert (await house.query("read", target)).status == 404
+    assert (await house.command("open", target, "weather")).status == 201
 
 
 async def test_a_dry_run_stores_nothing(house: House) -> None:
-    answer = await house.tell("open", id_of_command("jury", "0"), "weather", {"dry": 1})
+    answer = await house.command("open", id_of_command("jury", "0"), "weather", {"dry": 1})
     assert (answer.status, answer.body) == (200, b'{"dry":true}')
     assert await house.log.position() == 0
 
 
 async def test_nobody_else_knows_of_it(house: House) -> None:
     session = await house.opened()
-    assert (await house.ask("read", session, agent="bob")).status == 404
-    assert (await house.tell("put", session, "why", agent="bob")).status == 404
+    assert (await house.query("read", session, agent="bob")).status == 404
+    assert (await house.command("put", session, "why", agent="bob")).status == 404
     assert (await house.call("feed", session, {}, agent="bob")).status == 404
     feed = msgspec.json.decode((await house.call("feed", session, {})).body)
     assert [(message["type"], message["session_id"]) for message in feed["messages"]] == [("opened", session)]
@@ -143,22 +143,22 @@ async def test_nobody_else_knows_of_it(house: House) -> None:
 
 async def test_a_list_holds_the_callers_own(house: House) -> None:
     await house.opened()
-    assert (await house.ask("list", "")).body == b'["weather"]'
-    assert (await house.ask("list", "", agent="bob")).body == b"[]"
+    assert (await house.query("list", "")).body == b'["weather"]'
+    assert (await house.query("list", "", agent="bob")).body == b"[]"
 
 
 async def test_the_question_is_stored_before_it_is_answered(house: House) -> None:
     session, command = await house.opened(), uuid.uuid4().hex
     house.worker.go.clear()
-    answer = await house.tell("put", session, "why", command_id=command)
+    answer = await house.command("put", session, "why", command_id=command)
     assert (answer.status, await house.types(session)) == (202, ["opened", "asked"])
     house.worker.go.set()
 
     async def told() -> bool:
-        return (await house.ask("put", session, command_id=command)).status == 200
+        return (await house.query("put", session, command_id=command)).status == 200
 
     await until(told)
-    repeat = await house.tell("put", session, "why", command_id=command)
+    repeat = await house.command("put", session, "why", command_id=command)
     assert (repeat.status, repeat.body) == (200, b'{"answer":"so it is"}')
     assert await house.types(session) == ["opened", "asked", "answered"]
 
@@ -167,7 +167,7 @@ async def test_of_two_engines_one_fulfils_an_effect(house: House) -> None:
     session = await house.opened()
     house.engine()
     house.worker.go.clear()
-    await house.tell("put", session, "why")
+    await house.command("put", session, "why")
     await asyncio.sleep(0.7)
     assert house.worker.attempts == [1]
     house.worker.go.set()
@@ -183,7 +183,7 @@ async def test_of_two_engines_one_fulfils_an_effect(house: House) -> None:
 async def test_an_effect_whose_worker_breaks_is_taken_up_again_as_the_next_attempt(house: House) -> None:
     session = await house.opened()
     house.worker.faults = 1
-    await house.tell("put", session, "why")
+    await house.command("put", session, "why")
 
     async def answered() -> bool:
         return "answered" in await house.types(session)
@@ -195,7 +195,7 @@ async def test_an_effect_whose_worker_breaks_is_taken_up_again_as_the_next_attem
 async def test_an_effect_of_a_stopped_engine_is_taken_up_by_another(house: House) -> None:
     session = await house.opened()
     house.worker.go.clear()
-    await house.tell("put", session, "why")
+    await house.command("put", session, "why")
     await asyncio.sleep(0.1)
     stopping = asyncio.create_task(house.engines.pop(0).stop())
     house.engine()
@@ -219,8 +219,8 @@ async def test_rules_that_break_harm_no_other_session(house: House) -> None:
         return Asking.effects(rules, state)  # type: ignore[arg-type]
 
     house.engines[0].decider.effects = effects
-    await house.tell("put", broken, "why")
-    await house.tell("put", session, "why")
+    await house.command("put", broken, "why")
+    await house.command("put", session, "why")
 
     async def answered() -> bool:
         return "answered" in await house.types(session)
@@ -230,10 +230,10 @@ async def test_rules_that_break_harm_no_other_session(house: House) -> None:
 
 async def test_what_one_session_opens_in_another_is_stored_with_it(house: House) -> None:
     session = await house.opened()
-    assert (await house.tell("close", session)).status == 200
+    assert (await house.command("close", session)).status == 200
     successor = successor_of(session)
     assert await house.types(session) == ["opened", "closed"]
-    assert msgspec.json.decode((await house.ask("read", successor)).body)["topic"] == "after weather"
+    assert msgspec.json.decode((await house.query("read", successor)).body)["topic"] == "after weather"
 
 
 @pytest.mark.parametrize("remembered", [True, False])
@@ -242,26 +242,26 @@ async def test_an_archived_session_is_one_that_is_not_there(house: House, rememb
     house.log.archive(session)
     if not remembered:
         house.engines[0].streams.drop(session)
-    unknown = await house.ask("read", id_of_command("jury", "0"))
+    unknown = await house.query("read", id_of_command("jury", "0"))
     assert unknown.status == 404
-    assert (await house.ask("read", session)).body == unknown.body
-    assert (await house.tell("put", session, "why")).status == 404
-    assert (await house.tell("open", session, "weather")).status == 404
-    assert msgspec.json.decode((await house.ask("list", session)).body) == []
+    assert (await house.query("read", session)).body == unknown.body
+    assert (await house.command("put", session, "why")).status == 404
+    assert (await house.command("open", session, "weather")).status == 404
+    assert msgspec.json.decode((await house.query("list", session)).body) == []
     assert (await house.call("feed", session, {})).status == 404
 
 
 async def test_a_long_answer_comes_in_parts(house: House) -> None:
     session = await house.opened()
-    first = await house.ask("long", session)
+    first = await house.query("long", session)
     assert (first.status, first.content_type, first.total) == (200, "text/plain", 2_000_000)
     body = first.body
     while len(body) < first.total:
-        body += (await house.ask("long", session, len(body))).body
+        body += (await house.query("long", session, len(body))).body
     assert body == b"x" * 2_000_000
 
 
 @pytest.mark.parametrize("body", [{}, {"route": "open"}, {"route": 7, "params": {}, "query": {}}, []])
 async def test_a_body_that_is_no_call_is_refused(house: House, body: Any) -> None:
-    for op in ("tell", "ask"):
+    for op in ("command", "query"):
         assert (await house.call(op, id_of_command("jury", "0"), body)).status in (400, 404)  # type: ignore[arg-type]

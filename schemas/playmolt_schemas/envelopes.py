@@ -4,17 +4,21 @@ A pack is what was pending in one turn of the caller's loop; an engine may answe
 to a call that changes something is sent only after the commit in Postgres.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 Op = Literal[
-    "act", "join", "leave", "end", "tell",
-    "ask", "state", "events", "feed", "turn", "games", "log", "forward", "operator",
+    "act", "join", "leave", "end", "command",
+    "query", "state", "events", "feed", "turn", "games", "log", "forward", "operator",
 ]  # fmt: skip
 """docs/engine-operations.md says what each carries."""
+FormerOp = Literal["tell", "ask"]
+"""What gateways of the release before call `command` and `query`."""
 
-WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "tell"})
+WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "command"})
+_FORMER: Final[dict[str, Op]] = {"tell": "command", "ask": "query"}
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -26,7 +30,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """
 
     id: int
-    op: Op
+    op: Op | FormerOp
     target: str
     body: bytes = b"{}"
     agent: str = ""
@@ -52,5 +56,11 @@ class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 encode_pack = msgspec.msgpack.Encoder().encode
-decode_calls = msgspec.msgpack.Decoder(list[Call]).decode
 decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
+_decode_calls = msgspec.msgpack.Decoder(list[Call]).decode
+
+
+def decode_calls(pack: bytes) -> list[Call]:
+    """Read a pack of calls, each under its present op: engines are renewed before gateways, so both names arrive."""
+    calls = _decode_calls(pack)
+    return [replace(call, op=_FORMER[call.op]) if call.op in _FORMER else call for call in calls]

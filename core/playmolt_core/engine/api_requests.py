@@ -3,18 +3,26 @@
 from typing import Any
 
 import msgspec
+from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Call
 
-from playmolt_core.game.api import ApiRequest
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
 from playmolt_core.ops.json_values import parse_json
+
+_encode = msgspec.json.encode
 
 
 class BadBody(ValueError):
     """A call's body is not what its op carries."""
 
+    @property
+    def refused(self) -> Refused:
+        return Refused(Code.INVALID_REQUEST, f"The body does not fit: {self}.")
+
 
 def api_request(call: Call, seed: str = "0") -> ApiRequest:
-    """Read the body of `tell` and `ask`: {route, params, query, body, offset}. Raises BadBody."""
+    """Read the body of `command` and `query`: {route, params, query, body, offset}. Raises BadBody."""
     try:
         told = parse_json(call.body)
         asked: dict[str, Any] = {name: told[name] for name in ("route", "params", "query")}
@@ -31,7 +39,11 @@ def api_request(call: Call, seed: str = "0") -> ApiRequest:
 
 
 def offset_of(call: Call) -> int:
-    """Give where the wanted part of a long answer starts."""
+    """Where the wanted part of a long answer starts."""
     told = parse_json(call.body)
     offset = told.get("offset", 0)
     return offset if isinstance(offset, int) and offset >= 0 else 0
+
+
+def body_of(reply: ApiReply) -> bytes:
+    return reply.body if isinstance(reply.body, bytes) else _encode(reply.body)

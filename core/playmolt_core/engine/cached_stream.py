@@ -30,12 +30,12 @@ class CachedStream:
 
 
 def number_of(command_id: str) -> int:
-    """Give a command id (32 hex digits) as the number an entry keeps: half the memory of the text."""
+    """A command id (32 hex digits) as the number an entry keeps: half the memory of the text."""
     return int(command_id, 16)
 
 
 def fresh_stream(decider: Decider[Any], stream: str) -> CachedStream:
-    """Give the entry of a stream that nothing is stored of."""
+    """The entry of a stream that nothing is stored of."""
     state = decider.initial(stream)
     return CachedStream(decider, stream, Snapshot(state, 0, ZERO_HASH, EPOCH, decider.summary(state)), set())
 

@@ -5,7 +5,7 @@ from asyncio import Future
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes import Writes
+from playmolt_core.engine.writes.committing import Committing
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.log.port import ARCHIVED, Archived, EventLog
 
@@ -15,10 +15,10 @@ _LOOKS = 4
 class CommittedReads:
     """Committed snapshots. The versions of all streams asked for meanwhile are read in one query."""
 
-    def __init__(self, event_log: EventLog, streams: StreamCache, writes: Writes) -> None:
+    def __init__(self, event_log: EventLog, streams: StreamCache, committing: Committing) -> None:
         self._log = event_log
         self._streams = streams
-        self._writes = writes
+        self._committing = committing
         self._asked: dict[str, Future[int]] = {}
         self._wanted = asyncio.Event()
 
@@ -34,7 +34,7 @@ class CommittedReads:
                 for future in asked.values():
                     if not future.done():
                         future.set_exception(error)
-                        future.exception()  # whoever asked may have gone: that is no fault to be told of
+                        future.exception()  # whoever asked may have gone: then nobody looks at it
                 continue
             for stream, future in asked.items():
                 if not future.done():
@@ -48,12 +48,12 @@ class CommittedReads:
         return future
 
     def present(self, stream: str) -> Snapshot | None:
-        """Give a stream as this engine last committed it, if it is in memory."""
+        """A stream as this engine last committed it, if it is in memory."""
         entry = self._streams.get(stream)
         return entry.committed if entry is not None and entry.committed.version else None
 
     async def snapshot(self, stream: str) -> Snapshot | None:
-        """Give a stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
+        """A stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
         version = await asyncio.shield(self._version(stream))
         if version == ARCHIVED:
             raise Archived(stream)
@@ -64,7 +64,7 @@ class CommittedReads:
             if entry is None or not entry.uncommitted:
                 break
             settled = asyncio.Event()
-            self._writes.when_settled(stream, settled.set)
+            self._committing.when_settled(stream, settled.set)
             await settled.wait()
         if not version:
             return None

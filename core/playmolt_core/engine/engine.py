@@ -1,4 +1,4 @@
-"""The engine of one game: what decides, reads and fulfils, around one decider and the log."""
+"""The engine of one game: commands are decided and committed, queries answered, effects carried out."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -13,9 +13,10 @@ from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.runner import EffectRunner
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import PendingCall, Respond
-from playmolt_core.engine.reads import Fetch, Reads
+from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes import Writes
+from playmolt_core.engine.writes.writes import Writes
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
 from playmolt_core.log.port import EventLog
@@ -27,7 +28,7 @@ _PUBLIC_OPS = frozenset({"feed", "games"})
 
 
 class Engine:
-    """The host of one decider, with the api and the workers it has."""
+    """Runs one decider on the log, with the api and the workers it has."""
 
     def __init__(
         self,
@@ -44,14 +45,14 @@ class Engine:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games)
         self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api)
-        self.fresh = CommittedReads(event_log, self.streams, self.writes)
+        self.fresh = CommittedReads(event_log, self.streams, self.writes.committing)
         self.reads = Reads(decider, event_log, self.fresh, api, fetches)
         self.effects = EffectRunner(
             decider,
             event_log,
             self.fresh,
             self.writes.submit,
-            on_due=self.writes.hear_due,
+            on_due=self.writes.committing.hear_due,
             workers=workers,
             leases=leases,
             at_once=settings.effects_at_once,
@@ -60,8 +61,7 @@ class Engine:
         """What runs until `stop`. One that ends before has met a bug, and the engine is of no use any more."""
 
     def start(self) -> None:
-        """Start committing, reading and looking for what is due."""
-        runs = (self.writes.run(), self.fresh.run(), self.effects.run())
+        runs = (self.writes.committing.run(), self.fresh.run(), self.effects.run())
         self.tasks = [asyncio.create_task(run) for run in runs]
 
     async def stop(self) -> None:
@@ -82,21 +82,20 @@ class Engine:
     def receive_public(self, call: Call, respond: Respond) -> None:
         """Take a call of a service that may see public messages only: whatever it says of itself is dropped."""
         if self.decider.game in SESSION_TYPES:
-            PendingCall(call, respond).refuse(Code.NOT_FOUND, "There is no such game.")
+            PendingCall(call, respond).refuse(Refused(Code.NOT_FOUND, "There is no such game."))
         elif call.op in _PUBLIC_OPS:
             public = Call(call.id, call.op, call.target, call.body, deadline_ms=call.deadline_ms)
             self.reads.take(PendingCall(public, respond))
 
     def samples(self) -> list[Sample]:
-        """Give the engine's figures as they are now."""
-        labels = label("game", self.decider.game)
-        writes = self.writes
+        """The engine's figures as they are now."""
+        labels, committing = label("game", self.decider.game), self.writes.committing
         figures: dict[str, int | Histogram] = {
-            "playmolt_commits_total": writes.commits,
-            "playmolt_commands_total": writes.committed_commands,
-            "playmolt_commit_commands": writes.batch_sizes,
-            "playmolt_commit_seconds": writes.batch_seconds,
-            "playmolt_commands_under_way": writes.under_way,
+            "playmolt_commits_total": committing.commits,
+            "playmolt_commands_total": committing.committed_commands,
+            "playmolt_commit_commands": committing.batch_sizes,
+            "playmolt_commit_seconds": committing.batch_seconds,
+            "playmolt_commands_under_way": self.writes.under_way,
             "playmolt_hot_streams": len(self.streams),
             "playmolt_effects_under_way": self.effects.under_way,
         }

@@ -16,11 +16,11 @@ _PROGRESS: Mapping[str, str] = {"type": "progress"}
 def message(
     decider: Decider[Any], stream: str, version: int, at: str, state: Any, event: Event, viewer: Viewer
 ) -> bytes:
-    """Give the flat message of an event for a viewer, with game_id, version and at behind the game's own fields.
+    """The flat message of an event for a viewer, with game_id, version and at behind the game's own fields.
 
-    In a session the id is told as session_id. `at` is as rfc3339 writes it.
+    In a session the id is called session_id. `at` is as rfc3339 writes it.
 
-    An event with nothing to tell is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
+    An event with nothing to show is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
     """
     told = decider.public(state, event, viewer)
     body = _encode(_PROGRESS if told is None else told)
@@ -29,7 +29,7 @@ def message(
 
 
 def lobby_message(game: str, stream: str, before: GameSummary | None, after: GameSummary, at: str) -> bytes | None:
-    """Give the lobby message of a change, or None when the lobby shows the game as before."""
+    """The lobby message of a change, or None when the lobby shows the game as before."""
     if game in SESSION_TYPES:
         return None
     kind = lobby_type(after)

@@ -1,36 +1,67 @@
 """A call under way inside an engine."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
-from playmolt_schemas.codes import Code, FieldFault, problem_bytes
+from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
+from typing_extensions import override
 
 from playmolt_core.game.decider import Accepted, Command, Refused
 
 Respond = Callable[[Answer], None]
 
+BUSY = Refused(
+    Code.UNAVAILABLE,
+    "The engine is busy or its database is away; nothing is lost. Repeat the request with the same Idempotency-Key.",
+)
+ARCHIVED_GAME = Refused(
+    Code.NOT_FOUND, "This game is over and was archived: its states and events are no longer served here."
+)
+NO_GAME = Refused(Code.NOT_FOUND, "There is no such game; see GET /api/games for those there are.")
+
+
+class UnderWay(msgspec.Struct):
+    """Counts calls that are taken and not answered yet."""
+
+    count: int = 0
+
 
 class PendingCall(msgspec.Struct, eq=False):
-    """A call and the way to answer it, once."""
+    """A call and the way to answer it, once: by `answer`, `refuse` or `refuse_busy`."""
 
     call: Call
     respond: Respond
     command: Command | None = None
+    """What a worker of this process submits; then the call has no body."""
     tries: int = 0
     afresh: bool = False
     """Decide it again although its outcome is remembered: it came to nothing."""
     archived: frozenset[str] = frozenset()
     """Streams it asked for that are over and no longer in the log."""
+    counted: UnderWay | None = None
+
+    def count(self, under_way: UnderWay) -> None:
+        """Count this call until it is answered."""
+        under_way.count += 1
+        self.counted = under_way
 
     def answer(self, status: int, body: bytes, content_type: str = "", total: int = 0) -> None:
-        """Send the answer."""
+        self._leave()
         self.respond(Answer(self.call.id, status, body, content_type, total))
 
-    def refuse(self, code: Code, detail: str, errors: Sequence[FieldFault] = ()) -> None:
-        """Send a refusal."""
-        self.answer(code.status, problem_bytes(code, detail, errors))
+    def refuse(self, refused: Refused) -> None:
+        self.answer(refused.code.status, problem_bytes(refused.code, refused.detail, refused.errors))
+
+    def refuse_busy(self) -> None:
+        """The call could not be finished now."""
+        self.refuse(BUSY)
+
+    def _leave(self) -> None:
+        if self.counted is not None:
+            self.counted.count -= 1
+            self.counted = None
 
 
 class Submission(PendingCall):
@@ -38,24 +69,15 @@ class Submission(PendingCall):
 
     outcome: asyncio.Future[Accepted | Refused] | None = None
 
-    def answer(self, *_: object) -> None:
-        """Tell that the command was taken: a refusal comes as `refuse`."""
+    @override
+    def answer(self, status: int, body: bytes, content_type: str = "", total: int = 0) -> None:
         self._settle(Accepted())
 
-    def refuse(self, code: Code, detail: str, errors: Sequence[FieldFault] = ()) -> None:
-        """Tell why it was not."""
-        self._settle(Refused(code, detail, tuple(errors)))
+    @override
+    def refuse(self, refused: Refused) -> None:
+        self._settle(refused)
 
     def _settle(self, outcome: Accepted | Refused) -> None:
+        self._leave()
         if self.outcome is not None and not self.outcome.done():
             self.outcome.set_result(outcome)
-
-
-BUSY = "The engine is busy or its database is away; nothing is lost. Repeat the request with the same Idempotency-Key."
-
-ARCHIVED_GAME = "This game is over and was archived: its states and events are no longer served here."
-
-
-def refuse_busy(work: PendingCall) -> None:
-    """Answer that the call could not be finished now."""
-    work.refuse(Code.UNAVAILABLE, BUSY)

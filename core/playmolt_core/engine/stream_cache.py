@@ -14,6 +14,8 @@ from playmolt_core.log.port import EventLog
 
 _LOBBY_RULES = LobbyRules()
 _READING = 32
+AWAY_SECONDS = 0.2
+"""How long to wait before a log that was away is asked again."""
 
 
 class StreamCache:
@@ -30,7 +32,6 @@ class StreamCache:
         return len(self._entries)
 
     def get(self, stream: str) -> CachedStream | None:
-        """Give a stream's entry if it is in memory."""
         entry = self._entries.get(stream)
         if entry is not None:
             self._entries.move_to_end(stream)

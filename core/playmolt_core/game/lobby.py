@@ -77,7 +77,7 @@ def _closed(lobby: Lobby, event: GameClosed, _: datetime) -> Changes:
 
 
 class LobbyRules(Game[Lobby]):
-    """The fold of a lobby stream. Its decisions need the games' states and are made by `engine.planning`.
+    """The fold of a lobby stream. Its decisions need the games' states and are made by `engine.writes.seating`.
 
     It shows nothing but its size: its games have feeds, it has none.
     """

@@ -14,7 +14,7 @@ from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.postgres_leases import PgLeases
 from playmolt_core.engine.engine import Engine
-from playmolt_core.engine.reads import Fetch
+from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue, load

@@ -18,7 +18,7 @@ def says(house: Any, *replies: Any) -> None:
     """The engine takes the call; what it says of it later are these, the last one again and again."""
     later: Iterator[Any] = iter(replies)
     last = replies[-1]
-    house.bus.engine = lambda _game, call: TAKEN if call.op == "tell" else next(later, last)
+    house.bus.engine = lambda _game, call: TAKEN if call.op == "command" else next(later, last)
 
 
 async def chat(house: Any) -> Any:
@@ -36,7 +36,7 @@ async def test_an_engine_that_goes_away_meanwhile_is_asked_again(house: Any) -> 
     answer = await chat(house)
     assert (answer.status_code, answer.json()) == (200, {"reply": "At last."})
     calls: list[Call] = [call for _, call in house.bus.calls]
-    assert [call.op for call in calls] == ["tell", "ask", "ask", "ask", "ask"]
+    assert [call.op for call in calls] == ["command", "query", "query", "query", "query"]
     assert len({call.command_id for call in calls}) == 1
 
 

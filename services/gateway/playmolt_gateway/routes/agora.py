@@ -57,6 +57,6 @@ async def agora_fork(house: House, ask: Ask) -> Reply:
 async def _told(house: House, ask: Ask, experiment: str, fork: ForkRequest) -> Answer:
     body: dict[str, Any] = {"route": "agora_fork", "params": {"run": ask.params["id"]}, "query": {}, "body": fork}
     return await house.bus.submit(
-        experiment.partition("-")[0], "tell", experiment, _encode(body), operator=True,
+        experiment.partition("-")[0], "command", experiment, _encode(body), operator=True,
         command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
     )  # fmt: skip

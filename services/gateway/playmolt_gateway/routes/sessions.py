@@ -33,7 +33,7 @@ async def pass_on(house: House, ask: Ask) -> Reply:
         return await _whole(house, ask)
     if house.closing.full:
         return too_many_waits()
-    answer = await _submit(house, ask, "tell")
+    answer = await _submit(house, ask, "command")
     return answer_response(await _settled(house, ask, answer) if answer.status == 202 else answer)
 
 
@@ -60,13 +60,13 @@ async def _whole(house: House, ask: Ask) -> Reply:
     answer = await _made(house, ask)
     body, last = answer.body, answer
     while len(body) < answer.total and last.status == answer.status and last.body:
-        last = await _submit(house, ask, "ask", len(body))
+        last = await _submit(house, ask, "query", len(body))
         body += last.body
     return answer_response(msgspec.structs.replace(answer, body=body))
 
 
 async def _made(house: House, ask: Ask) -> Answer:
-    answer = await _submit(house, ask, "ask")
+    answer = await _submit(house, ask, "query")
     if answer.status != 202 or house.closing.full:
         return answer
     clock = asyncio.get_running_loop().time
@@ -74,7 +74,7 @@ async def _made(house: House, ask: Ask) -> Answer:
     async with Patience(ask.receive, house.closing) as patience:
         while answer.status == 202 and not patience.over and clock() < end:
             await patience.first((), 0.5)
-            answer = await _submit(house, ask, "ask")
+            answer = await _submit(house, ask, "query")
     return answer
 
 
@@ -91,7 +91,7 @@ async def _settled(house: House, ask: Ask, answer: Answer) -> Answer:
             async with Patience(ask.receive, house.closing) as patience:
                 while True:
                     with suppress(*AWAY):
-                        answer = await _submit(house, ask, "ask")
+                        answer = await _submit(house, ask, "query")
                     if answer.status != 202 or patience.over or clock() >= end:
                         break
                     pause = min(_LOOK_SECONDS, end - clock())

@@ -30,7 +30,7 @@ class Histories:
         self._kept: OrderedDict[str, tuple[Moment, ...]] = OrderedDict()
 
     async def of(self, stream: str, version: int) -> tuple[Moment, ...]:
-        """Give the moments 1 to at least `version` (index = version - 1). Raises LogUnavailable."""
+        """The moments 1 to at least `version` (index = version - 1). Raises LogUnavailable."""
         moments = self._kept.get(stream, ())
         if len(moments) < version:
             stored = await self._log.facts(stream, after=len(moments))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from playmolt_core.engine.pending_call import PendingCall
-from playmolt_core.engine.planning import Change, Plan
+from playmolt_core.engine.writes.plans import Change, Plan
 from playmolt_core.log.port import Outcome, Unit
 
 _REMEMBERED = (200, 201)
@@ -26,12 +26,11 @@ class Group(msgspec.Struct, eq=False):
         self.outcomes += other.outcomes
 
     def unit(self) -> Unit:
-        """Give what is to be stored."""
         return Unit(streams=[change.to_append() for change in self.changes.values()], outcomes=self.outcomes)
 
-    def works(self) -> Iterable[PendingCall]:
-        """Give the calls of this group in the order they were decided."""
-        return (work for work, _ in self.answers)
+    def calls(self) -> Iterable[PendingCall]:
+        """The calls of this group in the order they were decided."""
+        return (pending for pending, _ in self.answers)
 
 
 class CommitQueue:
@@ -44,20 +43,11 @@ class CommitQueue:
     def __bool__(self) -> bool:
         return bool(self._groups)
 
-    def add(self, work: PendingCall, plan: Plan) -> None:
+    def add(self, pending: PendingCall, plan: Plan) -> None:
         """Put a plan, decided on the heads as they are, with the groups that share a stream with it, which become one;
         move the heads on.
         """
-        group: Group | None = None
-        for change in plan.changes:
-            other = self._group_of.get(change.entry.stream)
-            if group is None:
-                group = other
-            elif other is not None and other is not group:
-                self._merge(group, other)
-        if group is None:
-            group = Group()
-            self._groups[group] = None
+        group = self._group_for(plan)
         for change in plan.changes:
             entry = change.entry
             earlier = group.changes.get(entry.stream)
@@ -68,15 +58,22 @@ class CommitQueue:
             else:
                 earlier.extend(change)
             entry.head = change.head
-        group.answers.append((work, plan))
+        group.answers.append((pending, plan))
         if plan.remember_on is not None:
-            outcome = Outcome(
-                stream=plan.remember_on.stream,
-                command_id=work.call.command_id,
-                fingerprint=work.call.fingerprint,
-                body=plan.body if plan.status in _REMEMBERED else b"",
-            )
-            group.outcomes.append(outcome)
+            group.outcomes.append(_outcome(pending, plan, plan.remember_on.stream))
+
+    def _group_for(self, plan: Plan) -> Group:
+        group: Group | None = None
+        for change in plan.changes:
+            other = self._group_of.get(change.entry.stream)
+            if group is None:
+                group = other
+            elif other is not None and other is not group:
+                self._merge(group, other)
+        if group is None:
+            group = Group()
+            self._groups[group] = None
+        return group
 
     def _merge(self, group: Group, other: Group) -> None:
         group.absorb(other)
@@ -103,7 +100,6 @@ class CommitQueue:
         return list(found)
 
     def take_all(self) -> list[Group]:
-        """Take everything."""
         groups = list(self._groups)
         self._groups.clear()
         self._group_of.clear()
@@ -114,3 +110,12 @@ class CommitQueue:
             del self._groups[group]
             for stream in group.changes:
                 del self._group_of[stream]
+
+
+def _outcome(pending: PendingCall, plan: Plan, stream: str) -> Outcome:
+    return Outcome(
+        stream=stream,
+        command_id=pending.call.command_id,
+        fingerprint=pending.call.fingerprint,
+        body=plan.body if plan.status in _REMEMBERED else b"",
+    )

@@ -1,0 +1,104 @@
+"""Answers of `query`: a route of the game's own that reads, or looks again at what a command came to."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from playmolt_schemas.limits import BUS_REPLY_BYTES
+
+from playmolt_core.engine.api_requests import api_request, body_of, offset_of
+from playmolt_core.engine.pending_call import NO_GAME, PendingCall
+from playmolt_core.engine.reads.sources import Reply, Sources, refusal
+from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
+from playmolt_core.game.decider import Refused
+from playmolt_core.game.snapshot import Snapshot
+
+_KEPT = 8
+_SESSIONS = 100
+
+Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused]]
+"""Fetches the answer of a route for a state."""
+
+
+class ApiQueries:
+    """Answers the routes of one game. `fetches` has those whose answer lies elsewhere, once the api lets it be had."""
+
+    def __init__(self, sources: Sources, api: GameApi[Any] | None, fetches: Mapping[str, Fetch] | None) -> None:
+        self._sources = sources
+        self._api = api
+        self._fetches = fetches or {}
+        self._making: OrderedDict[tuple[Any, ...], asyncio.Task[ApiReply | Refused]] = OrderedDict()
+
+    async def query(self, pending: PendingCall) -> Reply:
+        """A body too long for one message goes out in parts."""
+        api, request = self._api, api_request(pending.call)
+        if api is None:
+            return refusal(NO_GAME)
+        found = await self._answered(api, request)
+        if isinstance(found, Refused):
+            return refusal(found)
+        body = body_of(found)
+        if len(body) <= BUS_REPLY_BYTES:
+            return found.status, body, found.content_type, 0
+        offset = offset_of(pending.call)
+        return found.status, body[offset : offset + BUS_REPLY_BYTES], found.content_type, len(body)
+
+    async def _answered(self, api: GameApi[Any], request: ApiRequest) -> ApiReply | Refused:
+        if request.route in api.lists:
+            return _newest(api, await self._sessions_of(request), request)
+        snapshot = await self._sources.unless_archived(request.stream)
+        if snapshot is None:
+            # Worded by the api, so that what is another's looks like what is not there.
+            return api.answer(self._sources.decider.initial(request.stream), request)
+        if request.route in self._fetches:
+            may = api.answer(snapshot.state, request)
+            return may if isinstance(may, Refused) else await self._fetches[request.route](snapshot.state, request)
+        if request.route in api.slow:
+            return await self._made(api, snapshot, request)
+        return api.answer(snapshot.state, request)
+
+    async def _made(self, api: GameApi[Any], snapshot: Snapshot, request: ApiRequest) -> ApiReply | Refused:
+        """Make an answer beside the loop, kept for the calls that fetch its other parts and for who asks again."""
+        key = (
+            request.stream,
+            snapshot.version,
+            request.route,
+            request.agent_id,
+            request.operator,
+            repr(request.query),
+            repr(request.params),
+        )
+        if key not in self._making:
+            self._making[key] = asyncio.create_task(asyncio.to_thread(_encoded, api, snapshot.state, request))
+            while len(self._making) > _KEPT:
+                self._making.popitem(last=False)
+        making = self._making[key]
+        try:
+            # Shielded: a caller who gives up and asks again finds it done, or at least under way.
+            return await asyncio.shield(making)
+        except Exception:
+            self._making.pop(key, None)
+            raise
+
+    async def _sessions_of(self, request: ApiRequest) -> list[Any]:
+        owner = None if request.operator else request.agent_id
+        game, log = self._sources.decider.game, self._sources.log
+        found = await log.games(game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
+        snapshots = [await self._sources.unless_archived(each.stream) for each in found]
+        return [snapshot.state for snapshot in snapshots if snapshot is not None]
+
+
+def _encoded(api: GameApi[Any], state: Any, request: ApiRequest) -> ApiReply | Refused:
+    made = api.answer(state, request)
+    return made if isinstance(made, Refused) else msgspec.structs.replace(made, body=body_of(made))
+
+
+def _newest(api: GameApi[Any], states: list[Any], request: ApiRequest) -> ApiReply | Refused:
+    """List what fits into one message, newest first: a list made twice could differ between its parts."""
+    while True:
+        reply = api.many(states, request)
+        if isinstance(reply, Refused) or len(states) < 2 or len(body_of(reply)) <= BUS_REPLY_BYTES:
+            return reply
+        states = states[: len(states) // 2]

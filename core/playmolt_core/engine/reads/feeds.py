@@ -1,0 +1,133 @@
+"""Answers page by page: `events`, `feed`, `games`, `log`, `forward`."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from playmolt_schemas.api import GameLine
+from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import RUN_TYPES, rfc3339
+from playmolt_schemas.limits import PAGE_DEFAULT, PAGE_MAX
+
+from playmolt_core.engine.messages import message
+from playmolt_core.engine.pending_call import NO_GAME, PendingCall
+from playmolt_core.engine.reads.sources import NO_SESSION, Page, Reply, Sources, fitting, refusal
+from playmolt_core.game.decider import PUBLIC, Refused, Viewer
+from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.log.port import GameCard
+
+_encode = msgspec.json.encode
+
+
+class List(msgspec.Struct, frozen=True):
+    """Body of `games`."""
+
+    phase: str | None = None
+    before: tuple[str, str] | None = None
+    limit: int = PAGE_DEFAULT
+    open: bool = False
+    idle_seconds: int | None = None
+
+
+class FeedReads:
+    """Shows what happened, to whom it may be shown, and which games there are."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._decider = sources.decider
+        self._log = sources.log
+
+    async def events(self, pending: PendingCall) -> Reply:
+        page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
+        if await self._sources.streams.snapshot(stream) is None:
+            return refusal(NO_GAME)
+        messages = fitting(await self._log.public(stream, page.after, page.most))
+        return 200, b'{"events":[%b],"next_after":%d}' % (b",".join(messages), page.after + len(messages))
+
+    async def feed(self, pending: PendingCall) -> Reply:
+        page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
+        snapshot = await self._sources.streams.snapshot(stream)
+        if snapshot is None:
+            return refusal(self._sources.unknown)
+        viewer = self._sources.viewer(snapshot, pending.call.agent)
+        if self._sources.private and viewer == PUBLIC:
+            return refusal(NO_SESSION)
+        messages = b",".join(await self._messages(stream, snapshot, viewer, page))
+        over = b"true" if snapshot.summary.over else b"false"
+        return 200, b'{"messages":[%b],"version":%d,"closed":%b}' % (messages, snapshot.version, over)
+
+    async def _messages(self, stream: str, snapshot: Snapshot, viewer: Viewer, page: Page) -> list[bytes]:
+        if page.after >= snapshot.version:
+            return []
+        if viewer == PUBLIC:
+            return fitting(await self._log.public(stream, page.after, page.most))
+        moments = await self._sources.histories.of(stream, snapshot.version)
+        last = min(len(moments), page.after + page.most)
+        return fitting(
+            message(self._decider, stream, version, rfc3339(moment.at), moment.state, moment.event, viewer)
+            for version, moment in enumerate(moments[page.after : last], page.after + 1)
+        )
+
+    async def games(self, pending: PendingCall) -> Reply:
+        request = msgspec.json.decode(pending.call.body, type=List)
+        idle = None if request.idle_seconds is None else datetime.now(UTC) - timedelta(seconds=request.idle_seconds)
+        before = (datetime.fromisoformat(request.before[0]), request.before[1]) if request.before else None
+        found = await self._log.games(
+            self._decider.game,
+            phase=request.phase,
+            before=before,
+            limit=min(request.limit, PAGE_MAX),
+            idle_since=idle,
+            running=request.open,
+        )
+        return 200, _encode({"games": [self._line(game) for game in found]})
+
+    def _line(self, game: GameCard) -> dict[str, Any]:
+        summary = game.summary
+        line = GameLine(
+            game.stream,
+            self._decider.game,
+            summary.phase,
+            summary.round,
+            summary.seated,
+            summary.needed,
+            rfc3339(game.created_at),
+        )
+        extra = {"over": summary.over, "updated_at": rfc3339(game.updated_at), "version": game.version}
+        shown: dict[str, Any] = msgspec.to_builtins(line)
+        return shown | extra
+
+    async def log(self, pending: PendingCall) -> Reply:
+        page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
+        snapshot = await self._sources.streams.snapshot(stream)
+        if snapshot is None:
+            return refusal(NO_GAME)
+        refused = None if pending.call.operator else self._log_closed(pending, snapshot)
+        if refused is not None:
+            return refusal(refused)
+        stored = await self._log.load(stream, after=page.after)
+        records = [] if stored is None else stored.records[: page.most]
+        taken = fitting(map(_encode, records))
+        next_after = page.after + len(taken)
+        more = b"true" if next_after < snapshot.version else b"false"
+        return 200, b'{"records":[%b],"next_after":%d,"more":%b}' % (b",".join(taken), next_after, more)
+
+    def _log_closed(self, pending: PendingCall, snapshot: Snapshot) -> Refused | None:
+        """Why one who is not the operator may not read a game's log; None when one may."""
+        private = self._sources.private
+        if private and self._sources.viewer(snapshot, pending.call.agent) == PUBLIC:
+            return NO_SESSION
+        if self._decider.game in RUN_TYPES:
+            return Refused(Code.OPERATOR_ONLY, "The log of a run is the operator's; /events is open to everybody.")
+        if not snapshot.summary.over:
+            open_now = "" if private else "; /events is open all the time"
+            return Refused(Code.LOG_NOT_FINISHED, f"The log opens when it is over{open_now}.")
+        return None
+
+    async def forward(self, pending: PendingCall) -> Reply:
+        if not pending.call.operator:
+            return refusal(Refused(Code.OPERATOR_ONLY, "Only the operator reads the whole log."))
+        page = msgspec.json.decode(pending.call.body, type=Page)
+        rows = await self._log.forward(page.after, page.most)
+        taken = fitting(_encode(row.record) for row in rows)
+        return 200, b'{"records":[%b],"next_after":%d}' % (b",".join(taken), page.after + len(taken))

@@ -1,0 +1,81 @@
+"""The reading half of an engine: answers that change nothing (docs/engine-operations.md)."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.engine.api_requests import BadBody
+from playmolt_core.engine.committed_reads import CommittedReads
+from playmolt_core.engine.pending_call import ARCHIVED_GAME, PendingCall
+from playmolt_core.engine.reads.api_queries import ApiQueries, Fetch
+from playmolt_core.engine.reads.feeds import FeedReads
+from playmolt_core.engine.reads.sources import NO_SESSION, Reply, Sources
+from playmolt_core.engine.reads.states import StateReads
+from playmolt_core.game.api import GameApi
+from playmolt_core.game.decider import Decider
+from playmolt_core.log.port import Archived, EventLog
+from playmolt_core.ops.telemetry import log, where
+
+_log = log("reads")
+_UNDER_WAY = 5_000
+_SECONDS = 10.0
+"""For a call without a deadline."""
+
+
+class Reads:
+    """Answers calls beside each other, bounded in number and, by the caller's deadline, in time."""
+
+    def __init__(
+        self,
+        decider: Decider[Any],
+        event_log: EventLog,
+        streams: CommittedReads,
+        api: GameApi[Any] | None = None,
+        fetches: Mapping[str, Fetch] | None = None,
+    ) -> None:
+        sources = Sources(decider, event_log, streams)
+        states, feeds = StateReads(sources), FeedReads(sources)
+        self._archived = NO_SESSION if sources.private else ARCHIVED_GAME
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._handlers: dict[str, Callable[[PendingCall], Awaitable[Reply]]] = {
+            "state": states.state,
+            "turn": states.turn,
+            "operator": states.operator,
+            "events": feeds.events,
+            "feed": feeds.feed,
+            "games": feeds.games,
+            "log": feeds.log,
+            "forward": feeds.forward,
+            "query": ApiQueries(sources, api, fetches).query,
+        }
+
+    def take(self, pending: PendingCall) -> None:
+        if len(self._tasks) >= _UNDER_WAY:
+            pending.refuse_busy()
+            return
+        task = asyncio.create_task(self._answer(pending))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, pending: PendingCall) -> None:
+        call = pending.call
+        left = call.deadline_ms / 1000 - time.time() if call.deadline_ms else _SECONDS
+        try:
+            async with asyncio.timeout(max(left, 0)):
+                reply = await self._handlers[call.op](pending)
+        except (LogUnavailable, TimeoutError):
+            pending.refuse_busy()
+        except Archived:
+            pending.refuse(self._archived)
+        except (msgspec.MsgspecError, BadBody) as error:
+            pending.refuse(BadBody(str(error)).refused)
+        except Exception as error:  # a stored event that does not fold or a bug: this call fails, the engine goes on
+            kind, frames = type(error).__name__, where(error)
+            _log.error("read_failed", op=call.op, target=call.target, error=kind, traceback=frames)
+            pending.refuse_busy()
+        else:
+            pending.answer(*reply)

@@ -1,0 +1,107 @@
+"""Answers about one state of a game: `state`, `turn`, `operator`."""
+
+from typing import Any
+
+import msgspec
+from playmolt_schemas.api import ActionOffer, Turn
+from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import lobby_of, rfc3339
+
+from playmolt_core.engine.pending_call import NO_GAME, PendingCall
+from playmolt_core.engine.reads.sources import Reply, Sources, refusal
+from playmolt_core.game.decider import PUBLIC, Refused, Viewer
+from playmolt_core.game.snapshot import Snapshot
+
+_encode = msgspec.json.encode
+
+
+class StateAt(msgspec.Struct, frozen=True):
+    """Body of `state`."""
+
+    at: int | None = None
+    seat: str | None = None
+
+
+class StateReads:
+    """Shows states: as one may see them, as an agent's turn, as the operator's page has them."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._decider = sources.decider
+
+    async def state(self, pending: PendingCall) -> Reply:
+        request = msgspec.json.decode(pending.call.body, type=StateAt)
+        snapshot = await self._sources.streams.snapshot(pending.call.target)
+        if snapshot is None:
+            return refusal(NO_GAME)
+        viewer = self._viewer(pending, snapshot, request)
+        if isinstance(viewer, Refused):
+            return refusal(viewer)
+        state = snapshot.state
+        if request.at is not None:
+            if not 1 <= request.at <= snapshot.version:
+                detail = f"`at` must be between 1 and {snapshot.version}, the game's version."
+                return refusal(Refused(Code.NOT_FOUND, detail))
+            state = (await self._sources.histories.of(pending.call.target, request.at))[request.at - 1].state
+        return 200, _encode(self._decider.view(state, viewer))
+
+    def _viewer(self, pending: PendingCall, snapshot: Snapshot, request: StateAt) -> Viewer | Refused:
+        """A seat's view of a finished game is anybody's; a past state is shown as to a spectator."""
+        if request.seat is None:
+            return PUBLIC if request.at is not None else self._sources.viewer(snapshot, pending.call.agent)
+        if not snapshot.summary.over:
+            return Refused(Code.NOT_FINISHED, "A seat's view can be read when the game is over.")
+        if request.seat not in self._decider.participants(snapshot.state):
+            return Refused(Code.NOT_FOUND, "Nobody with this id sits in the game; `participants` lists who does.")
+        return Viewer(request.seat)
+
+    async def turn(self, pending: PendingCall) -> Reply:
+        agent = pending.call.agent
+        seated = await self._seated(agent)
+        if seated is None:
+            return 200, b'{"turn":null,"games":[]}'
+        stream, snapshot = seated
+        allowed = self._decider.allowed_actions(snapshot.state, agent)
+        turn = None
+        if allowed:
+            view = msgspec.to_builtins(self._decider.view(snapshot.state, Viewer(agent)))
+            actions = [ActionOffer(action.type, dict(action.schema)) for action in allowed]
+            turn = Turn(stream, self._decider.game, view, actions)
+        return 200, _encode({"turn": turn, "games": [{"game_id": stream, "version": snapshot.version}]})
+
+    async def _seated(self, agent: str) -> tuple[str, Snapshot] | None:
+        """The unfinished game an agent sits in, and where it stands."""
+        lobby = await self._sources.streams.snapshot(lobby_of(self._decider.game))
+        stream = lobby.state.seat_of(agent) if lobby else None
+        snapshot = await self._sources.unless_archived(stream) if stream else None
+        if stream is None or snapshot is None or snapshot.summary.over:
+            return None
+        return stream, snapshot
+
+    async def operator(self, pending: PendingCall) -> Reply:
+        if not pending.call.operator:
+            return refusal(Refused(Code.OPERATOR_ONLY, "Only the operator sees this."))
+        stream = pending.call.target
+        snapshot = await self._sources.streams.snapshot(stream)
+        if snapshot is None:
+            return refusal(NO_GAME)
+        first = (await self._sources.histories.of(stream, 1))[0]
+        head = {"game_id": stream, "gameType": self._decider.game, "version": snapshot.version}
+        times = {"created_at": rfc3339(first.at), "updated_at": rfc3339(snapshot.at)}
+        return 200, _encode(head | self._summary(snapshot) | times | self._inside(snapshot))
+
+    def _summary(self, snapshot: Snapshot) -> dict[str, Any]:
+        summary = snapshot.summary
+        return {
+            "phase": summary.phase,
+            "round": summary.round,
+            "seated": summary.seated,
+            "needed": summary.needed,
+        }
+
+    def _inside(self, snapshot: Snapshot) -> dict[str, Any]:
+        people = self._decider.participants(snapshot.state)
+        return {
+            "participants": [{"id": agent, "name": name} for agent, name in people.items()],
+            "config": self._decider.operator_view(snapshot.state),
+        }

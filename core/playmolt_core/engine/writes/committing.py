@@ -1,0 +1,157 @@
+"""Committing: one transaction for whatever waits, the next batch gathering meanwhile; answers after it."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+from playmolt_schemas.codes import Code
+
+from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
+from playmolt_core.engine.writes.commit_queue import CommitQueue, Group
+from playmolt_core.engine.writes.plans import Plan
+from playmolt_core.game.decider import Refused
+from playmolt_core.log.port import AppendStatus, EventLog, RecordTooLarge
+from playmolt_core.ops import tracing
+from playmolt_core.ops.metrics import SIZES, Histogram
+from playmolt_core.ops.telemetry import log
+
+_log = log("committing")
+_TOO_LARGE = Refused(Code.BODY_TOO_LARGE, "What this would store is over the log's limit for one record.")
+
+
+class Committing:
+    """Stores plans in batches of at most `batch_commands`. What was overtaken or lost goes back by `again`."""
+
+    def __init__(
+        self,
+        event_log: EventLog,
+        streams: StreamCache,
+        batch_commands: int,
+        on_commit: Callable[[], None],
+        again: Callable[[Iterable[PendingCall]], None],
+    ) -> None:
+        self._log = event_log
+        self._streams = streams
+        self._batch_commands = batch_commands
+        self._on_commit = on_commit
+        self._again = again
+        self._on_due: Callable[[str], None] = lambda _: None
+        self._queue = CommitQueue()
+        self._queued = asyncio.Event()
+        self._settled: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+        self.commits = 0
+        self.committed_commands = 0
+        self.batch_sizes = Histogram(SIZES)
+        self.batch_seconds = Histogram()
+
+    def add(self, pending: PendingCall, plan: Plan) -> None:
+        """Queue a plan that was decided on the streams' heads as they are; its call is answered after the commit."""
+        self._queue.add(pending, plan)
+        self._queued.set()
+
+    def hear_due(self, on_due: Callable[[str], None]) -> None:
+        """Call back after each commit that leaves a stream with effects."""
+        self._on_due = on_due
+
+    def when_settled(self, stream: str, then: Callable[[], None]) -> None:
+        """Call back once the uncommitted changes of a stream are committed or given up."""
+        self._settled[stream].append(then)
+
+    async def run(self) -> None:
+        """Commit for ever."""
+        while True:
+            await self._queued.wait()
+            batch = self._queue.cut(self._batch_commands)
+            if batch:
+                await self._commit(batch)
+            elif not self._queue:
+                self._queued.clear()
+
+    async def _commit(self, batch: list[Group]) -> None:
+        started = time.time_ns()
+        try:
+            statuses = await self._log.append([group.unit() for group in batch])
+        except LogUnavailable as error:
+            _log.warning("append_failed", games=len(batch), detail=str(error)[:300])
+            await self._lose(batch)
+        except RecordTooLarge:
+            await self._isolate(batch)
+        else:
+            self._count(batch, started)
+            self._settle(batch, statuses)
+
+    def _count(self, batch: list[Group], started: int) -> None:
+        self.commits += 1
+        self.batch_sizes.observe(sum(len(group.answers) for group in batch))
+        self.batch_seconds.observe((time.time_ns() - started) / 1e9)
+        if tracing.on():
+            _trace(batch, started)
+
+    def _settle(self, batch: list[Group], statuses: Sequence[AppendStatus]) -> None:
+        overtaken = []
+        for group, status in zip(batch, statuses, strict=True):
+            if status == "appended":
+                self._finish(group)
+            else:
+                overtaken.append(group)
+        self._on_commit()
+        if overtaken:
+            self._again(self._forget(overtaken))
+
+    def _finish(self, group: Group) -> None:
+        self.committed_commands += len(group.answers)
+        for stream, change in group.changes.items():
+            change.entry.committed = change.head
+            change.entry.uncommitted -= 1
+            if self._settled:
+                self._notify(stream)
+            if change.due is not None:
+                self._on_due(stream)
+        for pending, plan in group.answers:
+            plan.answer(pending)
+
+    def _notify(self, stream: str) -> None:
+        for then in self._settled.pop(stream, ()):
+            then()
+
+    def _forget(self, groups: list[Group]) -> list[PendingCall]:
+        """Drop the streams of groups that were not stored, with what gathered on top of them; give their calls."""
+        calls = [pending for group in groups for pending in group.calls()]
+        streams = [stream for group in groups for stream in group.changes]
+        for stream in streams:
+            self._streams.drop(stream)
+        resting = self._queue.take_touching(streams)
+        if resting:
+            calls += self._forget(resting)
+        for stream in streams:
+            self._notify(stream)
+        return calls
+
+    async def _lose(self, batch: list[Group]) -> None:
+        """The database is away and whether the batch is stored is unknown: start again from what it will say."""
+        calls = self._forget(batch) + self._forget(self._queue.take_all())
+        for pending in calls:
+            pending.tries = 0
+        await asyncio.sleep(AWAY_SECONDS)
+        self._again(calls)
+
+    async def _isolate(self, batch: list[Group]) -> None:
+        """Find the group with a record too large for the log; it alone is refused."""
+        if len(batch) > 1:
+            for group in batch:
+                await self._commit([group])
+            return
+        _log.error("record_too_large", streams=list(batch[0].changes))
+        for pending in self._forget(batch):
+            pending.refuse(_TOO_LARGE)
+
+
+def _trace(batch: list[Group], started: int) -> None:
+    calls = [pending.call for group in batch for pending in group.calls()]
+    for call in calls:
+        if tracing.sampled(call.trace):
+            facts: tracing.Attributes = {"playmolt.target": call.target, "playmolt.commit.commands": len(calls)}
+            tracing.record(call.trace, "commit", started, facts)

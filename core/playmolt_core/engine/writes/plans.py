@@ -1,0 +1,81 @@
+"""What a call comes to: streams to change and an answer, or what has to be there first."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from playmolt_core.engine.cached_stream import CachedStream
+from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.game.decider import Refused
+from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.log.port import NewRecord, StreamAppend
+
+
+class Need(msgspec.Struct, frozen=True, gc=False):
+    """A stream that has to be in memory first."""
+
+    stream: str
+
+
+class Repeat(msgspec.Struct, frozen=True, gc=False):
+    """The command was decided before: its outcome is remembered on this stream."""
+
+    stream: str
+
+
+class Change:
+    """What is to happen to one stream; no records: a decision rests on its version and changes nothing."""
+
+    __slots__ = ("before", "due", "entry", "head", "records")
+
+    def __init__(self, entry: CachedStream) -> None:
+        self.entry = entry
+        self.before: Snapshot = entry.head
+        self.head: Snapshot = entry.head
+        self.records: list[NewRecord] = []
+        self.due: datetime | None = None
+        """When the stream's earliest effect after these records is due."""
+
+    def extend(self, later: "Change") -> None:
+        """Go on with a change that was decided on this one's head."""
+        if later.records:
+            self.records += later.records
+            self.due = later.due
+        self.head = later.head
+
+    def to_append(self) -> StreamAppend:
+        return StreamAppend(
+            stream=self.entry.stream,
+            expected=self.before.version,
+            prev_hash=self.before.hash,
+            records=self.records,
+            summary=None if self.entry.decider.game == "lobby" else self.head.summary,
+            due=self.due,
+        )
+
+
+class Plan(msgspec.Struct, frozen=True, gc=False):
+    """What is to be stored in one unit and answered after its commit."""
+
+    changes: Sequence[Change]
+    status: int = 200
+    body: bytes = b""
+    refused: Refused | None = None
+    """Why nothing is stored; it is answered in place of status and body."""
+    remember_on: CachedStream | None = None
+    """The stream, one of those that change, that keeps the outcome; None when a repeat may be decided afresh."""
+
+    def answer(self, pending: PendingCall) -> None:
+        if self.refused is None:
+            pending.answer(self.status, self.body)
+        else:
+            pending.refuse(self.refused)
+
+
+Planned = Need | Repeat | Plan
+
+
+def refusal(entry: CachedStream, refused: Refused) -> Plan:
+    """A refusal rests on the stream's version like any answer: it is sent once that version is known to be current."""
+    return Plan((Change(entry),) if entry.head.version else (), refused=refused)

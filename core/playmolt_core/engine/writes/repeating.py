@@ -1,0 +1,81 @@
+"""Repeating: a command that was decided before is answered with its remembered outcome."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from playmolt_schemas.codes import MISMATCH, Code
+
+from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.engine.api_requests import api_request, body_of
+from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
+from playmolt_core.engine.writes.api_commands import ApiCommands
+from playmolt_core.game.decider import Refused
+from playmolt_core.log.port import EventLog
+
+
+class Repeating:
+    """Answers repeated commands, once what they wait for is committed."""
+
+    def __init__(
+        self,
+        event_log: EventLog,
+        api_commands: ApiCommands,
+        streams: StreamCache,
+        when_settled: Callable[[str, Callable[[], None]], None],
+        decide: Callable[[PendingCall], None],
+        again: Callable[[Iterable[PendingCall]], None],
+    ) -> None:
+        self._log = event_log
+        self._api_commands = api_commands
+        self._streams = streams
+        self._when_settled = when_settled
+        self._decide = decide
+        self._again = again
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def repeat(self, pending: PendingCall, stream: str) -> None:
+        entry = self._streams.get(stream)
+        if entry is not None and entry.uncommitted:
+            self._when_settled(stream, lambda: self._decide(pending))
+            return
+        task = asyncio.create_task(self._recall(pending, stream))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _recall(self, pending: PendingCall, stream: str) -> None:
+        try:
+            outcome = await self._log.outcome(stream, pending.call.command_id)
+        except LogUnavailable:
+            await asyncio.sleep(AWAY_SECONDS)
+            self._again([pending])
+            return
+        if outcome is None:
+            # Memory was ahead of a commit that failed: read afresh.
+            self._streams.drop(stream)
+            self._again([pending])
+        elif outcome.fingerprint != pending.call.fingerprint:
+            pending.refuse(Refused(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
+        elif pending.call.op == "command":
+            self._answer_command(pending, stream, outcome.body)
+        else:
+            pending.answer(200, outcome.body)
+
+    def _answer_command(self, pending: PendingCall, stream: str, body: bytes) -> None:
+        """Answer a game's own call as remembered, or from what the stream has come to meanwhile."""
+        entry, request = self._streams.get(stream), api_request(pending.call)
+        if body:
+            pending.answer(self._api_commands.status(request), body)
+            return
+        if entry is None:
+            self._again([pending])
+            return
+        reply = self._api_commands.answer(entry.committed.state, request)
+        if not isinstance(reply, Refused):
+            pending.answer(reply.status, body_of(reply))
+        elif reply.code is Code.UNAVAILABLE:
+            # What it asked for could not be had, and a refusal is not remembered: the repeat is a new try.
+            pending.afresh = True
+            self._again([pending])
+        else:
+            pending.refuse(reply)

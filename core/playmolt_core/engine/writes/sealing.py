@@ -1,0 +1,93 @@
+"""Decided events become records: folded, encoded, chained by their hashes, each with its public bytes beside it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.envelopes import Call
+from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import Metadata
+
+from playmolt_core.engine.cached_stream import CachedStream
+from playmolt_core.engine.messages import lobby_message, message
+from playmolt_core.engine.writes.plans import Change
+from playmolt_core.game.decider import PUBLIC, Accepted, Decider, Event
+from playmolt_core.game.fold import carries_state_hash, state_hash
+from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.log.chain import seal
+from playmolt_core.log.port import NewRecord
+
+
+def append(change: Change, decided: Accepted, at: datetime, call: Call, *, announce: bool = True) -> None:
+    """Move a change's head on by events and seal them; `announce` tells the lobby what they changed."""
+    if not decided.events:
+        return
+    entry, head = change.entry, change.head
+    decider, version, prev_hash = entry.decider, head.version, head.hash
+    states = decided.states or _states(decider, head.state, decided.events, at)
+    summary, written = decider.summary(states[-1]), rfc3339(at)
+    last = version + len(decided.events)
+    for event, state in zip(decided.events, states, strict=True):
+        version += 1
+        lobby = _lobby(entry, head, summary, written) if announce and version == last else None
+        record = _record(entry, version, prev_hash, at, written, state, event, call, lobby)
+        change.records.append(record)
+        prev_hash = record.hash
+    change.head = Snapshot(states[-1], version, prev_hash, at, summary)
+    # Asked here and not at the commit: rules that break must fail this call alone.
+    effects = decider.effects(states[-1])
+    change.due = min(effect.due for effect in effects) if effects else None
+
+
+def _states(decider: Decider[Any], state: Any, events: Sequence[Event], at: datetime) -> list[Any]:
+    states = []
+    for event in events:
+        state = decider.evolve(state, event, at)
+        states.append(state)
+    return states
+
+
+def _lobby(entry: CachedStream, head: Snapshot, summary: GameSummary, written: str) -> bytes | None:
+    game, before = entry.decider.game, head.summary if head.version else None
+    if game == "lobby" or summary == before:
+        return None
+    return lobby_message(game, entry.stream, before, summary, written)
+
+
+def _record(
+    entry: CachedStream, version: int, prev_hash: str, at: datetime, written: str, state: Any, event: Event, call: Call,
+    lobby: bytes | None,
+) -> NewRecord:  # fmt: skip
+    decider = entry.decider
+    public = None
+    if decider.game != "lobby":
+        public = message(decider, entry.stream, version, written, state, event, PUBLIC)
+    hashed = carries_state_hash(decider.game, version, closes=event.closes)
+    return seal(
+        stream=entry.stream,
+        version=version,
+        prev_hash=prev_hash,
+        at=at,
+        event_type=event.type,
+        schema_version=event.schema_version,
+        data=canonical_json(event),
+        metadata=_metadata(call, state_hash(state) if hashed else msgspec.UNSET),
+        public=public,
+        lobby=lobby,
+        closes=event.closes,
+        written=written,
+    )
+
+
+def _metadata(call: Call, hashed: str | msgspec.UnsetType) -> Metadata:
+    return Metadata(
+        command_id=call.command_id,
+        correlation=call.command_id,
+        causation=call.command_id,
+        actor=call.agent or ("operator" if call.operator else "host"),
+        trace=call.trace,
+        state_hash=hashed,
+    )
