@@ -1,5 +1,6 @@
 """What the documents name exists (files, commands, settings, limits, codes); what no file may hold, none does."""
 
+import ast
 import fnmatch
 import importlib.util
 import os
@@ -242,6 +243,35 @@ def test_a_code_that_does_not_exist_is_recognised() -> None:
     assert ("422", "no_such") not in CODES
     with pytest.raises(LookupError):
         render("{{limit NO_SUCH}}")
+
+
+TERMS = re.findall(
+    r"^\| ([^|]+) \| [^|]+ \| `([^`]+)` `([^`]+)` \|$", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE
+)
+
+
+def defined(path: Path) -> set[str]:
+    """The names that a module defines at its top."""
+    found = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                found.add(node.name)
+            case ast.Assign():
+                found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                found.add(name)
+    return found
+
+
+@pytest.mark.parametrize(("term", "file", "name"), TERMS, ids=[term for term, _, _ in TERMS])
+def test_a_term_lives_where_the_glossary_says(term: str, file: str, name: str) -> None:
+    assert name in defined(ROOT / file), f"{term}: {file} defines no {name}"
+
+
+def test_a_term_of_the_glossary_has_one_line() -> None:
+    lines = (ROOT / "docs/glossary.md").read_text().split("|---|---|---|\n")[1].splitlines()
+    assert len({term for term, _, _ in TERMS}) == len(TERMS) == len(lines) >= 30
 
 
 def test_there_are_pages_to_check() -> None:

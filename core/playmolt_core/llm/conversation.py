@@ -1,12 +1,12 @@
-"""Asking for an object until the reply is one: a reply that is none is asked for again with its fault named."""
+"""Talking to a model until its reply can be used: one that cannot is asked for again with its fault named."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from playmolt_core.llm.parsing import Unparsed, parse_object
-from playmolt_core.llm.port import Failed, Message, Model, ModelRequest, Record, Reply, Turn
+from playmolt_core.llm.port import Failed, FailureCode, Message, Model, ModelRequest, Record, Reply, Turn
 
 REPAIRS: Final = 2
 QUOTED_CHARS: Final = 8_000
@@ -21,6 +21,9 @@ _ENGLISH = (
 )
 _CUT = "it was cut off, because it was too long; be shorter"
 
+A = TypeVar("A")
+R = TypeVar("R")
+
 Check = Callable[[dict[str, Any]], str | None]
 """A game's own demand on an object that is true to its schema: None, or what the model has to put right."""
 
@@ -32,6 +35,52 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     reply: Reply
     attempts: int
     repairs: int
+
+
+class Unusable(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply that cannot be used: what it said, and the fault that the model is told."""
+
+    said: str
+    fault: str
+    code: FailureCode = "invalid_reply"
+
+
+def repairing(
+    answer: A, read: Callable[[A], R], again: Callable[[R], ModelRequest | None], repairs: int = REPAIRS
+) -> Generator[ModelRequest, A, R]:
+    """Read an answer, and ask again, `repairs` times at most, while `again` has a request for what was read.
+
+    The one loop of all games, without I/O: whoever drives it (`driven`) sends the answer to each request it gives. It
+    returns what was read last.
+    """
+    outcome = read(answer)
+    for _ in range(repairs):
+        request = again(outcome)
+        if request is None:
+            break
+        outcome = read((yield request))
+    return outcome
+
+
+async def driven(asking: Generator[ModelRequest, A, R], ask: Callable[[ModelRequest], Awaitable[A]]) -> R:
+    """Answer each request of `asking` by `ask`, and give what it returns."""
+    try:
+        request = next(asking)
+        while True:
+            request = asking.send(await ask(request))
+    except StopIteration as end:
+        result: R = end.value
+        return result
+
+
+def asked_again(request: ModelRequest, said: str, demand: str) -> ModelRequest:
+    """The request with a bad reply and a demand behind its own messages; its turn is of kind `repair`.
+
+    It is made of the first request each time, so that a conversation does not grow from repair to repair.
+    """
+    quoted = (Message("assistant", said),) if said.strip() else ()
+    turn = request.turn and Turn(request.turn.session, request.turn.name, "repair")
+    return msgspec.structs.replace(request, messages=(*request.messages, *quoted, Message("user", demand)), turn=turn)
 
 
 async def ask_object(
@@ -50,39 +99,35 @@ async def ask_object(
     Failed is `model_unavailable` when the model is away, `refused` when the last reply was a refusal, else
     `invalid_reply`; its `attempts` counts every request.
     """
-    attempts, asked = 0, request
-    for repair in range(repairs + 1):
+    attempts = requests = 0
+
+    async def ask(asked: ModelRequest) -> Reply | Failed:
+        nonlocal attempts, requests
         answer = await model.ask(asked, record)
-        attempts += answer.attempts
-        fault = answer.detail if isinstance(answer, Failed) else None
-        if isinstance(answer, Reply):
-            judged = _judge(answer, accepted or request.schema, check)
-            if isinstance(judged, dict):
-                return Answered(value=judged, reply=answer, attempts=attempts, repairs=repair)
-            fault = judged
-        if isinstance(answer, Failed) and answer.code == "model_unavailable":
-            return msgspec.structs.replace(answer, attempts=attempts)
-        text = answer.text if isinstance(answer, Reply) else answer.reply
-        asked = repaired(request, text, str(fault), korean=korean)
-    refused = isinstance(answer, Failed) and answer.code == "refused"
-    return Failed(
-        code="refused" if refused else "invalid_reply",
-        detail=f"no usable reply after {repairs} repairs: {fault}; try again, or take another model",
-        attempts=attempts,
-        reply=text,
-    )
+        attempts, requests = attempts + answer.attempts, requests + 1
+        return answer
 
+    def read(answer: Reply | Failed) -> tuple[dict[str, Any], Reply] | Failed | Unusable:
+        if isinstance(answer, Failed):
+            away = answer.code == "model_unavailable"
+            return answer if away else Unusable(said=answer.reply, fault=answer.detail, code=answer.code)
+        judged = _judge(answer, accepted or request.schema, check)
+        return (judged, answer) if isinstance(judged, dict) else Unusable(said=answer.text, fault=judged)
 
-def repaired(request: ModelRequest, reply: str, fault: str, *, korean: bool = False) -> ModelRequest:
-    """Give the request that asks for a reply again with the fault named; its turn is of kind `repair`.
+    def again(outcome: object) -> ModelRequest | None:
+        if not isinstance(outcome, Unusable):
+            return None
+        demand = (_KOREAN if korean else _ENGLISH).format(fault=outcome.fault)
+        return asked_again(request, outcome.said[:QUOTED_CHARS], demand)
 
-    The conversation is the request's own with the bad reply and the fault behind it, so it does not grow from repair
-    to repair.
-    """
-    said = (Message("assistant", reply[:QUOTED_CHARS]),) if reply.strip() else ()
-    demand = Message("user", (_KOREAN if korean else _ENGLISH).format(fault=fault))
-    turn = request.turn and Turn(request.turn.session, request.turn.name, "repair")
-    return msgspec.structs.replace(request, messages=(*request.messages, *said, demand), turn=turn)
+    match await driven(repairing(await ask(request), read, again, repairs), ask):
+        case Failed() as away:
+            return msgspec.structs.replace(away, attempts=attempts)
+        case Unusable() as last:
+            detail = f"no usable reply after {repairs} repairs: {last.fault}; try again, or take another model"
+            return Failed(code=last.code, detail=detail, attempts=attempts, reply=last.said)
+        case (value, reply):
+            return Answered(value=value, reply=reply, attempts=attempts, repairs=requests - 1)
 
 
 def _judge(reply: Reply, accepted: Mapping[str, Any] | None, check: Check | None) -> dict[str, Any] | str:

@@ -1,17 +1,12 @@
-"""What is asked of a session: by its overseer, and by the workers that fulfil its effects."""
+"""What is asked of a session: by its overseer, and by the workers of its effects."""
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Command
 from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
 from playmolt_jury.events import RequestKind
-
-TURN_EFFECT: Final = "llm_turn"
-"""`Effect.kind` of a turn that a model owes."""
-CHAIN_EFFECT: Final = "chain"
-"""`Effect.kind` of what the chain owes."""
 
 
 class OpenJury(Command, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What the world owes a session: turns of models, and work on the chain."""
+"""What a session waits for outside: turns of models, and work on the chain."""
 
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -8,67 +8,69 @@ from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
 
 from playmolt_jury.chain.port import OPEN_SECONDS
-from playmolt_jury.commands import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.state import State, Turn
+
+TURN_EFFECT: Final = "llm_turn"
+"""`Effect.kind` of a turn that a model owes; its payload is the Turn."""
+CHAIN_EFFECT: Final = "chain"
+"""`Effect.kind` of what the chain owes; its payload is a ChainTask."""
 
 Work = Literal["deploy", "vote", "verdict"]
 _OPEN: Final = timedelta(seconds=OPEN_SECONDS)
 
 
-class ChainOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Work on the chain, from `due` on. It ends in CaseOpened, VoteMined or VerdictFound.
+class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
+    """Work on the chain. It ends in CaseOpened, VoteMined or VerdictFound.
 
     `jurors` stand in the order of the log. `log_hash` is "" before the contract is deployed: then it is the hash of
     the stream's `phase_changed` record to `vote`.
     """
 
-    effect_id: str
     work: Work
-    due: datetime
-    session: str
     jurors: tuple[str, ...]
     log_hash: str = ""
     juror_id: str = ""
     guilty: bool = False
 
 
-Order = Turn | ChainOrder
-
-
 def effects(state: State) -> tuple[Effect, ...]:
-    """Give an effect for everything that is owed now."""
-    turns = tuple(Effect(id=turn.id, kind=TURN_EFFECT, due=turn.started_at) for turn in _turns(state))
-    return turns + tuple(Effect(id=order.effect_id, kind=CHAIN_EFFECT, due=order.due) for order in _chain(state))
-
-
-def order(state: State, effect_id: str) -> Order | None:
-    """Give what an effect asks for; None when it is not owed (any more)."""
-    return next((turn for turn in _turns(state) if turn.id == effect_id), None) or next(
-        (each for each in _chain(state) if each.effect_id == effect_id), None
-    )
-
-
-def chain_effect(state: State, work: Work, juror_id: str = "") -> str:
-    """Name work on the chain: 32 hex digits, the same after a crash."""
-    return digest(["chain", state.game_id, work, juror_id])[:32]
-
-
-def _turns(state: State) -> tuple[Turn, ...]:
-    """Jurors think side by side, each of one thing at a time."""
+    """Everything that is owed now. Jurors think side by side, each of one thing at a time."""
     firsts: dict[str, Turn] = {}
     for turn in state.turns:
         firsts.setdefault(turn.juror_id, turn)
-    return tuple(firsts.values())
+    turns = tuple(Effect(id=turn.id, kind=TURN_EFFECT, due=turn.started_at, payload=turn) for turn in firsts.values())
+    return turns + _chain(state)
 
 
-def _chain(state: State) -> tuple[ChainOrder, ...]:
+def owed_turn(state: State, effect_id: str) -> Turn | None:
+    """The turn of an effect; None when it is not owed (any more)."""
+    payload = _payload(state, effect_id)
+    return payload if isinstance(payload, Turn) else None
+
+
+def owes(state: State, effect_id: str, work: Work) -> bool:
+    """Whether this work on the chain is owed still."""
+    payload = _payload(state, effect_id)
+    return isinstance(payload, ChainTask) and payload.work == work
+
+
+def chain_effect(state: State, work: Work, juror_id: str = "") -> str:
+    """The id of work on the chain: 32 hex digits, the same after a crash."""
+    return digest(["chain", state.game_id, work, juror_id])[:32]
+
+
+def _payload(state: State, effect_id: str) -> Turn | ChainTask | None:
+    return next((effect.payload for effect in effects(state) if effect.id == effect_id), None)
+
+
+def _chain(state: State) -> tuple[Effect, ...]:
     called, contract = state.vote_called_at, state.contract
     if called is None or state.over or state.verdict:
         return ()
     if contract is None:
-        return (_order(state, "deploy", called),)
+        return (_task(state, "deploy", called),)
     open_votes = tuple(
-        _order(state, "vote", called, juror, guilty=ballot.guilty)
+        _task(state, "vote", called, juror, guilty=ballot.guilty)
         for juror, ballot in state.ballots.items()
         if not ballot.settled
     )
@@ -76,17 +78,10 @@ def _chain(state: State) -> tuple[ChainOrder, ...]:
         return open_votes
     # Who has not made up its mind by the deadline has no vote: the contract closes without it.
     whole = len(state.ballots) == len(state.files)
-    return (_order(state, "verdict", called if whole else contract.deployed_at + _OPEN),)
+    return (_task(state, "verdict", called if whole else contract.deployed_at + _OPEN),)
 
 
-def _order(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> ChainOrder:
-    return ChainOrder(
-        due=due,
-        effect_id=chain_effect(state, work, juror_id),
-        work=work,
-        session=state.game_id,
-        jurors=state.order,
-        log_hash=state.contract.log_hash if state.contract else "",
-        juror_id=juror_id,
-        guilty=guilty,
-    )
+def _task(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> Effect:
+    log_hash = state.contract.log_hash if state.contract else ""
+    task = ChainTask(work=work, jurors=state.order, log_hash=log_hash, juror_id=juror_id, guilty=guilty)
+    return Effect(id=chain_effect(state, work, juror_id), kind=CHAIN_EFFECT, due=due, payload=task)

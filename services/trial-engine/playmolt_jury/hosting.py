@@ -7,16 +7,16 @@ from playmolt_core.service.process import HostedGame, ServiceContext
 
 from playmolt_jury.api import JuryApi
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
-from playmolt_jury.commands import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.content import game
+from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
-from playmolt_jury.workers.chain_worker import Ballots
-from playmolt_jury.workers.model_worker import Turns
+from playmolt_jury.workers.chain_worker import ChainWorker
+from playmolt_jury.workers.model_worker import ModelWorker
 
 
-def build(kit: ServiceContext) -> HostedGame:
+def build(context: ServiceContext) -> HostedGame:
     """Build the jury of what this process has. Raises ValueError, in one line, for a chain without a key that pays."""
-    settings = kit.settings
+    settings = context.settings
     jury = game.jury(show_stances=settings.jury_show_stances)
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
 
@@ -25,7 +25,10 @@ def build(kit: ServiceContext) -> HostedGame:
             raise ChainAway("EVM_RPC_URL is not set: there is no chain to vote on")
         return await connect(settings.evm_rpc_url, key, settings.jury_secret)
 
-    aliases = (SCRIPTED, *kit.catalogue.models)
-    models = kit.models(scripted.add_to(Cast()))
-    workers: dict[str, Worker] = {TURN_EFFECT: Turns(jury, models, preload), CHAIN_EFFECT: Ballots(chain, kit.log)}
+    aliases = (SCRIPTED, *context.catalogue.models)
+    models = context.models(scripted.add_to(Cast()))
+    workers: dict[str, Worker] = {
+        TURN_EFFECT: ModelWorker(jury, models, preload),
+        CHAIN_EFFECT: ChainWorker(chain, context.log),
+    }
     return HostedGame(jury, JuryApi(jury, aliases), workers)

@@ -33,8 +33,7 @@ from playmolt_schemas.games.jury import (
 )
 from typing_extensions import override
 
-from playmolt_jury import bodies, commands, views
-from playmolt_jury import effects as orders
+from playmolt_jury import bodies, commands, effects, views
 from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
 from playmolt_jury.content.material import Ending, Material, Verdict, Witness
 from playmolt_jury.events import (
@@ -58,7 +57,7 @@ from playmolt_jury.events import (
 from playmolt_jury.jurors import answers
 from playmolt_jury.persuasion import deliberation, dialogue, exchanges
 from playmolt_jury.persuasion.dialogue import Talk
-from playmolt_jury.state import FOLDS, Lost, State, Turn
+from playmolt_jury.state import FOLDS, Lost, State
 
 DETAIL_CHARS: Final = 2000
 MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
@@ -166,8 +165,7 @@ class Jury(Game[State]):
 
     @override
     def effects(self, state: State) -> Sequence[Effect]:
-        """Ask for the turns and the work on the chain that are owed."""
-        return orders.effects(state)
+        return effects.effects(state)
 
     def _open(self, state: State, command: commands.OpenJury) -> Decision:
         if state.version:
@@ -204,7 +202,7 @@ class Jury(Game[State]):
         return Accepted() if request.choice is None else _say(state, witness, request.choice)
 
     def _verdict(self, state: State, command: commands.VerdictFound) -> Decision:
-        if not _ordered(state, command.effect_id, "verdict"):
+        if not effects.owes(state, command.effect_id, "verdict"):
             return Accepted()
         seats = {seat.juror_id: seat for seat in command.votes}
         votes = tuple(
@@ -387,7 +385,7 @@ def _attempted(state: State, command: commands.Attempted) -> Decision:
 
 
 def _turned(state: State, command: commands.JurorTurn) -> Decision:
-    turn = _owed(state, command.effect_id)
+    turn = effects.owed_turn(state, command.effect_id)
     if turn is None:
         return Accepted()
     if turn.kind in ("chat", "present", "speech"):
@@ -399,7 +397,7 @@ def _turned(state: State, command: commands.JurorTurn) -> Decision:
 
 
 def _lost(state: State, command: commands.TurnLost) -> Decision:
-    turn = _owed(state, command.effect_id)
+    turn = effects.owed_turn(state, command.effect_id)
     if turn is None:
         return Accepted()
     tools = exchanges.tools(turn, command.tools)
@@ -414,18 +412,8 @@ def _lost(state: State, command: commands.TurnLost) -> Decision:
     return Accepted((*tools, failed))
 
 
-def _owed(state: State, effect_id: str) -> Turn | None:
-    owed = orders.order(state, effect_id)
-    return owed if isinstance(owed, Turn) else None
-
-
-def _ordered(state: State, effect_id: str, work: orders.Work) -> bool:
-    owed = orders.order(state, effect_id)
-    return isinstance(owed, orders.ChainOrder) and owed.work == work
-
-
 def _deployed(state: State, command: commands.CaseOpened) -> Decision:
-    if not _ordered(state, command.effect_id, "deploy"):
+    if not effects.owes(state, command.effect_id, "deploy"):
         return Accepted()
     deployed = ContractDeployed(
         contract=command.address, chain_id=command.chain_id, tx_hash=command.tx_hash, log_hash=command.log_hash
@@ -434,7 +422,7 @@ def _deployed(state: State, command: commands.CaseOpened) -> Decision:
 
 
 def _mined(state: State, command: commands.VoteMined) -> Decision:
-    if not _ordered(state, command.effect_id, "vote"):
+    if not effects.owes(state, command.effect_id, "vote"):
         return Accepted()
     ballot = state.ballots[command.juror_id]
     if command.guilty is None:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 from playmolt_core.llm import port
+from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
 from playmolt_core.llm.port import Failed, Message, ModelRequest, Reply, ToolCall
 from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
@@ -22,7 +23,6 @@ from playmolt_jury.state import State, Turn
 
 STEPS: Final = 3
 """How many requests of a turn offer tools; then the reply is forced."""
-REPAIRS: Final = 2
 CLASSIFY: Final = "classify"
 
 T = TypeVar("T")
@@ -110,27 +110,27 @@ class _Stage:
 
     def judged(self, request: ModelRequest, answer: Answer, read: Read[T]) -> Asking[T]:
         """Read an answer, asking for its repair twice at most."""
-        code, fault = "invalid_reply", ""
-        for repairs in range(REPAIRS + 1):
+
+        def reading(answer: Answer) -> T | Unusable:
             if isinstance(answer, Failed):
                 if answer.code == "model_unavailable":
                     raise _Away(answer.code, answer.detail)
-                said, code, fault = answer.reply, answer.code, answer.detail
-            else:
-                try:
-                    return read(answer.text)
-                except answers.InvalidAnswer as error:
-                    said, code, fault = answer.text, "invalid_reply", str(error)
-            if repairs < REPAIRS:
-                answer = yield self._repair(request, said, fault)
-        refused: FailureCode = "refused" if code == "refused" else "invalid_reply"
-        raise _Away(refused, f"no usable reply after {REPAIRS} repairs: {fault}")
+                return Unusable(said=answer.reply, fault=answer.detail, code=answer.code)
+            try:
+                return read(answer.text)
+            except answers.InvalidAnswer as error:
+                return Unusable(said=answer.text, fault=str(error))
 
-    def _repair(self, request: ModelRequest, said: str, fault: str) -> ModelRequest:
-        quoted = (Message("assistant", prompts.clipped(said)),) if said.strip() else ()
-        demand = prompts.filled(prompts.words(self.state.language).repair, fault=fault)
-        messages = (*request.messages, *quoted, Message("user", demand))
-        return _of_kind(replace(request, messages=messages, tool_choice="none"), "repair")
+        def again(outcome: T | Unusable) -> ModelRequest | None:
+            if not isinstance(outcome, Unusable):
+                return None
+            demand = prompts.filled(prompts.words(self.state.language).repair, fault=outcome.fault)
+            return replace(asked_again(request, prompts.clipped(outcome.said), demand), tool_choice="none")
+
+        outcome = yield from repairing(answer, reading, again)
+        if isinstance(outcome, Unusable):
+            raise _Away(outcome.code, f"no usable reply after {REPAIRS} repairs: {outcome.fault}")
+        return outcome
 
 
 def _chat(stage: _Stage) -> Asking[JurorTurn]:

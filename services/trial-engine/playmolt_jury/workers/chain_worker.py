@@ -11,20 +11,18 @@ from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands
-from playmolt_jury import effects as orders
 from playmolt_jury.chain import Case, Chain, ChainAway
-from playmolt_jury.effects import ChainOrder
+from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import PhaseChanged
-from playmolt_jury.state import State
 
-_log = log("ballots")
-_PATIENCE_SECONDS: Final = 600.0
-"""Then the lease goes back, and whoever takes it tries on."""
+_log = log("chain_worker")
+_AWAY_SECONDS: Final = 600.0
+"""How long a worker waits for a chain that is away; then the lease goes back, and whoever takes it tries on."""
 _PAUSE_MOST: Final = 15.0
 
 
-class Ballots:
-    """Fulfils effects of kind `chain`. While the chain is away it waits and tries again; nothing is ever made up."""
+class ChainWorker:
+    """Carries out effects of kind `chain`. While the chain is away it tries again; nothing is ever made up."""
 
     def __init__(self, connect: Callable[[], Awaitable[Chain]], event_log: EventLog) -> None:
         self._connect = connect
@@ -32,42 +30,39 @@ class Ballots:
         self._chain: Chain | None = None
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Do what the order says and tell what stands on the chain."""
-        state: State = leased.snapshot.state
-        order = orders.order(state, leased.effect.id)
-        if not isinstance(order, ChainOrder):
-            return
-        hashed = order.log_hash or await self._log_hash(leased.stream)
-        case = Case(session=order.session, log_hash=hashed, jurors=order.jurors)
+        """Do the task and submit what stands on the chain then."""
+        task: ChainTask = leased.payload
+        hashed = task.log_hash or await self._log_hash(leased.stream)
+        case = Case(session=leased.stream, log_hash=hashed, jurors=task.jurors)
         clock = asyncio.get_running_loop().time
-        end, pause = clock() + _PATIENCE_SECONDS, 0.5
+        end, pause = clock() + _AWAY_SECONDS, 0.5
         while not leased.stopping and clock() < end:
             try:
-                found = await self._done(order, case)
+                found = await self._done(leased.effect.id, task, case)
             except ChainAway as away:
-                _log.warning("chain_away", stream=leased.stream, work=order.work, detail=str(away))
+                _log.warning("chain_away", stream=leased.stream, work=task.work, detail=str(away))
             else:
                 await leased.submit(found)
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, _PAUSE_MOST)
 
-    async def _done(self, order: ChainOrder, case: Case) -> Command:
+    async def _done(self, effect_id: str, task: ChainTask, case: Case) -> Command:
         if self._chain is None:
             self._chain = await self._connect()
-        match order.work:
+        match task.work:
             case "deploy":
-                return await _opened(self._chain, order, case)
+                return await _opened(self._chain, effect_id, case)
             case "vote":
-                voted = await self._chain.vote(case, order.juror_id, order.guilty)
+                voted = await self._chain.vote(case, task.juror_id, task.guilty)
                 return commands.VoteMined(
-                    effect_id=order.effect_id, juror_id=order.juror_id, guilty=voted.guilty, tx_hash=voted.tx_hash
+                    effect_id=effect_id, juror_id=task.juror_id, guilty=voted.guilty, tx_hash=voted.tx_hash
                 )
             case "verdict":
-                return await _found(self._chain, order, case)
+                return await _found(self._chain, effect_id, case)
 
     async def _log_hash(self, stream: str) -> str:
-        """Give the hash of the last record before the first vote: the one that began the vote."""
+        """The hash of the last record before the first vote: the one that began the vote."""
         stored = await self._log.load(stream)
         begun = [
             record.hash
@@ -77,10 +72,10 @@ class Ballots:
         return begun[-1]
 
 
-async def _opened(chain: Chain, order: ChainOrder, case: Case) -> Command:
+async def _opened(chain: Chain, effect_id: str, case: Case) -> Command:
     deployed = await chain.deploy(case)
     return commands.CaseOpened(
-        effect_id=order.effect_id,
+        effect_id=effect_id,
         address=deployed.address,
         chain_id=deployed.chain_id,
         tx_hash=deployed.tx_hash,
@@ -88,7 +83,7 @@ async def _opened(chain: Chain, order: ChainOrder, case: Case) -> Command:
     )
 
 
-async def _found(chain: Chain, order: ChainOrder, case: Case) -> Command:
+async def _found(chain: Chain, effect_id: str, case: Case) -> Command:
     verdict = await chain.verdict(case)
     if verdict.guilty is None:
         raise ChainAway(f"the case at {verdict.contract} is still open on the chain")
@@ -97,7 +92,7 @@ async def _found(chain: Chain, order: ChainOrder, case: Case) -> Command:
         for vote in verdict.votes
     )
     return commands.VerdictFound(
-        effect_id=order.effect_id,
+        effect_id=effect_id,
         guilty=verdict.guilty,
         guilty_votes=verdict.guilty_votes,
         not_guilty_votes=verdict.not_guilty_votes,

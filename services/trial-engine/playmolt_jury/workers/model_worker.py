@@ -10,15 +10,14 @@ from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ModelRequest
 
 from playmolt_jury import commands
-from playmolt_jury import effects as orders
 from playmolt_jury.events import RequestKind
 from playmolt_jury.jurors import react
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import State, Turn
 
 
-class Turns:
-    """Fulfils effects of kind `llm_turn`. Every request is stored before the next one is made.
+class ModelWorker:
+    """Carries out effects of kind `llm_turn`. Every request is stored before the next one is made.
 
     `begun` is called at each turn: somebody plays, and will vote in the end.
     """
@@ -30,14 +29,11 @@ class Turns:
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """Play a turn to its end: JurorTurn, or TurnLost when the model gave nothing usable."""
-        state: State = leased.snapshot.state
-        turn = orders.order(state, leased.effect.id)
-        if not isinstance(turn, Turn):
-            return
         self._begun()
-        await leased.submit(await self._played(leased, state, turn))
+        await leased.submit(await self._played(leased, leased.payload))
 
-    async def _played(self, leased: LeasedEffect, state: State, turn: Turn) -> Command:
+    async def _played(self, leased: LeasedEffect, turn: Turn) -> Command:
+        state: State = leased.snapshot.state
         model = self._models.get(state.model)
         if model is None:
             detail = f"there is no model {state.model!r} any more; ask the operator"

@@ -35,7 +35,7 @@ from playmolt_jury.content.material import (
 )
 from playmolt_jury.jurors import react, scripted
 from playmolt_jury.rules import Jury
-from playmolt_jury.state import Ballot, State, Turn
+from playmolt_jury.state import Ballot, State
 
 OWNER = "agent-1"
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
@@ -188,14 +188,14 @@ class Session:
     def work(self) -> "Session":
         """Fulfils every effect for a model, as `said` has it."""
         while effect := next(
-            (effect for effect in self.jury.effects(self.state) if effect.kind == commands.TURN_EFFECT), None
+            (effect for effect in self.jury.effects(self.state) if effect.kind == effects.TURN_EFFECT), None
         ):
             self.turn(effect.id)
         return self
 
     def turn(self, effect_id: str) -> "Session":
-        turn = effects.order(self.state, effect_id)
-        assert isinstance(turn, Turn)
+        turn = effects.owed_turn(self.state, effect_id)
+        assert turn
         state, so_far = self.state, list[Any]()
         while isinstance(step := react.next_request(state, turn, self.jury.material(state), so_far), ModelRequest):
             self.requests.append(step)
@@ -210,12 +210,10 @@ class Session:
 
     def chain(self, *, closed_without: Sequence[str] = (), until: str = "") -> "Session":
         """Does what the chain owes, as a chain does: it counts what was voted."""
-        while effect := self.due(commands.CHAIN_EFFECT):
-            order = effects.order(self.state, effect.id)
-            assert isinstance(order, effects.ChainOrder)
-            if order.work == until:
+        while effect := self.due(effects.CHAIN_EFFECT):
+            if effect.payload.work == until:
                 break
-            self.when(self._mined(order, closed_without))
+            self.when(self._mined(effect.id, effect.payload, closed_without))
         return self
 
     def due(self, kind: str) -> Effect | None:
@@ -223,19 +221,19 @@ class Session:
         wants = (effect for effect in self.jury.effects(self.state) if effect.kind == kind)
         return next((effect for effect in wants if effect.due <= self.now), None)
 
-    def _mined(self, order: effects.ChainOrder, closed_without: Sequence[str]) -> Command:
-        if order.work == "deploy":
+    def _mined(self, effect_id: str, task: effects.ChainTask, closed_without: Sequence[str]) -> Command:
+        if task.work == "deploy":
             return commands.CaseOpened(
-                effect_id=order.effect_id, address=CONTRACT, chain_id=31337, tx_hash="0x01", log_hash=LOG_HASH
+                effect_id=effect_id, address=CONTRACT, chain_id=31337, tx_hash="0x01", log_hash=LOG_HASH
             )
-        if order.work == "vote":
-            missed = order.juror_id in closed_without
+        if task.work == "vote":
+            missed = task.juror_id in closed_without
             return commands.VoteMined(
-                effect_id=order.effect_id, juror_id=order.juror_id, guilty=None if missed else order.guilty,
-                tx_hash="" if missed else f"0x{order.juror_id.encode().hex()}",
+                effect_id=effect_id, juror_id=task.juror_id, guilty=None if missed else task.guilty,
+                tx_hash="" if missed else f"0x{task.juror_id.encode().hex()}",
             )  # fmt: skip
         none = Ballot(guilty=False, stance=0, diverged=False, decided_at=self.now)
-        ballots = {juror: self.state.ballots.get(juror, none) for juror in order.jurors}
+        ballots = {juror: self.state.ballots.get(juror, none) for juror in task.jurors}
         votes = tuple(
             commands.SeatRead(
                 juror_id=juror, address="0x" + juror.encode().hex(), guilty=ballot.guilty if ballot.tx_hash else None,
@@ -245,7 +243,7 @@ class Session:
         )  # fmt: skip
         guilty = sum(vote.guilty is True for vote in votes)
         return commands.VerdictFound(
-            effect_id=order.effect_id, guilty=guilty >= 3, guilty_votes=guilty,
+            effect_id=effect_id, guilty=guilty >= 3, guilty_votes=guilty,
             not_guilty_votes=sum(vote.guilty is False for vote in votes), votes=votes, contract=CONTRACT,
             chain_id=31337, log_hash=LOG_HASH,
         )  # fmt: skip

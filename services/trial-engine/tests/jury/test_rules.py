@@ -329,7 +329,7 @@ def test_jurors_think_side_by_side(session: Any) -> None:
     session.chat("radical", "First.", run=False)
     session.chat("radical", "Second.", run=False)
     session.chat("philosopher", run=False)
-    turns = [effects.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
+    turns = [effect.payload for effect in session.jury.effects(session.state)]
     assert [(turn.name, turn.text) for turn in turns] == [("chat:radical", "First."), ("chat:philosopher", "Listen.")]
     session.turn(turns[1].id)
     assert session.answer()["juror_id"] == "philosopher"
@@ -626,12 +626,12 @@ def test_effects_of_the_chain_come_one_after_the_other_and_keep_their_ids(sessio
     session.to("vote")
     session.call("jury_vote")
     (deploy,) = session.jury.effects(session.state)
-    order = effects.order(session.state, deploy.id)
-    assert (order.work, order.jurors, order.log_hash) == ("deploy", JURORS, "")
+    task = deploy.payload
+    assert (task.work, task.jurors, task.log_hash) == ("deploy", JURORS, "")
     assert effects.chain_effect(session.state, "deploy") == deploy.id
     opened = commands.CaseOpened(effect_id=deploy.id, address="0x1", chain_id=1, tx_hash="0x2", log_hash="0x3")
     session.when(opened)
-    votes = [effects.order(session.state, effect.id) for effect in session.jury.effects(session.state)]
+    votes = [effect.payload for effect in session.jury.effects(session.state)]
     assert [(vote.juror_id, vote.guilty, vote.log_hash) for vote in votes][:2] == [
         ("ophiuchus", True, "0x3"), ("radical", True, "0x3"),
     ]  # fmt: skip
@@ -707,7 +707,7 @@ def test_a_verdict_that_comes_while_a_juror_still_thinks_ends_the_session(sessio
     session.call("jury_vote")
     session.chain()
     session.call("jury_vote", run=False)
-    (turn,) = (effect for effect in session.jury.effects(session.state) if effect.kind == commands.TURN_EFFECT)
+    (turn,) = (effect for effect in session.jury.effects(session.state) if effect.kind == effects.TURN_EFFECT)
     session.now += timedelta(days=7)
     session.chain()
     assert session.state.phase == "ended"
@@ -721,7 +721,7 @@ def test_a_vote_decided_at_the_deadline_is_missed_before_the_verdict_is_read(ses
     session.call("jury_vote")
     session.chain()
     session.now += timedelta(days=7)
-    late = session.due(commands.CHAIN_EFFECT)
+    late = session.due(effects.CHAIN_EFFECT)
     session.said["vote:radical"] = "…"
     session.call("jury_vote")
     before = len(session.log)

@@ -15,13 +15,13 @@ from playmolt_jury.chain.port import OPEN_SECONDS
 from playmolt_jury.content import game
 from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 from playmolt_jury.state import State
-from playmolt_jury.workers.chain_worker import Ballots
+from playmolt_jury.workers.chain_worker import ChainWorker
 
 JURY = game.jury()
 
 
 class Table:
-    """A session in its vote, and the worker's leased to it."""
+    """A session in its vote, and the effects that are leased of it."""
 
     def __init__(self, session: str) -> None:
         self.now = datetime.now(UTC)
@@ -39,16 +39,16 @@ class Table:
         assert isinstance(decision, Accepted), decision
         self.happened(*decision.events)
 
-    async def work(self, ballots: Ballots) -> None:
+    async def work(self, worker: ChainWorker) -> None:
         while effect := next((effect for effect in JURY.effects(self.state) if effect.due <= self.now), None):
-            await ballots(LeasedEffect(self, effect))
+            await worker(LeasedEffect(self, effect))
 
 
 class LeasedEffect:
     """As much of the host's as the worker asks for."""
 
     def __init__(self, table: Table, effect: Any) -> None:
-        self.effect, self.snapshot, self.stream = effect, table, table.state.game_id
+        self.effect, self.payload, self.stream = effect, effect.payload, table.state.game_id
         self.submit, self.stopping = table.submit, False
 
 
@@ -82,7 +82,7 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
     async def connected() -> JsonRpcChain:
         return chain
 
-    ballots = Ballots(connected, MemoryLog())
+    worker = ChainWorker(connected, MemoryLog())
     table = Table(sessions())
     voting(table, undecided)
     opened = await chain.deploy(case(table.state.game_id))
@@ -93,7 +93,7 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
             log_hash="0x" + "ab" * 32,
         )
     )  # fmt: skip
-    await table.work(ballots)
+    await table.work(worker)
     assert table.kinds.count("vote_cast") == 5 - len(undecided)
     assert table.state.phase == "vote"
 
@@ -101,7 +101,7 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
     table.now = verdict.due
     node.ask("evm_increaseTime", hex(OPEN_SECONDS + 60))
     async with asyncio.timeout(20):
-        await table.work(ballots)
+        await table.work(worker)
 
     assert table.kinds[-3:] == ["verdict_read", "phase_changed", "ended"]
     assert table.state.verdict is not None
