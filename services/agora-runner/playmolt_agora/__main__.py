@@ -5,10 +5,10 @@ from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 
-from playmolt_agora.experiment import commands as experiments
+from playmolt_agora.experiment import effects as experiment_effects
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.run import commands
+from playmolt_agora.run import effects as run_effects
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents
 from playmolt_agora.workers.asking import Asking
@@ -26,7 +26,7 @@ from playmolt_agora.workers.watch import Watch
 
 def runs(context: ServiceContext) -> HostedGame:
     """Build what hosts the runs. The experiments' engine is there by the time a worker is first asked."""
-    rules, cast, blobs = Agora(), residents.cast(), PgBlobs(context.pool)
+    cast, blobs = residents.cast(), PgBlobs(context.pool)
     asking = Asking(
         context.models(cast),
         cast,
@@ -44,33 +44,32 @@ def runs(context: ServiceContext) -> HostedGame:
         if leased.attempt == 1 and balancer.leaves_to_others(leased.stream):
             return
         with balancer.hold(leased.stream):
-            await ModelWorker(
-                rules, context.log, asking, statuses, context.engines["experiment"].submit, context.catalogue
-            )(leased)
+            await ModelWorker(context.log, asking, statuses, context.engines["experiment"].submit, context.catalogue)(
+                leased
+            )
 
     workers: dict[str, Worker] = {
-        commands.TURN_EFFECT: take_turns,
-        commands.REPORT_EFFECT: take_turns,
-        commands.RESUME_EFFECT: Pauses(statuses),
+        run_effects.TURN: take_turns,
+        run_effects.REPORT: take_turns,
+        run_effects.RESUME: Pauses(statuses),
     }
-    return HostedGame(rules, None, workers)
+    return HostedGame(Agora(), None, workers)
 
 
 def experiment(context: ServiceContext) -> HostedGame:
     """Build what hosts the experiments."""
-    rules = Experiment()
 
     async def open_run(leased: LeasedEffect) -> None:
-        await Openings(rules, context.log, context.engines["agora"].submit)(leased)
+        await Openings(context.log, context.engines["agora"].submit)(leased)
 
     workers: dict[str, Worker] = {
-        experiments.EFFECT_OPEN: open_run,
-        experiments.EFFECT_LOOK: Looks(context.log),
-        experiments.EFFECT_WATCH: Watch(context.log, context.engines),
+        experiment_effects.OPEN: open_run,
+        experiment_effects.LOOK: Looks(context.log),
+        experiment_effects.WATCH: Watch(context.log, context.engines),
     }
     library = Library()
     fetches = {"agora_report": library, "agora_bundle": library}
-    return HostedGame(rules, ExperimentApi(context.catalogue), workers, fetches)
+    return HostedGame(Experiment(), ExperimentApi(context.catalogue), workers, fetches)
 
 
 if __name__ == "__main__":

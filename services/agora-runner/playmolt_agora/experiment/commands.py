@@ -1,7 +1,7 @@
 """What is asked of an experiment: by its operator, and by the workers that fulfil its effects."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
@@ -9,13 +9,6 @@ from playmolt_schemas.agora.plan import Budget, Spent
 
 from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.events import PinnedModel, Pins
-
-EFFECT_OPEN: Final = "open_run"
-"""`Effect.kind` of a run whose stream is to be opened; `Experiment.run_owed` gives its specification."""
-EFFECT_LOOK: Final = "look"
-"""`Effect.kind` of the intervals that adaptive sampling waits for."""
-EFFECT_WATCH: Final = "watch_runs"
-"""`Effect.kind` of an eye on the opened runs, as long as there are any."""
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):

@@ -6,17 +6,23 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Final
 
+from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.agora.plan import PcsSoFar, Plan, Stage1Import
 from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.codes import Code
 
-from playmolt_agora.experiment.state import Run
+from playmolt_agora.experiment import commands
+from playmolt_agora.experiment.events import PcsSeen
+from playmolt_agora.experiment.refusals import BY_CHARS
+from playmolt_agora.experiment.state import Run, State
 from playmolt_agora.measures.data.definitions import SMOOTHING, UNSMOOTHED_FROM
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
 
 Counts = Sequence[int]
 _LN2: Final = math.log(2)
+_LOOKS: Final = 2000
 
 
 def cells(plan: Plan) -> tuple[matrix.Cell, ...]:
@@ -50,6 +56,19 @@ def figures(plan: Plan, runs: Iterable[Run]) -> dict[str, PcsSoFar]:
         if stage1 and phase1:
             found[cell.name] = _figure(stage1, phase1)
     return found
+
+
+def see(state: State, command: commands.SeePcs) -> Decision:
+    if state.plan is None or not cells(state.plan):
+        return Refused(Code.INVALID_REQUEST, "This plan has no PCS: it takes Stage 1 and Phase 1 of one model.")
+    found, turns = figures(state.plan, state.runs), state.spent.turns
+    last = next((look for look in reversed(state.looks) if look.turns is not None), None)
+    if state.over or not found or (last is not None and last.pcs == found):
+        return Accepted()
+    if len(state.looks) >= _LOOKS:
+        return Refused(Code.INVALID_REQUEST, f"An experiment holds {_LOOKS} looks; the report will have the figures.")
+    seen = PcsSeen(number=len(state.looks) + 1, by=command.by[:BY_CHARS], turns=turns, figures=found)
+    return Accepted((seen,))
 
 
 def jsd(left: Counts, right: Counts, alpha: float) -> float:

@@ -1,19 +1,12 @@
 """What is asked of a run: by the experiment that opens it, by the workers that fulfil its effects, by the operator."""
 
-from typing import Any, Final
+from typing import Any
 
 from playmolt_core.game.decider import Command, Event
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.turn.reply import TurnReply
-
-TURN_EFFECT: Final = "agent_turn"
-"""`Effect.kind` of the turn that an agent's model owes."""
-RESUME_EFFECT: Final = "resume_run"
-"""`Effect.kind` of a run that pauses: somebody is to look whether it can go on."""
-REPORT_EFFECT: Final = "report_run"
-"""`Effect.kind` of a run whose turns are all taken: its experiment is to hear of it."""
 
 
 class OpenRun(Command, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.text import unstorable
 from typing_extensions import override
 
-from playmolt_agora.run import commands, forks, opening, records, views
+from playmolt_agora.run import commands, effects, forks, opening, records, views
 from playmolt_agora.run.events import (
     EVENTS,
     AgentActed,
@@ -127,17 +127,8 @@ class Agora(Game[State]):
 
     @override
     def effects(self, state: State) -> Sequence[Effect]:
-        """Ask for the turn of the next agent, at the end for the report to the experiment; in a pause for its end.
-
-        All effects of a run go under one lease, so that one worker can take turn after turn.
-        """
-        identifier = effect_id(state)
-        if identifier is None or state.due is None:
-            return ()
-        kind = commands.REPORT_EFFECT if state.stage == "finished" else commands.TURN_EFFECT
-        if state.phase == "paused":
-            identifier, kind = digest(["resume", state.game_id, state.version])[:32], commands.RESUME_EFFECT
-        return (Effect(id=identifier, kind=kind, due=state.due, lease=state.game_id),)
+        owed = effects.effect(state)
+        return () if owed is None else (owed,)
 
     def _open(self, state: State, command: commands.OpenRun) -> Decision:
         if state.version:
@@ -161,16 +152,6 @@ def stage1_version(rules: Rules | None = None) -> str:
     return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
 
 
-def effect_id(state: State) -> str | None:
-    """Name what the run waits for, paused or not: 32 hex digits, the same after a crash; None when for nothing."""
-    if state.over:
-        return None
-    if state.stage == "finished":
-        return digest(["report", state.game_id])[:32]
-    agent = state.next_agent
-    return digest(["turn", state.game_id, state.turn, agent])[:32] if agent else None
-
-
 def _again(state: State, run: str) -> Decision:
     if state.run.run == run:
         return Accepted()
@@ -190,7 +171,7 @@ def _recorded(state: State, command: commands.RecordCall) -> Decision:
 
 def _taken(state: State, command: commands.TakeTurn) -> Decision:
     agent = state.next_agent
-    if agent is None or state.over or command.effect_id != effect_id(state):
+    if agent is None or state.over or command.effect_id != effects.effect_id(state):
         return Accepted()
     reply = command.reply
     calls = tuple(CallMade(turn=state.turn, agent=agent, call=call) for call in reply.attempts)
@@ -233,9 +214,9 @@ def _resumed(state: State, _: commands.ResumeRun) -> Decision:
 
 
 def _ended(state: State, command: commands.EndRun) -> Decision:
-    if state.stage != "finished" or state.over or command.effect_id != effect_id(state):
+    if state.stage != "finished" or state.over or command.effect_id != effects.effect_id(state):
         return Accepted()
-    return Accepted((RunEnded(outcome="completed" if state.living else "died_out", turns=state.turn),))
+    return Accepted((RunEnded(outcome=effects.outcome(state), turns=state.turn),))
 
 
 def _aborted(state: State, command: EndGame) -> Decision:
@@ -246,6 +227,3 @@ def _aborted(state: State, command: EndGame) -> Decision:
 
 def _over() -> Refused:
     return Refused(Code.GAME_OVER, "This run is over.")
-
-
-__all__ = ["Agora", "effect_id", "stage1_version"]

@@ -3,17 +3,15 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.llm.catalogue import decimal_text
 from playmolt_core.log.port import EventLog
-from playmolt_schemas.agora.plan import Plan
 from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.experiment import adaptive
 from playmolt_agora.experiment import commands as experiments
-from playmolt_agora.experiment.state import State
+from playmolt_agora.experiment.effects import LookDue
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.run.events import AgentActed, TurnFailed
 from playmolt_agora.workers.run_usage import events_of
@@ -28,28 +26,23 @@ class Looks:
         self._log = log
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Read the turns of all ended runs, compute, and tell."""
-        state: State = leased.snapshot.state
-        if state.plan is None or state.plan.adaptive is None:
-            return
-        runs = [run.run for run in state.runs if run.status == "finished" and run.parent is None]
+        payload: LookDue = leased.payload
         records: list[TurnRecord] = []
-        for run in runs:
+        for run in payload.runs:
             events = await events_of(self._log, run)
             records += [event.record for event in events if isinstance(event, AgentActed | TurnFailed)]
-        found = await asyncio.to_thread(_found, state.plan, records, state.seed)
+        found = await asyncio.to_thread(_intervals, payload, records)
         look = experiments.Look(
-            by="runner", measure=state.plan.adaptive.measure, intervals=found, effect_id=leased.effect.id
+            by="runner", measure=payload.adaptive.measure, intervals=found, effect_id=leased.effect.id
         )
         await leased.submit(look)
 
 
-def _found(plan: Plan, records: Sequence[TurnRecord], seed: str) -> Mapping[str, Interval]:
+def _intervals(look: LookDue, records: Sequence[TurnRecord]) -> Mapping[str, Interval]:
     from playmolt_agora.measures.inference.sampling import intervals  # noqa: PLC0415 -- numpy: a second that starting need not wait
 
-    measure: Any = plan.adaptive.measure if plan.adaptive else "pcs"
-    known = intervals(records, measure, seed, stage1_import.rows(plan))
-    return {cell.name: _texts(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(plan)}
+    known = intervals(records, look.adaptive.measure, look.seed, stage1_import.rows(look.plan))
+    return {cell.name: _texts(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(look.plan)}
 
 
 def _texts(interval: tuple[float, float] | None) -> Interval:

@@ -1,23 +1,23 @@
 """The worker of runs: turn after turn under one lease, until the run is over or pauses."""
 
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.effects.ports import Submit
-from playmolt_core.game.decider import Effect
+from playmolt_core.game.decider import Effect, Event
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import EventLog
-from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment import preregistration
-from playmolt_agora.run import commands
-from playmolt_agora.run.rules import Agora
+from playmolt_agora.run import commands, effects
+from playmolt_agora.run.effects import AgentTurn, RunReport
 from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import TurnReply
@@ -42,135 +42,125 @@ class ModelWorker:
 
     def __init__(
         self,
-        rules: Agora,
         log: EventLog,
         asking: Asking,
         statuses: ExperimentStatuses,
         submit_to_experiment: Submit,
         catalogue: Catalogue,
     ) -> None:
-        self._catalogue = catalogue
-        self._rules = rules
         self._log = log
         self._asking = asking
         self._statuses = statuses
         self._experiments = submit_to_experiment
+        self._catalogue = catalogue
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """Take turns while there are any; what a lost worker had under way counts as a lost call of its turn."""
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
-        spent, lost = spent_of(before, snapshot.state.replayed), lost_since_recorded(before, leased.attempt)
+        usage = _Usage(before, snapshot.state)
+        lost = lost_since_recorded(before, leased.attempt)
         earlier = lost_calls_recorded(before, snapshot.state.turn, snapshot.state.next_agent)
-        acts = acts_of(before)
-        await self._compare(leased, snapshot.state)
+        await self._compare(leased, snapshot.state.run.experiment)
         told = time.monotonic()
-        while not leased.stopping and (effect := self._effect(snapshot)) is not None:
-            if effect.kind == commands.REPORT_EFFECT:
-                await self._report(leased, effect, snapshot, spent, acts)
+        while not leased.stopping and (effect := effects.effect(snapshot.state)) is not None:
+            if effect.kind == effects.REPORT:
+                await self._report(leased, effect, snapshot, usage)
+            if effect.kind != effects.TURN:
                 return
+            turn: AgentTurn = effect.payload
             if lost:
-                spent = with_call(spent, await self._record_loss(leased, effect, snapshot.state, lost))
-            reply = await self._reply(snapshot.state, earlier + lost)
+                usage.add_calls([await self._record_loss(leased, effect, lost)])
+            reply = await self._reply(turn, snapshot.state, earlier + lost)
             if isinstance(reply, Halt):
-                for call in reply.attempts:
-                    spent = with_call(spent, call)
-                await self._progress(leased, effect, snapshot.state, spent, acts, f"halt/{snapshot.version}")
-                await self._pause(leased, effect, snapshot, reply)
+                usage.add_calls(reply.attempts)
+                await self._progress(leased, effect, usage, f"halt/{snapshot.version}")
+                await self._pause(leased, effect, f"halt/{snapshot.version}", reply)
                 return
             await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
-            for call in reply.attempts:
-                spent = with_call(spent, call)
-            spent, lost, earlier = replace(spent, turns=spent.turns + 1), 0, 0
-            snapshot = await leased.present()
-            acts.update(_last_act(snapshot.state))
+            usage.add_calls(reply.attempts)
+            snapshot, lost, earlier = await leased.present(), 0, 0
+            usage.add_turn(snapshot.state)
             if time.monotonic() - told > PROGRESS_SECONDS:
-                await self._progress(leased, effect, snapshot.state, spent, acts, "progress")
+                await self._progress(leased, effect, usage, "progress")
                 told = time.monotonic()
 
-    def _effect(self, snapshot: Snapshot) -> Effect | None:
-        effects = self._rules.effects(snapshot.state)
-        return effects[0] if effects and effects[0].kind != commands.RESUME_EFFECT else None
-
-    async def _record_loss(self, leased: LeasedEffect, effect: Effect, state: State, lost: int) -> dict[str, Any]:
+    async def _record_loss(self, leased: LeasedEffect, effect: Effect, lost: int) -> dict[str, Any]:
         """Record the calls of a turn that went down with their workers; what they cost nobody knows."""
+        turn: AgentTurn = effect.payload
         call = lost_call(lost, leased.attempt)
-        made = commands.RecordCall(turn=state.turn, agent=_present(state), call=call)
+        made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
         await leased.submit(made, f"lost/{leased.attempt}", effect=effect)
         return call
 
-    async def _reply(self, state: State, lost: int) -> TurnReply | Halt:
+    async def _reply(self, turn: AgentTurn, state: State, lost: int) -> TurnReply | Halt:
         """Ask for a turn, `lost` calls of which came to nothing."""
-        status = await self._statuses.of(state.run.experiment)
+        status = await self._statuses.of(turn.spec.experiment)
         if status.halted is not None:
             return Halt(code=status.halted, detail=status.detail)
-        return await self._asking.turn(state.run, scenes.scene(state, _present(state)), status.budget, lost)
+        return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost)
 
-    async def _pause(self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, halt: Halt) -> None:
+    async def _pause(self, leased: LeasedEffect, effect: Effect, step: str, halt: Halt) -> None:
         """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
-        spec, step = snapshot.state.run, f"halt/{snapshot.version}"
-        await self._record(leased, effect, snapshot.state, step, halt.attempts)
-        whole = (self._experiments, spec.experiment)
+        turn: AgentTurn = effect.payload
+        for number, call in enumerate(halt.attempts):
+            made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
+            await leased.submit(made, f"{step}/call/{number}", effect=effect)
+        whole = (self._experiments, turn.spec.experiment)
         if halt.reached is not None:
-            stop = experiments.StopForBudget(run=spec.run, reached=halt.reached)
+            stop = experiments.StopForBudget(run=turn.spec.run, reached=halt.reached)
             await leased.submit(stop, f"{step}/experiment", effect=effect, to=whole)
         elif halt.rejected:
-            reason = f"{spec.run}: {halt.detail}"[:1000]
-            await leased.submit(
-                experiments.Stop(by="runner", reason=reason), f"{step}/experiment", effect=effect, to=whole
-            )
+            rejected = experiments.Stop(by="runner", reason=f"{turn.spec.run}: {halt.detail}"[:1000])
+            await leased.submit(rejected, f"{step}/experiment", effect=effect, to=whole)
         await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 
-    async def _record(
-        self, leased: LeasedEffect, effect: Effect, state: State, step: str, calls: tuple[dict[str, Any], ...]
-    ) -> None:
-        agent = state.next_agent
-        for number, call in enumerate(calls if agent else ()):
-            made = commands.RecordCall(turn=state.turn, agent=str(agent), call=call)
-            await leased.submit(made, f"{step}/call/{number}", effect=effect)
-
-    async def _compare(self, leased: LeasedEffect, state: State) -> None:
-        """Have the experiment record where this runner's texts and models are not those of the lock."""
-        plan = await self._statuses.plan(state.run.experiment)
+    async def _compare(self, leased: LeasedEffect, experiment: str) -> None:
+        """Have the experiment record where this runner's texts and models are not those it preregistered."""
+        plan = await self._statuses.plan(experiment)
         if plan is None:
             return
         compared = experiments.Compare(
             by="runner", pins=preregistration.pins(plan), models=preregistration.pinned_models(plan, self._catalogue)
         )
         step = f"compare/{digest([compared.pins, compared.models])}"
-        await leased.submit(compared, step, to=(self._experiments, state.run.experiment))
+        await leased.submit(compared, step, to=(self._experiments, experiment))
 
-    async def _progress(
-        self, leased: LeasedEffect, effect: Effect, state: State, spent: Spent, acts: Mapping[str, int], step: str
-    ) -> None:
-        told = experiments.RunProgressed(run=state.run.run, spent=spent, acts=dict(acts))
-        await leased.submit(told, f"{step}/{effect.id}", effect=effect, to=(self._experiments, state.run.experiment))
+    async def _progress(self, leased: LeasedEffect, effect: Effect, usage: "_Usage", step: str) -> None:
+        turn: AgentTurn = effect.payload
+        progressed = experiments.RunProgressed(run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts))
+        await leased.submit(
+            progressed, f"{step}/{effect.id}", effect=effect, to=(self._experiments, turn.spec.experiment)
+        )
 
-    async def _report(
-        self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, spent: Spent, acts: Mapping[str, int]
-    ) -> None:
+    async def _report(self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, usage: "_Usage") -> None:
         """Tell the experiment first: once the run has ended, nobody looks at it any more."""
-        state: State = snapshot.state
+        report: RunReport = effect.payload
         finished = experiments.RunFinished(
-            run=state.run.run,
-            outcome="completed" if state.living else "died_out",
+            run=report.spec.run,
+            outcome=report.outcome,
             version=snapshot.version,
             hash=snapshot.hash,
-            spent=spent,
-            acts=acts,
+            spent=usage.spent,
+            acts=usage.acts,
         )
-        await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, state.run.experiment))
+        await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
         await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
 
 
-def _present(state: State) -> str:
-    """Name the agent whose turn it is, in a run that wants one."""
-    if state.next_agent is None:
-        raise RuntimeError(f"{state.game_id} wants a turn of nobody")
-    return state.next_agent
+class _Usage:
+    """What a run has taken and done so far: counted from its log once, then call by call and turn by turn."""
 
+    def __init__(self, events: list[Event], state: State) -> None:
+        self.spent = spent_of(events, state.replayed)
+        self.acts: Counter[str] = acts_of(events)
 
-def _last_act(state: State) -> tuple[str, ...]:
-    """Give the action of the turn just taken; nothing when it failed."""
-    action = state.acts[-1].action
-    return () if action is None else (action,)
+    def add_calls(self, calls: Iterable[dict[str, Any]]) -> None:
+        for call in calls:
+            self.spent = with_call(self.spent, call)
+
+    def add_turn(self, state: State) -> None:
+        """Count the turn just taken; one that failed did nothing."""
+        self.spent = replace(self.spent, turns=self.spent.turns + 1)
+        action = state.acts[-1].action
+        self.acts.update(() if action is None else (action,))

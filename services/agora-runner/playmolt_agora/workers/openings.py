@@ -7,7 +7,8 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.experiment import commands as experiments
-from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.experiment.effects import RunToOpen
+from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.run import branch, commands
 from playmolt_agora.workers.run_usage import events_of
 
@@ -15,18 +16,15 @@ _log = log("openings")
 
 
 class Openings:
-    """Fulfils `open_run`: the run's stream first, then the word that it is there."""
+    """Fulfils `open_run`: the run's stream first, then its experiment hears that it is there."""
 
-    def __init__(self, rules: Experiment, log: EventLog, runs: Submit) -> None:
-        self._rules = rules
+    def __init__(self, log: EventLog, runs: Submit) -> None:
         self._log = log
         self._runs = runs
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Open a run; given twice, it changes nothing."""
-        spec = self._rules.run_owed(leased.snapshot.state, leased.effect.id)
-        if spec is None:
-            return
+        payload: RunToOpen = leased.payload
+        spec = registered_spec(leased.snapshot.state, payload.run)
         opening = await self._opening(spec)
         try:
             await leased.submit(opening, "run", to=(self._runs, spec.run))

@@ -8,7 +8,7 @@ from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import EndGame
 
 from playmolt_agora.run import commands
-from playmolt_agora.run.state import State
+from playmolt_agora.run.effects import Pause
 from playmolt_agora.workers.experiment_status import ExperimentStatuses
 
 LOOK_SECONDS: Final = 1.0
@@ -29,17 +29,16 @@ class Pauses:
         self._statuses = statuses
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Look whether the run can go on, for a while."""
-        state: State = leased.snapshot.state
+        pause: Pause = leased.payload
         for _ in range(_LOOKS):
             await asyncio.sleep(LOOK_SECONDS)
             if leased.stopping:
                 return
-            status = await self._statuses.of(state.run.experiment)
+            status = await self._statuses.of(pause.experiment)
             if status.ended:
                 await leased.submit(EndGame(reason=_ENDED))
                 return
             rested = (datetime.now(UTC) - leased.snapshot.at).total_seconds()
-            if status.halted is None and (state.paused != "model_away" or rested >= AWAY_SECONDS):
+            if status.halted is None and (pause.code != "model_away" or rested >= AWAY_SECONDS):
                 await leased.submit(commands.ResumeRun())
                 return

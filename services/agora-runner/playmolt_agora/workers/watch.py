@@ -11,7 +11,8 @@ from playmolt_core.log.port import Archived, EventLog
 from playmolt_schemas.limits import PAGE_MAX
 
 from playmolt_agora.experiment import commands as experiments
-from playmolt_agora.experiment.state import State
+from playmolt_agora.experiment import effects
+from playmolt_agora.experiment.effects import OpenRuns
 
 LOOK_SECONDS: Final = 1.0
 _LOOKS: Final = 5
@@ -26,21 +27,19 @@ class Watch:
         self._engines = engines
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Look at the opened runs for a while."""
         for _ in range(_LOOKS):
-            if leased.stopping:
+            watch = effects.watch((await leased.present()).state)
+            if leased.stopping or watch is None:
                 return
-            state: State = (await leased.present()).state
-            if state.status == "running" and state.open:
-                running = await self._running()
-                for run in state.open:
-                    if run.run not in running:
-                        await self._look_at(leased, run.run)
+            opened: OpenRuns = watch.payload
+            running = await self._running()
+            for run in opened.runs:
+                if run not in running:
+                    await self._look_at(leased, run)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _running(self) -> set[str]:
-        """Name every run that goes on. To read the streams instead would fold what other replicas play, again and
-        again."""
+        """Name every run that goes on; to read their streams would fold again and again what other replicas play."""
         found: set[str] = set()
         before: tuple[datetime, str] | None = None
         while True:

@@ -12,6 +12,7 @@ import pytest
 from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.experiment import commands as experiment_commands
 from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.measures import analysis
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
@@ -19,7 +20,8 @@ from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.study import Links, Study
 from playmolt_agora.report.tables_io import write_tables
 from playmolt_agora.run import commands
-from playmolt_agora.run.rules import Agora, effect_id
+from playmolt_agora.run.effects import effect_id
+from playmolt_agora.run.rules import Agora
 from playmolt_agora.run.state import State
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn import prompts, reply_parser
@@ -97,8 +99,7 @@ def play(plan: str) -> Played:
     opened = experiment_commands.OpenExperiment(operator="op", plan=plan)
     state = give(rules.initial(EXPERIMENT), command=opened)
     for planned in state.runs:
-        spec = rules.spec(state, planned.run)
-        assert spec is not None
+        spec = registered_spec(state, planned.run)
         run = log.give(world, world.initial(spec.run), spec.run, commands.OpenRun(spec=spec))
         state = give(state, command=experiment_commands.RunOpened(run=spec.run))
         while run.next_agent:

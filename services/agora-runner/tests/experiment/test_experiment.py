@@ -1,7 +1,6 @@
 """An experiment: given what was planned and what its workers told, when somebody does this, then that."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -17,8 +16,10 @@ from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.budget import LimitReached
+from playmolt_agora.experiment.effects import RunToOpen, look_effect, open_effect
 from playmolt_agora.experiment.events import BudgetStopped, Preregistered, RunAdded
-from playmolt_agora.experiment.rules import Experiment, look_effect, open_effect
+from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.experiment.state import State
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix
@@ -175,26 +176,24 @@ class TestTheLock:
 
     def test_hashes_every_run(self, bench: Bench) -> None:
         for run in bench.state.runs:
-            spec = RULES.spec(bench.state, run.run)
-            assert spec
+            spec = registered_spec(bench.state, run.run)
             assert (digest(spec), spec.experiment, spec.run) == (run.spec, ID, run.run)
             assert run.turns == spec.turns * len(spec.seats) == 36
 
     def test_a_lock_from_before_cells_shared_their_chances_still_runs(self, bench: Bench) -> None:
         run = bench.state.runs[1]
-        now = RULES.spec(bench.state, run.run)
-        assert now
+        now = registered_spec(bench.state, run.run)
         assert bench.state.plan
         then = msgspec.structs.replace(now, seed=matrix.seed_of_cell(bench.state.plan, run.cell, run.number))
         old = msgspec.structs.replace(run, spec=digest(then))
         state = msgspec.structs.replace(bench.state, runs=(bench.state.runs[0], old))
-        assert RULES.spec(state, run.run) == then != now
+        assert registered_spec(state, run.run) == then != now
 
     def test_another_specification_than_the_locked_one_does_not_run(self, bench: Bench) -> None:
         other = msgspec.structs.replace(bench.state.runs[0], spec="0" * 64)
         state = msgspec.structs.replace(bench.state, runs=(other,))
         with pytest.raises(ValueError, match="not the one that was locked"):
-            RULES.spec(state, other.run)
+            registered_spec(state, other.run)
 
     def test_nothing_happens_before_it(self) -> None:
         empty = Bench()
@@ -240,15 +239,14 @@ class TestRuns:
         for effect, run in zip(effects, bench.state.runs, strict=True):
             assert effect.id == open_effect(bench.state, run)
             assert len(effect.id) == 32
-            spec = RULES.run_owed(bench.state, effect.id)
-            assert spec
-            assert spec.run == run.run
+            assert effect.payload == RunToOpen(run.run)
+            assert registered_spec(bench.state, run.run).run == run.run
 
-    def test_an_opened_run_is_not_wished_for_again(self, bench: Bench) -> None:
-        effect = RULES.effects(bench.state)[0]
+    def test_an_opened_run_is_not_asked_for_again(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0))).then("run_opened")
         assert bench.effects() == ["open_run", "watch_runs"]
-        assert RULES.run_owed(bench.state, effect.id) is None
+        opened, watched = (effect.payload for effect in RULES.effects(bench.state))
+        assert (opened.run, watched.runs) == (bench.run(1), (bench.run(0),))
         bench.when(commands.RunOpened(run=bench.run(0))).then()
         bench.when(commands.RunOpened(run="agora-x")).refused(404, "not_found")
 
@@ -411,8 +409,7 @@ class TestForks:
     def test_a_fork_is_an_exploratory_run_with_one_thing_changed(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
         self.forked(bench, "model=citizen_01:paid").then("forked")
-        parent, fork = RULES.spec(bench.state, bench.run(0)), RULES.spec(bench.state, bench.run(2))
-        assert parent
+        parent, fork = registered_spec(bench.state, bench.run(0)), registered_spec(bench.state, bench.run(2))
         assert fork
         assert fork.parent
         assert (fork.parent.run, fork.parent.version, fork.parent.change) == (parent.run, 7, "model=citizen_01:paid")
@@ -429,8 +426,7 @@ class TestForks:
             ("content=Hello: a=b", {("scripted", "citizen")}),
         ):
             self.forked(bench, change).then("forked")
-            fork = RULES.spec(bench.state, bench.state.runs[-1].run)
-            assert fork
+            fork = registered_spec(bench.state, bench.state.runs[-1].run)
             assert {(seat.model, seat.persona) for seat in fork.seats if seat.agent == "citizen_01"} == seats
 
     @pytest.mark.parametrize(
@@ -476,8 +472,7 @@ class TestForks:
         bench.when(commands.RunOpened(run=bench.run(2)))
         self.forked(bench, "persona=citizen_01:jester", place=2).then("forked")
         assert len({run.run for run in bench.state.runs}) == 5
-        fork = RULES.spec(bench.state, bench.run(4))
-        assert fork
+        fork = registered_spec(bench.state, bench.run(4))
         assert fork.parent
         assert (fork.parent.run, {seat.model for seat in fork.seats}) == (bench.run(2), {"paid"})
 
@@ -515,7 +510,7 @@ class TestAdaptiveLooks:
         self.look(bench, None, ("0", "0"))
         assert bench.state.plan
         cell = matrix.cell_of(bench.state.plan, self.CELLS[0])
-        assert RULES.spec(bench.state, bench.run(2)) == matrix.spec(bench.state.plan, ID, cell, 2)
+        assert registered_spec(bench.state, bench.run(2)) == matrix.spec(bench.state.plan, ID, cell, 2)
 
     def test_an_old_answer_changes_nothing(self) -> None:
         bench = Bench(ADAPTIVE).finish(0)
@@ -541,33 +536,33 @@ class TestSecrecy:
         assert RULES.allowed_actions(bench.state, "agent-1") == ()
 
     def test_every_route_asks_for_the_operators_key(self, bench: Bench) -> None:
-        desk = ExperimentApi(CATALOGUE)
-        for route in desk.writes:
-            refused = desk.command(bench.state, ApiRequest(route=route, stream=ID, agent_id="agent-1", body=SMALL))
+        api = ExperimentApi(CATALOGUE)
+        for route in api.writes:
+            refused = api.command(bench.state, ApiRequest(route=route, stream=ID, agent_id="agent-1", body=SMALL))
             assert isinstance(refused, Refused)
             assert refused.code.wire == "operator_only"
-        for route in (*desk.writes, "agora_read", "agora_runs"):
-            refused_ = desk.answer(bench.state, ApiRequest(route=route, stream=ID, query={"dry": 1}, body=SMALL))
+        for route in (*api.writes, "agora_read", "agora_runs"):
+            refused_ = api.answer(bench.state, ApiRequest(route=route, stream=ID, query={"dry": 1}, body=SMALL))
             assert isinstance(refused_, Refused)
             assert refused_.code.status == 403
-        assert isinstance(desk.many([bench.state], ApiRequest(route="agora_list", stream="")), Refused)
+        assert isinstance(api.many([bench.state], ApiRequest(route="agora_list", stream="")), Refused)
 
     def test_it_is_no_game_to_join(self, bench: Bench) -> None:
         bench.when(Join(agent_id="agent-1", name="A")).refused(400, "invalid_request")
 
 
 class TestDesk:
-    desk = ExperimentApi(CATALOGUE)
+    api = ExperimentApi(CATALOGUE)
 
     def called(self, bench: Bench, route: str, body: Any = None, **query: Any) -> ApiReply | Refused:
         ask = ApiRequest(route=route, body=body, query=query, **OPERATOR)
-        if route in self.desk.writes:
-            command = self.desk.command(bench.state, ask)
+        if route in self.api.writes:
+            command = self.api.command(bench.state, ask)
             if isinstance(command, Refused):
                 return command
             if command is not None and isinstance(bench.when(command).decision, Refused):
                 return bench.decision  # type: ignore[return-value]  # just checked
-        return self.desk.answer(bench.state, ask)
+        return self.api.answer(bench.state, ask)
 
     def told(self, bench: Bench, route: str, body: Any = None, **query: Any) -> Any:
         reply = self.called(bench, route, body, **query)
@@ -637,7 +632,7 @@ class TestDesk:
             assert refused.code.status == 404
 
     def test_a_list_shows_all(self, bench: Bench) -> None:
-        found = self.desk.many([bench.state], ApiRequest(route="agora_list", **OPERATOR))
+        found = self.api.many([bench.state], ApiRequest(route="agora_list", **OPERATOR))
         assert isinstance(found, ApiReply)
         assert isinstance(found.body, Experiments)
         assert [(line.experiment, line.name) for line in found.body.experiments] == [(ID, "small")]
@@ -727,12 +722,13 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def what_is_owed_can_be_done(self) -> None:
         state = self.bench.state
         for effect in RULES.effects(state):
-            assert (RULES.run_owed(state, effect.id) is not None) == (effect.kind == "open_run")
-        body = self.desk_answer()
+            if effect.kind == "open_run":
+                assert registered_spec(state, effect.payload.run).run == effect.payload.run
+        body = self.api_answer()
         assert body.progress.finished == state.finished
         assert RULES.summary(state).over == state.over
 
-    def desk_answer(self) -> ExperimentState:
+    def api_answer(self) -> ExperimentState:
         reply = ExperimentApi(CATALOGUE).answer(self.bench.state, ApiRequest(route="agora_read", **OPERATOR))
         assert isinstance(reply, ApiReply)
         assert isinstance(reply.body, ExperimentState)
@@ -828,5 +824,5 @@ class TestStoredEvents:
 def test_every_plan_that_comes_with_the_software_can_be_locked(name: str) -> None:
     bench = Bench(plans.preset(name))
     assert len(bench.effects()) == len(bench.state.runs)
-    owed: Callable[[str], Any] = lambda effect: RULES.run_owed(bench.state, effect)  # noqa: E731 -- read below in one line
-    assert all(owed(effect.id) for effect in RULES.effects(bench.state)[:5])
+    for effect in RULES.effects(bench.state)[:5]:
+        assert registered_spec(bench.state, effect.payload.run).run == effect.payload.run

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from playmolt_agora.run import commands
+from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.events import AgentActed, TurnFailed
-from playmolt_agora.run.rules import Agora, effect_id
+from playmolt_agora.run.rules import Agora
 from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply

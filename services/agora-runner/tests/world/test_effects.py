@@ -3,7 +3,8 @@
 from typing import Any
 
 from playmolt_agora.run import commands
-from playmolt_agora.run.rules import effect_id, stage1_version
+from playmolt_agora.run.effects import AgentTurn, RunReport, effect_id
+from playmolt_agora.run.rules import stage1_version
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Join
 
 
@@ -11,6 +12,7 @@ def test_one_turn_is_an_effect_with_a_stable_id_due_when_it_arose(runs: Any) -> 
     run = runs(turns=1)
     (effect,) = run.decider.effects(run.state)
     assert (effect.kind, effect.due, len(effect.id)) == ("agent_turn", run.now, 32)
+    assert effect.payload == AgentTurn(run.state.spec, 1, run.state.next_agent)
     assert int(effect.id, 16) >= 0
     run.when(commands.RecordCall(turn=1, agent=run.state.next_agent, call={"outcome": "lost"})).then("call_made")
     assert run.decider.effects(run.state) == (effect,)
@@ -47,6 +49,7 @@ def test_after_the_last_turn_the_run_is_to_be_reported_and_then_it_ends(runs: An
     run.when(commands.EndRun(effect_id=str(effect_id(run.state)))).then()
     run.epoch()
     assert run.effects == ("report_run",)
+    assert run.decider.effects(run.state)[0].payload == RunReport(run.state.spec, "completed")
     run.when(commands.EndRun(effect_id="0" * 32)).then()
     report = commands.EndRun(effect_id=str(effect_id(run.state)))
     run.when(report).then("run_ended")

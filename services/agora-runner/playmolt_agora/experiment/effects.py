@@ -1,0 +1,84 @@
+"""What an experiment waits for outside itself: runs to be opened, a look, an eye on the runs that are open."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from playmolt_core.game.decider import Effect
+from playmolt_schemas.agora.plan import Adaptive, Plan
+from playmolt_schemas.canonical import digest
+
+from playmolt_agora.experiment.state import Run, State
+
+OPEN: Final = "open_run"
+LOOK: Final = "look"
+WATCH: Final = "watch_runs"
+
+
+class RunToOpen(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `open_run`. The specification is worked out when it is done (`specs.registered_spec`): it is dear."""
+
+    run: str
+
+
+class LookDue(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `look`: intervals are wanted over the turns of `runs`, the ended ones of the matrix."""
+
+    plan: Plan
+    adaptive: Adaptive
+    seed: str
+    runs: tuple[str, ...]
+
+
+class OpenRuns(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `watch_runs`: an operator may have ended one of them."""
+
+    runs: tuple[str, ...]
+
+
+def effects(state: State) -> Iterator[Effect]:
+    """All runs that are not opened yet are asked for at once."""
+    if state.status != "running" or state.since is None:
+        return
+    for run in state.runs:
+        if run.status == "planned":
+            yield Effect(id=open_effect(state, run), kind=OPEN, due=state.since, payload=RunToOpen(run.run))
+    if state.plan and state.plan.adaptive and look_is_due(state):
+        runs = tuple(run.run for run in _ended_of_matrix(state))
+        look = LookDue(state.plan, state.plan.adaptive, state.seed, runs)
+        yield Effect(id=look_effect(state), kind=LOOK, due=state.since, payload=look)
+    if (eye := watch(state)) is not None:
+        yield eye
+
+
+def watch(state: State) -> Effect | None:
+    opened = tuple(run.run for run in state.open)
+    if not opened or state.status != "running" or state.since is None:
+        return None
+    return Effect(id=digest([WATCH, state.game_id])[:32], kind=WATCH, due=state.since, payload=OpenRuns(opened))
+
+
+def open_effect(state: State, run: Run) -> str:
+    """Name the opening of a run: 32 hex digits, the same after a crash."""
+    return digest([OPEN, state.game_id, run.run])[:32]
+
+
+def look_effect(state: State) -> str:
+    """Name the look that adaptive sampling waits for: 32 hex digits, another one once more runs have ended."""
+    return digest([LOOK, state.game_id, ended_of_matrix(state)])[:32]
+
+
+def look_is_due(state: State) -> bool:
+    if state.plan is None or state.plan.adaptive is None:
+        return False
+    of_matrix = [run for run in state.runs if run.parent is None]
+    return all(run.status == "finished" for run in of_matrix) and state.looked != len(of_matrix)
+
+
+def ended_of_matrix(state: State) -> int:
+    """Count the ended runs that count for the matrix."""
+    return len(_ended_of_matrix(state))
+
+
+def _ended_of_matrix(state: State) -> list[Run]:
+    return [run for run in state.runs if run.status == "finished" and run.parent is None]

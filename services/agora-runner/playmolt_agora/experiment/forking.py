@@ -1,0 +1,63 @@
+"""A fork of a run as an experiment decides it: exploratory, one thing changed."""
+
+from typing import Final
+
+from playmolt_core.game.decider import Accepted, Decision, Refused
+from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_schemas.agora.turn import Parent
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.text import unstorable
+
+from playmolt_agora.experiment import commands, preregistration
+from playmolt_agora.experiment.events import Forked
+from playmolt_agora.experiment.refusals import BY_CHARS, game_over, no_run
+from playmolt_agora.experiment.specs import spec_of
+from playmolt_agora.experiment.state import Run, State
+from playmolt_agora.plan import matrix
+from playmolt_agora.run import branch, opening
+from playmolt_agora.scripted import residents
+
+_FORKS: Final = 200
+
+
+def fork(state: State, command: commands.Fork) -> Decision:
+    parent = state.run(command.run)
+    if parent is None or state.plan is None:
+        return no_run(command.run)
+    refusal = _no_fork(state, parent, command)
+    if refusal:
+        return refusal
+    forks = sum(run.parent is not None for run in state.runs)
+    identifier = matrix.run_id(state.game_id, f"fork/{parent.run}/{command.version}/{command.change}", forks + 1)
+    try:
+        spec = branch.forked(spec_of(state, state.plan, parent), identifier, command.version, command.change)
+    except branch.InvalidChange as error:
+        return Refused(Code.INVALID_REQUEST, f"{error}.", (FieldFault("set", str(error)),))
+    unknown = [model for model in branch.models_of(spec) if not _plays(model, state, command.catalogue)]
+    if unknown:
+        message = f"{unknown[0][:64]} is no model here"
+        return Refused(Code.INVALID_REQUEST, f"{message}.", (FieldFault("set", message),))
+    if found := opening.faults(spec):
+        return Refused(
+            Code.INVALID_REQUEST, f"{found[0].field} {found[0].message}.", (FieldFault("set", found[0].message),)
+        )
+    origin = Parent(run=parent.run, version=command.version, change=command.change)
+    return Accepted((Forked(by=command.by[:BY_CHARS], parent=origin, planned=preregistration.planned_run(spec)),))
+
+
+def _no_fork(state: State, parent: Run, command: commands.Fork) -> Refused | None:
+    if state.status == "aborted":
+        return game_over(state)
+    if parent.status == "planned":
+        return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")
+    if command.version < 1 or unstorable(command.change):
+        return Refused(Code.INVALID_REQUEST, f"Give a version from 1 on and a change of {branch.CHANGES}.")
+    if sum(run.parent is not None for run in state.runs) >= _FORKS:
+        return Refused(Code.INVALID_REQUEST, f"An experiment holds {_FORKS} forks. Open another experiment.")
+    return None
+
+
+def _plays(model: str, state: State, catalogue: Catalogue) -> bool:
+    if is_scripted(model):
+        return model in residents.ALIASES
+    return model in catalogue.models or model in {pinned.alias for pinned in state.models}

@@ -1,0 +1,96 @@
+"""What workers report of an experiment's runs: opened, under way, ended, refused, aborted."""
+
+from collections.abc import Mapping
+
+from playmolt_core.game.decider import Accepted, Decision
+from playmolt_schemas.agora.plan import NOTE_CHARS, Spent
+
+from playmolt_agora.experiment import commands, interim_pcs
+from playmolt_agora.experiment.events import ActsCounted, BudgetStopped, RunFinished, RunOpened, RunProgressed
+from playmolt_agora.experiment.refusals import no_run
+from playmolt_agora.experiment.state import Run, State
+
+
+def run_opened(state: State, command: commands.RunOpened) -> Decision:
+    run = state.run(command.run)
+    if run is None:
+        return no_run(command.run)
+    return Accepted() if state.over or run.status != "planned" else Accepted((_opened(run),))
+
+
+def run_progressed(state: State, command: commands.RunProgressed) -> Decision:
+    run = state.run(command.run)
+    if run is None:
+        return no_run(command.run)
+    if state.over or run.status == "finished" or not _more(run.spent, command.spent):
+        return Accepted()
+    progressed = RunProgressed(run=run.run, spent=command.spent)
+    return Accepted((*_first_opened(run), progressed, *_counted(state, run, command.acts)))
+
+
+def run_finished(state: State, command: commands.RunFinished) -> Decision:
+    run = state.run(command.run)
+    if run is None:
+        return no_run(command.run)
+    if state.over or run.status == "finished":
+        return Accepted()
+    finished = RunFinished(
+        run=run.run, outcome=command.outcome, version=command.version, hash=command.hash, spent=command.spent
+    )
+    return Accepted((*_first_opened(run), *_counted(state, run, command.acts), finished))
+
+
+def run_refused(state: State, command: commands.RunRefused) -> Decision:
+    return _without_result(state, command.run, "refused", 0, "")
+
+
+def run_aborted(state: State, command: commands.RunAborted) -> Decision:
+    return _without_result(state, command.run, "aborted", command.version, command.hash)
+
+
+def stop_for_budget(state: State, command: commands.StopForBudget) -> Decision:
+    if state.status != "running":
+        return Accepted()
+    if state.run(command.run) is None:
+        return no_run(command.run)
+    reached = command.reached
+    stopped = BudgetStopped(
+        limit=reached.limit,
+        scope=reached.scope,
+        run=command.run,
+        most=reached.most,
+        spent=reached.spent,
+        detail=reached.detail[:NOTE_CHARS],
+    )
+    return Accepted((stopped,))
+
+
+def _without_result(state: State, identifier: str, outcome: str, version: int, last: str) -> Decision:
+    """End a run that nothing more will come of: the experiment must not wait for it."""
+    run = state.run(identifier)
+    if run is None:
+        return no_run(identifier)
+    if state.over or run.status == "finished":
+        return Accepted()
+    return Accepted((RunFinished(run=run.run, outcome=outcome, version=version, hash=last, spent=run.spent),))
+
+
+def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCounted, ...]:
+    """Keep what was done where PCS may be looked at, and nowhere else."""
+    if state.plan is None or dict(acts) == run.acts or not interim_pcs.counts(state.plan, run):
+        return ()
+    return (ActsCounted(run=run.run, acts=dict(acts)),)
+
+
+def _first_opened(run: Run) -> tuple[RunOpened, ...]:
+    """Who tells of a run's turns may have lost the word that it was opened."""
+    return (_opened(run),) if run.status == "planned" else ()
+
+
+def _opened(run: Run) -> RunOpened:
+    return RunOpened(run=run.run, cell=run.cell, number=run.number, spec=run.spec)
+
+
+def _more(before: Spent, after: Spent) -> bool:
+    grown = (after.turns, after.calls, after.tokens) > (before.turns, before.calls, before.tokens)
+    return grown and after.turns >= before.turns and after.calls >= before.calls and after.tokens >= before.tokens

@@ -1,0 +1,74 @@
+"""What a run waits for outside itself: a turn of a model, the end of a pause, the report to its experiment."""
+
+from typing import Final
+
+import msgspec
+from playmolt_core.game.decider import Effect
+from playmolt_schemas.agora.feed import Outcome, PauseCode
+from playmolt_schemas.agora.turn import RunSpec
+from playmolt_schemas.canonical import digest
+
+from playmolt_agora.run.state import State
+
+TURN: Final = "agent_turn"
+RESUME: Final = "resume_run"
+REPORT: Final = "report_run"
+
+
+class AgentTurn(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `agent_turn`: who is to act. Its scene costs more to make; `scenes.scene` does when it is asked."""
+
+    spec: RunSpec
+    turn: int
+    agent: str
+
+
+class Pause(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `resume_run`: whether the run can go on is to be looked at."""
+
+    experiment: str
+    code: PauseCode
+
+
+class RunReport(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `report_run`: all turns are taken, and the experiment is to hear of it."""
+
+    spec: RunSpec
+    outcome: Outcome
+
+
+_KINDS: Final[dict[type, str]] = {AgentTurn: TURN, Pause: RESUME, RunReport: REPORT}
+
+
+def effect(state: State) -> Effect | None:
+    """All effects of a run go under one lease, so that one worker can take turn after turn."""
+    identifier = effect_id(state)
+    if identifier is None or state.due is None:
+        return None
+    payload = _payload(state)
+    if isinstance(payload, Pause):
+        identifier = digest(["resume", state.game_id, state.version])[:32]
+    return Effect(id=identifier, kind=_KINDS[type(payload)], due=state.due, lease=state.game_id, payload=payload)
+
+
+def effect_id(state: State) -> str | None:
+    """Name what the run waits for, paused or not: 32 hex digits, the same after a crash; None when for nothing."""
+    if state.over:
+        return None
+    if state.stage == "finished":
+        return digest(["report", state.game_id])[:32]
+    agent = state.next_agent
+    return digest(["turn", state.game_id, state.turn, agent])[:32] if agent else None
+
+
+def outcome(state: State) -> Outcome:
+    """How a run ends whose turns are all taken."""
+    return "completed" if state.living else "died_out"
+
+
+def _payload(state: State) -> AgentTurn | Pause | RunReport:
+    if state.paused is not None:
+        return Pause(state.run.experiment, state.paused)
+    if state.next_agent is not None:
+        return AgentTurn(state.run, state.turn, state.next_agent)
+    return RunReport(state.run, outcome(state))
