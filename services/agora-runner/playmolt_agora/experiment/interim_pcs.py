@@ -1,9 +1,7 @@
 """PCS while a matrix runs (measures.md, section 3), from the counts that the experiment holds; no run is read."""
 
-import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from itertools import combinations
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
@@ -16,12 +14,10 @@ from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.events import PcsSeen
 from playmolt_agora.experiment.refusals import BY_CHARS
 from playmolt_agora.experiment.state import Run, State
-from playmolt_agora.measures.data.definitions import SMOOTHING, UNSMOOTHED_FROM
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
 
 Counts = Sequence[int]
-_LN2: Final = math.log(2)
 _LOOKS: Final = 2000
 
 
@@ -71,49 +67,24 @@ def see(state: State, command: commands.SeePcs) -> Decision:
     return Accepted((seen,))
 
 
-def jsd(left: Counts, right: Counts, alpha: float) -> float:
-    """Give the divergence of two rows of counts in bits, each smoothed by α."""
-    first, second = _shares(left, alpha), _shares(right, alpha)
-    return sum(_half(p, (p + q) / 2) + _half(q, (p + q) / 2) for p, q in zip(first, second, strict=True))
-
-
 def _figure(stage1: Sequence[Counts], phase1: Sequence[Counts]) -> PcsSoFar:
-    one, other = _pooled(stage1), _pooled(phase1)
-    n, m = sum(one), sum(other)
-    alpha = 0.0 if min(n, m) >= UNSMOOTHED_FROM else SMOOTHING
+    from playmolt_agora.measures import pcs  # noqa: PLC0415 -- numpy: only who looks has to wait for it
+
+    cell = pcs.Cell("", "", pcs.counted_arm(stage1), pcs.counted_arm(phase1))
     return PcsSoFar(
-        pcs=_text(jsd(one, other, alpha)),
-        floor_iid=_text((len(ACTIONS) - 1) * (1 / n + 1 / m) / (8 * _LN2)),
-        floor_stage1=_inside(stage1, alpha),
-        floor_phase1=_inside(phase1, alpha),
-        n_stage1=n,
-        n_phase1=m,
+        pcs=str(_text(cell.pcs)),
+        floor_iid=str(_text(pcs.floor_iid(cell.stage1.n, cell.phase1.n))),
+        floor_stage1=_text(pcs.floor_runs(cell.stage1, cell.alpha)),
+        floor_phase1=_text(pcs.floor_runs(cell.phase1, cell.alpha)),
+        n_stage1=cell.stage1.n,
+        n_phase1=cell.phase1.n,
         runs_stage1=len(stage1),
         runs_phase1=len(phase1),
     )
 
 
-def _inside(arm: Sequence[Counts], alpha: float) -> str | None:
-    """Give the mean divergence between pairs of runs of an arm; None below two runs."""
-    pairs = [jsd(one, other, alpha) for one, other in combinations(arm, 2)]
-    return _text(sum(pairs) / len(pairs)) if pairs else None
-
-
-def _pooled(arm: Sequence[Counts]) -> Counts:
-    return [sum(column) for column in zip(*arm, strict=True)]
-
-
-def _shares(row: Counts, alpha: float) -> list[float]:
-    total = sum(row) + alpha * len(row)
-    return [(count + alpha) / total for count in row]
-
-
-def _half(p: float, middle: float) -> float:
-    return p * math.log2(p / middle) / 2 if p else 0.0
-
-
-def _text(value: float) -> str:
-    return decimal_text(Decimal(f"{value:.6f}"))
+def _text(value: float | None) -> str | None:
+    return None if value is None else decimal_text(Decimal(f"{value:.6f}"))
 
 
 def _stage1(cell: matrix.Cell) -> str:

@@ -98,6 +98,11 @@ def arm(turns: Frame) -> Arm:
     return Arm(tuple(names[at] for at in kept), counts[kept].astype(np.float64), turns)
 
 
+def counted_arm(rows: Sequence[Sequence[int]]) -> Arm:
+    """An arm of which only counts are known: a row a run, a column an action."""
+    return Arm(tuple(str(number) for number in range(len(rows))), np.array(rows, dtype=np.float64))
+
+
 def imported_arms(rows: Iterable[Mapping[str, Any]], k: int) -> dict[tuple[str, str], Arm]:
     """Read Stage 1 counts from elsewhere: run, model, language, action and count by row."""
     found: dict[tuple[str, str], dict[str, Floats]] = {}

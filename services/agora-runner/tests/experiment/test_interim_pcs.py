@@ -1,6 +1,7 @@
 """PCS while a matrix runs agrees with the analysis, and looks at no run that the analysis leaves out."""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,29 @@ def test_the_example_comes_out_with_its_floors() -> None:
     assert (figure.n_stage1, figure.n_phase1, figure.runs_stage1, figure.runs_phase1) == (100, 100, 5, 3)
 
 
-@given(ROWS, ROWS, st.sampled_from([0.0, 0.5]))
-def test_the_divergence_is_that_of_the_analysis(left: list[int], right: list[int], alpha: float) -> None:
-    assert interim_pcs.jsd(left, right, alpha) == pytest.approx(
-        float(count_jsd(np.array(left), np.array(right), alpha))
+def jsd(left: list[int], right: list[int], alpha: float) -> float:
+    """The definition of measures.md, section 3, word for word."""
+    sides = [[(count + alpha) / (sum(row) + alpha * len(row)) for count in row] for row in (left, right)]
+    return sum(
+        p * math.log2(2 * p / (p + q)) / 2
+        for one, other in (sides, sides[::-1])
+        for p, q in zip(one, other, strict=True)
+        if p
     )
+
+
+@given(ROWS, ROWS)
+def test_the_divergence_is_that_of_the_definition(left: list[int], right: list[int]) -> None:
+    runs = [*played("stage1/scripted/ko", tuple(left)), *played(CELL, tuple(right))]
+    alpha = 0.0 if min(sum(left), sum(right)) >= 600 else 0.5
+    assert float(interim_pcs.figures(plan(), runs)[CELL].pcs) == pytest.approx(jsd(left, right, alpha), abs=1e-6)
+
+
+@given(ROWS, ROWS, st.sampled_from([0.0, 0.5]))
+def test_the_divergence_of_the_analysis_is_that_of_the_definition(
+    left: list[int], right: list[int], alpha: float
+) -> None:
+    assert float(count_jsd(np.array(left), np.array(right), alpha)) == pytest.approx(jsd(left, right, alpha), abs=1e-12)
 
 
 def test_forks_and_other_arms_are_left_out() -> None:
