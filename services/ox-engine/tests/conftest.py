@@ -1,8 +1,10 @@
 """An O/X game at a table: given what was played, when somebody does this, then that."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from playmolt_ox.events import FirstChoiceSubmitted, SwitchSubmitted
 from playmolt_ox.rules import Ox
 from playmolt_ox.state import State
 
@@ -23,6 +25,20 @@ class Table(SeatedTable):
 
     def keep(self, agent: str, comment: str = "") -> "Table":
         return self.act(agent, {"type": "switch", "use_switch": False, "comment": comment})
+
+    def picked(self, agent: str, choice: Any, comment: str = "So be it.") -> FirstChoiceSubmitted:
+        """What `pick` comes to in the first round."""
+        return FirstChoiceSubmitted(agent_id=agent, name=f"Name of {agent}", round=1, choice=choice, comment=comment)
+
+    def kept(self, agent: str, comment: str = "", *, round_: int = 1, forfeit: bool = False) -> SwitchSubmitted:
+        """What `keep` comes to."""
+        return SwitchSubmitted(
+            agent_id=agent, name=f"Name of {agent}", round=round_, switched=False, comment=comment, forfeit=forfeit
+        )
+
+    def switched(self, agent: str, *, round_: int = 1) -> SwitchSubmitted:
+        """What `switch` comes to."""
+        return SwitchSubmitted(agent_id=agent, name=f"Name of {agent}", round=round_, switched=True, comment="")
 
     def picks(self, choices: str) -> "Table":
         """Lets the agents choose in seat order, as in "OOOXX"."""

@@ -5,8 +5,21 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import Create, DeadlinePassed
+from playmolt_core.game.seats.events import AgentLeft, GameAborted
+from playmolt_ox.events import (
+    FirstChoiceSubmitted,
+    GameEnded,
+    GameStarted,
+    QuestionOpened,
+    Revealed,
+    RoundCounted,
+)
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code
+from playmolt_schemas.games.ox import Distribution
+
+from core.tests.scenario import like
+from core.tests.table import joined
 
 PICK = {"type": "first_choice", "choice": "O", "comment": "So be it."}
 KEEP = {"type": "switch", "use_switch": False}
@@ -18,7 +31,7 @@ QUESTIONS = Ox()._content.questions
 
 
 def test_the_first_event_pins_what_the_game_follows_from(tables: Any) -> None:
-    created, _ = tables(seed="987654321098765432109876543210", deadline=30).log[0]
+    created, _, _ = tables(seed="987654321098765432109876543210", deadline=30).log[0]
     assert msgspec.to_builtins(created) == {
         "needed": 5,
         "seed": "987654321098765432109876543210",
@@ -46,7 +59,9 @@ def test_a_game_that_was_never_created_takes_nothing(table: Any) -> None:
 def test_four_agents_wait_and_the_fifth_starts_the_game(table: Any) -> None:
     table.seated(4)
     assert table.state.phase == "waiting"
-    table.join("agent-4").then("agent_joined", "game_started", "question_open")
+    table.join("agent-4")
+    question = table.state.questions[0]
+    table.then(joined("agent-4"), like(GameStarted), QuestionOpened(round=1, question=question))
     assert (table.state.phase, table.state.round) == ("first_choice", 1)
 
 
@@ -60,7 +75,7 @@ def test_a_started_game_takes_nobody_else(table: Any) -> None:
 
 
 def test_a_seat_can_be_left_while_the_game_waits(table: Any) -> None:
-    table.seated(2).leave("agent-0").then("agent_left")
+    table.seated(2).leave("agent-0").then(AgentLeft(agent_id="agent-0", name="Name of agent-0"))
     assert list(table.decider.participants(table.state)) == ["agent-1"]
     table.leave("agent-0").refused(Code.NOT_A_PARTICIPANT)
     table.seated()
@@ -72,7 +87,7 @@ def test_five_consecutive_questions_are_asked_from_the_offset_wrapping_at_the_en
     wrapped = 0
     for seed in range(60):
         table = tables(seed=str(seed)).seated()
-        started = next(event for event, _ in table.log if event.type == "game_started")
+        started = next(event for event, _, _ in table.log if event.type == "game_started")
         table.played_to("end", 5)
         asked = [message["question"] for message in table.messages() if message["type"] == "question_open"]
         assert asked == [QUESTIONS[(started.offset + place) % len(QUESTIONS)] for place in range(5)]
@@ -82,7 +97,7 @@ def test_five_consecutive_questions_are_asked_from_the_offset_wrapping_at_the_en
 
 def test_offset_and_lots_follow_from_the_seed(tables: Any) -> None:
     def drawn(seed: str) -> tuple[int, tuple[str, ...]]:
-        started = next(event for event, _ in tables(seed=seed).seated().log if event.type == "game_started")
+        started = next(event for event, _, _ in tables(seed=seed).seated().log if event.type == "game_started")
         return started.offset, started.lots
 
     assert drawn("1") == drawn("1")
@@ -98,12 +113,17 @@ def test_offset_and_lots_follow_from_the_seed(tables: Any) -> None:
 def test_a_round_runs_through_its_phases(table: Any) -> None:
     table.seated()
     for agent in range(4):
-        table.pick(f"agent-{agent}", "O").then("first_choice_submitted")
-    table.pick("agent-4", "X").then("first_choice_submitted", "reveal")
+        table.pick(f"agent-{agent}", "O").then(table.picked(f"agent-{agent}", "O"))
+    shares = Distribution(o=4, x=1)
+    table.pick("agent-4", "X").then(table.picked("agent-4", "X"), like(Revealed, round=1, distribution=shares))
     assert table.state.phase == "switch"
     for agent in range(4):
-        table.keep(f"agent-{agent}").then("switch_submitted")
-    table.keep("agent-4").then("switch_submitted", "round_result", "question_open")
+        table.keep(f"agent-{agent}").then(table.kept(f"agent-{agent}"))
+    table.keep("agent-4").then(
+        table.kept("agent-4"),
+        like(RoundCounted, round=1, final_distribution=shares, minority="X", winners=("agent-4",)),
+        QuestionOpened(round=2, question=table.state.questions[1]),
+    )
     assert (table.state.phase, table.state.round) == ("first_choice", 2)
 
 
@@ -111,7 +131,7 @@ def test_after_five_rounds_the_game_ends(table: Any) -> None:
     table.played_to("switch", 5)
     for agent in range(4):
         table.keep(f"agent-{agent}")
-    table.keep("agent-4").then("switch_submitted", "round_result", "game_end")
+    table.keep("agent-4").then(table.kept("agent-4", round_=5), like(RoundCounted, round=5), like(GameEnded))
     assert (table.state.phase, table.state.round) == ("end", 5)
 
 
@@ -120,8 +140,7 @@ def test_after_five_rounds_the_game_ends(table: Any) -> None:
 
 @pytest.mark.parametrize("comment", ["x", "x" * 100, "😀" * 100, "\u3000" + "가" * 100 + "\t"])
 def test_a_first_choice_with_a_comment_is_taken(table: Any, comment: str) -> None:
-    table.seated().pick("agent-0", "X", comment).then("first_choice_submitted")
-    assert table.state.picks["agent-0"].comment == comment.strip()
+    table.seated().pick("agent-0", "X", comment).then(table.picked("agent-0", "X", comment.strip()))
 
 
 @pytest.mark.parametrize("comment", ["", " \n", "x" * 101, "😀" * 101, "\x00", "\udc00", True, 1, None, {}])
@@ -142,9 +161,8 @@ def test_every_field_at_fault_is_named(table: Any) -> None:
 
 @pytest.mark.parametrize("comment", ["", "  ", "x" * 100])
 def test_a_switch_comment_may_be_empty(table: Any, comment: str) -> None:
-    table.seated().picks("OOOXX").keep("agent-0", comment).then("switch_submitted")
-    table.act("agent-1", KEEP).then("switch_submitted")
-    assert [move.comment for move in table.state.moves.values()] == [comment.strip(), ""]
+    table.seated().picks("OOOXX").keep("agent-0", comment).then(table.kept("agent-0", comment.strip()))
+    table.act("agent-1", KEEP).then(table.kept("agent-1", ""))
 
 
 @pytest.mark.parametrize("comment", ["x" * 101, None, 1, "\x00"])
@@ -179,15 +197,16 @@ def test_the_switch_flips_the_choice_both_ways(table: Any) -> None:
 def test_the_switch_can_be_used_once_in_the_game(table: Any) -> None:
     table.seated().round("OOOXX", "agent-0").picks("OOOXX")
     table.switch("agent-0").refused(Code.SWITCH_UNAVAILABLE)
-    table.keep("agent-0").then("switch_submitted")
-    table.switch("agent-1").then("switch_submitted")
+    table.keep("agent-0").then(table.kept("agent-0", round_=2))
+    table.switch("agent-1").then(table.switched("agent-1", round_=2))
 
 
 def test_everyone_must_decide_also_without_a_switch_left(table: Any) -> None:
     table.seated().round("OOOXX", "agent-0").picks("OOOXX")
     for agent in range(1, 5):
-        table.keep(f"agent-{agent}").then("switch_submitted")
-    table.keep("agent-0").then("switch_submitted", "round_result", "question_open")
+        table.keep(f"agent-{agent}").then(table.kept(f"agent-{agent}", round_=2))
+    table.keep("agent-0")
+    table.then(table.kept("agent-0", round_=2), like(RoundCounted, round=2), like(QuestionOpened, round=3))
 
 
 @pytest.mark.parametrize("action", OF_NO_TYPE)
@@ -313,7 +332,8 @@ def test_a_deadline_runs_from_the_start_of_each_phase_and_round(tables: Any) -> 
 def test_a_missing_first_choice_is_drawn_from_the_seed(tables: Any) -> None:
     def drawn(seed: str) -> tuple[str, ...]:
         table = tables(seed=seed, deadline=30).seated().pick("agent-0", "O")
-        table.deadline().then(*["first_choice_submitted"] * 4, "reveal")
+        missing = [like(FirstChoiceSubmitted, agent_id=f"agent-{n}", comment="", forfeit=True) for n in range(1, 5)]
+        table.deadline().then(*missing, like(Revealed, round=1))
         assert [line.comment for line in table.state.reveal] == ["So be it.", "", "", "", ""]
         assert "forfeit" not in table.messages()[-6]
         assert [message["forfeit"] for message in table.messages()[-5:-1]] == [True] * 4
@@ -326,7 +346,8 @@ def test_a_missing_first_choice_is_drawn_from_the_seed(tables: Any) -> None:
 
 def test_a_missing_switch_decision_keeps(tables: Any) -> None:
     table = tables(deadline=30).seated().picks("OOOXX").switch("agent-0")
-    table.deadline().then(*["switch_submitted"] * 4, "round_result", "question_open")
+    missing = [table.kept(f"agent-{n}", forfeit=True) for n in range(1, 5)]
+    table.deadline().then(*missing, like(RoundCounted, round=1), like(QuestionOpened, round=2))
     message = table.message("switch_submitted")
     assert (message["switched"], message["comment"], message["forfeit"]) == (False, "", True)
     assert [seat.switch_used for seat in table.state.seats] == [True, False, False, False, False]
@@ -354,7 +375,7 @@ def test_an_abandoned_game_ends_by_its_deadlines(tables: Any) -> None:
 def test_an_operator_can_end_a_game_in_any_phase(table: Any, phase: str, round_: int) -> None:
     if phase != "waiting":
         table.played_to(phase, round_)
-    table.end(" Fire. ").then("game_aborted")
+    table.end(" Fire. ").then(GameAborted(reason="Fire."))
     assert table.message("game_aborted") == {"type": "game_aborted", "reason": "Fire."}
     assert (table.view()["phase"], table.view()["results"]) == ("aborted", None)
     table.end().refused(Code.GAME_OVER)
@@ -367,4 +388,4 @@ def test_ending_a_game_needs_a_reason(table: Any, reason: str) -> None:
 
 def test_only_the_last_message_closes_the_feed(table: Any) -> None:
     table.played_to("end", 5)
-    assert [event.closes for event, _ in table.log] == [False] * (len(table.log) - 1) + [True]
+    assert [event.closes for event, _, _ in table.log] == [False] * (len(table.log) - 1) + [True]

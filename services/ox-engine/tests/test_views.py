@@ -66,7 +66,7 @@ def test_a_spectator_has_no_self_and_sees_the_rest(table: Any) -> None:
 
 def test_version_counts_the_events(table: Any) -> None:
     table.played_to("end", 5)
-    assert [state.version for _, state in table.log] == list(range(1, len(table.log) + 1))
+    assert [state.version for _, _, state in table.log] == list(range(1, len(table.log) + 1))
 
 
 def test_a_first_choice_is_its_owners_until_the_reveal(table: Any) -> None:
@@ -193,7 +193,7 @@ def test_the_end_shows_the_last_round_and_the_ranks(table: Any) -> None:
 
 def test_the_state_is_a_known_phase_after_every_single_event(table: Any) -> None:
     table.played_to("end", 5)
-    for event, state in table.log:
+    for event, _, state in table.log:
         assert state.phase in ("waiting", "first_choice", "switch", "end")
         assert (state.phase == "waiting") == (event.type in ("game_created", "agent_joined"))
 
@@ -277,7 +277,7 @@ def test_the_operator_sees_nothing_pending_when_nothing_is(table: Any) -> None:
 
 
 def test_the_card_follows_the_game(table: Any) -> None:
-    summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, state in table.seated().log]
+    summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, _, state in table.seated().log]
     assert [summary["seated"] for summary in summaries] == [0, 1, 2, 3, 4, 5, 5, 5]
     assert summaries[-1] == {"phase": "first_choice", "round": 1, "seated": 5, "needed": 5, "over": False}
     assert table.decider.summary(table.played_to("end", 5).state).over

@@ -1,8 +1,10 @@
 """A trial at a table: given what was played, when somebody does this, then that."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from playmolt_trial.events import Spoke, VoteSubmitted
 from playmolt_trial.rules import Trial
 from playmolt_trial.state import State
 
@@ -20,6 +22,15 @@ class Table(SeatedTable):
 
     def vote(self, juror: int, verdict: str) -> "Table":
         return self.act(self.roles("JUROR")[juror], {"type": "vote", "verdict": verdict})
+
+    def spoken(self, role: Any, text: str = "I say so.", *, phase: Any = "opening", round_: int = 0) -> Spoke:
+        """What `speak` comes to."""
+        agent = self.role(role)
+        return Spoke(agent_id=agent, name=f"Name of {agent}", role=role, text=text, phase=phase, round=round_)
+
+    def voted(self, juror: int, verdict: Any) -> VoteSubmitted:
+        """What `vote` comes to."""
+        return VoteSubmitted(agent_id=self.roles("JUROR")[juror], role="JUROR", verdict=verdict)
 
     def played_to(self, phase: str, round_: int = 0) -> "Table":
         """Lets everybody say something until a phase (and round) begins; jurors say GUILTY."""

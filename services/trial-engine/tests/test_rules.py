@@ -5,9 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import Create, DeadlinePassed, Join
+from playmolt_core.game.seats.events import AgentLeft, GameAborted
 from playmolt_schemas.codes import Code
+from playmolt_trial.events import GameEnded, GameStarted, JuryTallied, PhaseChanged, Spoke, VoteSubmitted
 from playmolt_trial.rules import ROLES, Trial
 from playmolt_trial.state import State
+
+from core.tests.scenario import like
+from core.tests.table import joined
 
 SPEAK = {"type": "speak", "text": "I say so."}
 VOTE = {"type": "vote", "verdict": "GUILTY"}
@@ -28,7 +33,7 @@ OF_NO_TYPE: list[Any] = [
 
 
 def test_the_first_event_pins_what_the_game_follows_from(tables: Any) -> None:
-    created, _ = tables(seed="123456789012345678901234567890", deadline=30).log[0]
+    created, _, _ = tables(seed="123456789012345678901234567890", deadline=30).log[0]
     assert msgspec.to_builtins(created) == {
         "needed": 6,
         "seed": "123456789012345678901234567890",
@@ -56,12 +61,12 @@ def test_a_game_that_was_never_created_takes_nothing(table: Any) -> None:
 def test_five_agents_wait_and_the_sixth_starts_the_trial(table: Any) -> None:
     table.seated(5)
     assert table.state.phase == "waiting"
-    table.join("agent-5").then("agent_joined", "game_started")
+    table.join("agent-5").then(joined("agent-5"), like(GameStarted))
     assert (table.state.phase, table.state.round) == ("opening", 0)
 
 
 def test_joining_twice_changes_nothing(table: Any) -> None:
-    table.join("agent-0").then("agent_joined")
+    table.join("agent-0").then(joined("agent-0"))
     table.join("agent-0").then()
     table.seated().join("agent-0").then()
 
@@ -72,10 +77,10 @@ def test_a_started_trial_takes_nobody_else(table: Any) -> None:
 
 
 def test_a_seat_can_be_left_while_the_game_waits(table: Any) -> None:
-    table.seated(2).leave("agent-0").then("agent_left")
+    table.seated(2).leave("agent-0").then(AgentLeft(agent_id="agent-0", name="Name of agent-0"))
     assert list(table.decider.participants(table.state)) == ["agent-1"]
     table.leave("agent-0").refused(Code.NOT_A_PARTICIPANT)
-    table.leave("agent-1").then("agent_left")
+    table.leave("agent-1").then(AgentLeft(agent_id="agent-1", name="Name of agent-1"))
     table.seated()
     assert table.state.phase == "opening"
 
@@ -110,7 +115,8 @@ def test_every_seat_gets_every_role_and_every_case_is_drawn(tables: Any) -> None
 
 
 def test_phases_follow_each_other_to_the_end(table: Any) -> None:
-    table.played_to("verdict").speak("JUDGE").then("speak", "game_end")
+    table.played_to("verdict").speak("JUDGE")
+    table.then(table.spoken("JUDGE", phase="verdict", round_=3), like(GameEnded, verdict="GUILTY"))
     steps = [(m["from"], m["to"], m["round"]) for m in table.messages() if m["type"] == "phase_change"]
     assert steps == [
         ("opening", "argument", 1),
@@ -140,9 +146,13 @@ def test_a_phase_waits_for_just_the_roles_of_the_page(table: Any, phase: str, re
 
 
 def test_the_tally_comes_before_the_phase_of_the_verdict(table: Any) -> None:
-    table.played_to("jury_vote").vote(0, "GUILTY").then("vote_submitted")
-    table.vote(1, "GUILTY").then("vote_submitted")
-    table.vote(2, "NOT_GUILTY").then("vote_submitted", "jury_tally", "phase_change")
+    table.played_to("jury_vote").vote(0, "GUILTY").then(table.voted(0, "GUILTY"))
+    table.vote(1, "GUILTY").then(table.voted(1, "GUILTY"))
+    table.vote(2, "NOT_GUILTY").then(
+        table.voted(2, "NOT_GUILTY"),
+        like(JuryTallied, guilty=2, not_guilty=1, verdict="GUILTY"),
+        PhaseChanged(left="jury_vote", entered="verdict", round=3),
+    )
 
 
 # Who submits what
@@ -162,14 +172,14 @@ def test_the_wrong_action_of_a_required_role_is_refused(table: Any) -> None:
 
 def test_a_second_submission_in_a_phase_and_round_is_refused(table: Any) -> None:
     table.seated().speak("JUDGE").speak("JUDGE").refused(Code.ALREADY_SUBMITTED)
-    table.played_to("argument", 2).speak("JUDGE").then("speak")
+    table.played_to("argument", 2).speak("JUDGE").then(table.spoken("JUDGE", phase="argument", round_=2))
     table.speak("JUDGE").refused(Code.ALREADY_SUBMITTED)
     table.played_to("jury_vote").vote(0, "GUILTY").vote(0, "NOT_GUILTY").refused(Code.ALREADY_SUBMITTED)
 
 
 @pytest.mark.parametrize("text", ["x", "x" * 200, "😀" * 200, "\u2003" + "가" * 200 + "\n"])
 def test_a_text_of_1_to_200_code_points_is_taken(table: Any, text: str) -> None:
-    table.seated().speak("JUDGE", text).then("speak")
+    table.seated().speak("JUDGE", text).then(table.spoken("JUDGE", text.strip()))
     assert table.state.history[-1].text == text.strip()
 
 
@@ -202,7 +212,7 @@ def test_an_unknown_field_is_refused_and_named(table: Any) -> None:
 
 def test_a_refused_action_may_be_mended(table: Any) -> None:
     table.seated().speak("JUDGE", "").refused(Code.INVALID_ACTION, "text")
-    table.speak("JUDGE").then("speak")
+    table.speak("JUDGE").then(table.spoken("JUDGE"))
 
 
 def test_checks_come_in_the_order_of_the_page(table: Any) -> None:
@@ -281,7 +291,8 @@ def test_a_deadline_runs_from_the_start_of_each_phase_and_round(tables: Any) -> 
 
 def test_a_missed_speech_is_a_forfeit_and_the_trial_goes_on(tables: Any) -> None:
     table = tables(deadline=30).seated().speak("JUDGE")
-    table.deadline().then(*["speak"] * 5, "phase_change")
+    forfeits = [like(Spoke, phase="opening", text="", forfeit=True)] * 5
+    table.deadline().then(*forfeits, PhaseChanged(left="opening", entered="argument", round=1))
     assert [line.forfeit for line in table.state.history] == [False, *[True] * 5]
     message = table.message("speak")
     assert (message["text"], message["forfeit"]) == ("", True)
@@ -310,7 +321,11 @@ def test_a_missing_vote_abstains(tables: Any, cast: tuple[str, ...], verdict: st
     for juror, vote in enumerate(cast):
         table.vote(juror, vote)
     abstained = 3 - len(cast)
-    table.deadline().then(*["vote_submitted"] * abstained, "jury_tally", "phase_change")
+    table.deadline().then(
+        *[like(VoteSubmitted, verdict=None, forfeit=True)] * abstained,
+        like(JuryTallied, guilty=cast.count("GUILTY"), not_guilty=cast.count("NOT_GUILTY"), verdict=verdict),
+        PhaseChanged(left="jury_vote", entered="verdict", round=3),
+    )
     assert table.message("vote_submitted")["forfeit"] is True
     assert table.state.verdict == verdict
     assert [vote.verdict for vote in table.state.tally.votes] == [*cast, *[None] * abstained]
@@ -336,7 +351,7 @@ def test_an_abandoned_trial_ends_by_its_deadlines(tables: Any) -> None:
 def test_an_operator_can_end_a_trial_in_any_phase(table: Any, phase: str) -> None:
     if phase != "waiting":
         table.played_to(phase)
-    table.end(" Fire. ").then("game_aborted")
+    table.end(" Fire. ").then(GameAborted(reason="Fire."))
     assert table.message("game_aborted") == {"type": "game_aborted", "reason": "Fire."}
     assert table.decider.summary(table.state).over
     assert (table.view()["phase"], table.view()["results"]) == ("aborted", None)
@@ -350,7 +365,7 @@ def test_ending_a_trial_needs_a_reason(table: Any, reason: str) -> None:
 
 def test_only_the_last_message_closes_the_feed(table: Any) -> None:
     table.played_to("verdict").speak("JUDGE")
-    assert [event.closes for event, _ in table.log] == [False] * (len(table.log) - 1) + [True]
+    assert [event.closes for event, _, _ in table.log] == [False] * (len(table.log) - 1) + [True]
 
 
 def test_names_may_repeat(table: Any) -> None:

@@ -59,7 +59,7 @@ def test_a_spectator_has_no_self_and_sees_the_rest(table: Any) -> None:
 
 def test_version_counts_the_events(table: Any) -> None:
     table.played_to("verdict").speak("JUDGE")
-    assert [state.version for _, state in table.log] == list(range(1, len(table.log) + 1))
+    assert [state.version for _, _, state in table.log] == list(range(1, len(table.log) + 1))
     assert table.view()["version"] == len(table.log)
 
 
@@ -170,7 +170,7 @@ def test_the_operator_sees_the_votes(table: Any) -> None:
 
 
 def test_the_card_follows_the_game(table: Any) -> None:
-    summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, state in table.seated().log]
+    summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, _, state in table.seated().log]
     assert [summary["seated"] for summary in summaries] == [0, 1, 2, 3, 4, 5, 6, 6]
     assert summaries[-1] == {"phase": "opening", "round": 0, "seated": 6, "needed": 6, "over": False}
     assert table.played_to("verdict").speak("JUDGE").decider.summary(table.state).over

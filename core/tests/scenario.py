@@ -1,0 +1,95 @@
+"""Given what is stored, when a command comes, then these events: the rules of every game are tested in these words.
+
+A game's own `conftest.py` derives its table, session or run from `Scenario` and adds its players' moves, each a `when`.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, Self, TypeVar
+
+import msgspec
+from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decider, Decision, Event, Refused, Viewer
+from playmolt_schemas.codes import Code
+
+S = TypeVar("S")
+
+
+class Like:
+    """An event of a class that holds these fields, whatever the others hold."""
+
+    def __init__(self, event: type[Event], fields: dict[str, Any]) -> None:
+        self._event = event
+        self._fields = fields
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is self._event and all(getattr(other, name) == want for name, want in self._fields.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        fields = (f"{name}={want!r}" for name, want in self._fields.items())
+        return f"like({', '.join((self._event.__name__, *fields))})"
+
+
+def like(event: type[Event], **fields: Any) -> Like:
+    """Expect an event by the fields that matter to a test; without any, by its class alone."""
+    unknown = fields.keys() - set(event.__struct_fields__)
+    assert not unknown, f"{event.__name__} has no {unknown}"
+    return Like(event, fields)
+
+
+class Scenario(Generic[S]):
+    """One stream of a game. `decision` is the newest one, `log` every event, its time and the state after it."""
+
+    def __init__(self, decider: Decider[S], stream: str = "") -> None:
+        self.decider = decider
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+        self.state: S = decider.initial(stream or f"{decider.game}-1")
+        self.log: list[tuple[Event, datetime, S]] = []
+        self.decision: Decision = Accepted()
+
+    def given(self, *events: Event) -> Self:
+        """What is stored already; no rule is asked."""
+        for event in events:
+            self.state = self.decider.evolve(self.state, event, self.now)
+            self.log.append((event, self.now, self.state))
+        return self
+
+    def when(self, command: Command) -> Self:
+        """A command, a second after the one before; states that came with its decision must be those of a fold."""
+        self.now += timedelta(seconds=1)
+        self.decision = self.decider.decide(self.state, command, self.now)
+        if isinstance(self.decision, Accepted):
+            before = len(self.log)
+            self.given(*self.decision.events)
+            folded = tuple(state for _, _, state in self.log[before:])
+            assert self.decision.states in ((), folded)
+        return self
+
+    def then(self, *events: Event | Like) -> Self:
+        """These events and no others, by what they hold; none: the command was in order and changed nothing."""
+        assert isinstance(self.decision, Accepted), self.decision
+        assert list(self.decision.events) == list(events), self.decision.events
+        return self
+
+    def refused(self, code: Code, *fields: str) -> Self:
+        assert isinstance(self.decision, Refused), self.decision
+        assert self.decision.code is code, self.decision
+        assert tuple(fault.field for fault in self.decision.errors) == fields, self.decision
+        assert self.decision.detail
+        return self
+
+    def view(self, agent: str | None = None) -> dict[str, Any]:
+        shown: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.decider.view(self.state, _viewer(agent))))
+        return shown
+
+    def messages(self, agent: str | None = None) -> list[dict[str, Any]]:
+        public, viewer = self.decider.public, _viewer(agent)
+        return [msgspec.json.decode(msgspec.json.encode(public(state, event, viewer))) for event, _, state in self.log]
+
+    def message(self, kind: str, agent: str | None = None) -> dict[str, Any]:
+        """The newest message of a type."""
+        return [message for message in self.messages(agent) if message["type"] == kind][-1]
+
+
+def _viewer(agent: str | None) -> Viewer:
+    return Viewer(agent) if agent else PUBLIC
