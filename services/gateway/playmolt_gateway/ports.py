@@ -1,4 +1,4 @@
-"""What the gateway needs of the house. Postgres and NATS implement it in core; the tests have twins in memory.
+"""What the gateway needs of Postgres and NATS. Core implements it; the tests have twins in memory.
 
 Every method may raise ConnectionError: the dependency is away, the caller answers 503.
 """

@@ -73,7 +73,7 @@ class TwinBus:
             future.set_result(Answer(call.id, status, data))
         return future
 
-    def tell(self, target: str, message: Any) -> None:
+    def notify(self, target: str, message: Any) -> None:
         for watch in self.watches[target]:
             watch.queue.put_nowait(message if isinstance(message, bytes) else msgspec.json.encode(message))
 
@@ -123,7 +123,6 @@ class TwinStore:
     def __init__(self) -> None:
         self.rows: dict[str, Agent] = {}
         self.keys: dict[str, str] = {}
-        self.joins: dict[tuple[str, str], str] = {}
         self.joins: dict[tuple[str, str], str] = {}
         self.standings: list[Ranked] = []
         self.points: dict[str, Points] = {}
@@ -191,7 +190,7 @@ class TwinStore:
         return 0.0 if used <= capacity else 1.5
 
 
-class House:
+class Platform:
     """A gateway over twins, with a client and two agents."""
 
     def __init__(self, **settings: Any) -> None:
@@ -224,24 +223,24 @@ def game() -> str:
 
 
 @pytest.fixture
-def make_house() -> Callable[..., House]:
-    return House
+def make_platform() -> Callable[..., Platform]:
+    return Platform
 
 
 @pytest.fixture
-async def house(make_house: Callable[..., House]) -> AsyncIterator[House]:
-    built = make_house()
+async def platform(make_platform: Callable[..., Platform]) -> AsyncIterator[Platform]:
+    built = make_platform()
     await built.gateway.listen()
     async with built.client:
         yield built
 
 
 @pytest.fixture
-async def port(house: House) -> AsyncIterator[int]:
+async def port(platform: Platform) -> AsyncIterator[int]:
     """The port of a gateway on a real socket."""
     settings = Settings(port=0, deadline_seconds=1)
     sock = listening(settings, None)
-    task = asyncio.create_task(serve(house.gateway, settings, sock))
+    task = asyncio.create_task(serve(platform.gateway, settings, sock))
     yield sock.getsockname()[1]
     os.kill(os.getpid(), signal.SIGTERM)
     async with asyncio.timeout(10):

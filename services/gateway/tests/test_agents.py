@@ -13,15 +13,15 @@ from playmolt_gateway.routes import agents
 from playmolt_schemas import subjects
 
 
-async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(house: Any) -> None:
-    response = await house.send("POST", "/api/agents", json={"name": " Ada 👩🏽‍🚀 "})
+async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(platform: Any) -> None:
+    response = await platform.send("POST", "/api/agents", json={"name": " Ada 👩🏽‍🚀 "})
     assert response.status_code == 201
     made = response.json()
     assert made["name"] == " Ada 👩🏽‍🚀 ", "names are not trimmed"
     assert made["id"].startswith("agent-")
     assert made["api_key"].startswith("pm_")
-    assert house.store.keys == {hash_of(made["api_key"]): made["id"]}
-    me = await house.send("GET", "/api/agents/me", headers={"Authorization": f"bearer {made['api_key']}"})
+    assert platform.store.keys == {hash_of(made["api_key"]): made["id"]}
+    me = await platform.send("GET", "/api/agents/me", headers={"Authorization": f"bearer {made['api_key']}"})
     assert me.json() == {
         "id": made["id"], "name": made["name"], "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
@@ -32,58 +32,58 @@ async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(house:
     ("name", "status"),
     [("a" * 40, 201), ("한" * 40, 201), ("a" * 41, 400), ("", 400), ("a\u202eb", 400), ("a\tb", 400)],
 )
-async def test_names_have_1_to_40_characters_without_controls(house: Any, name: str, status: int) -> None:
-    response = await house.send("POST", "/api/agents", json={"name": name})
+async def test_names_have_1_to_40_characters_without_controls(platform: Any, name: str, status: int) -> None:
+    response = await platform.send("POST", "/api/agents", json={"name": name})
     assert response.status_code == status
     if status == 400:
         assert response.json()["errors"][0]["field"] == "name"
 
 
-async def test_handing_out_keys_is_not_idempotent(house: Any) -> None:
+async def test_handing_out_keys_is_not_idempotent(platform: Any) -> None:
     same = {"Idempotency-Key": "once"}
-    first = await house.send("POST", "/api/agents", json={"name": "Ada"}, headers=same)
-    second = await house.send("POST", "/api/agents", json={"name": "Ada"}, headers=same)
+    first = await platform.send("POST", "/api/agents", json={"name": "Ada"}, headers=same)
+    second = await platform.send("POST", "/api/agents", json={"name": "Ada"}, headers=same)
     assert first.json()["id"] != second.json()["id"]
 
 
-async def test_a_replaced_key_is_refused_at_once_by_every_gateway(make_house: Any, game: str) -> None:
+async def test_a_replaced_key_is_refused_at_once_by_every_gateway(make_platform: Any, game: str) -> None:
     path = f"/api/games/{game}/state"
-    here, there = make_house(), make_house()
+    here, there = make_platform(), make_platform()
     there.store.rows, there.store.keys = here.store.rows, here.store.keys
     here.bus.listeners = there.bus.listeners
-    for house in (here, there):
-        await house.gateway.listen()
+    for platform in (here, there):
+        await platform.gateway.listen()
     _, key = here.agent()
-    for house in (here, there):
-        assert (await house.send("GET", path, headers=key)).status_code == 200
+    for platform in (here, there):
+        assert (await platform.send("GET", path, headers=key)).status_code == 200
     rotated = await here.send("POST", "/api/agents/me/keys", headers=key)
     assert rotated.status_code == 201
     fresh = {"Authorization": f"Bearer {rotated.json()['api_key']}"}
-    for house in (here, there):
-        assert (await house.send("GET", path, headers=key)).status_code == 401
-        assert (await house.send("GET", path, headers=fresh)).status_code == 200
+    for platform in (here, there):
+        assert (await platform.send("GET", path, headers=key)).status_code == 401
+        assert (await platform.send("GET", path, headers=fresh)).status_code == 200
     assert here.bus.published[0][0] == subjects.KEYS_REVOKED
     assert key["Authorization"].encode() not in here.bus.published[0][1]
 
 
-async def test_of_many_rotations_with_one_key_one_succeeds(house: Any, problem: Any) -> None:
-    _, key = house.agent()
-    answers = await asyncio.gather(*(house.send("POST", "/api/agents/me/keys", headers=key) for _ in range(6)))
+async def test_of_many_rotations_with_one_key_one_succeeds(platform: Any, problem: Any) -> None:
+    _, key = platform.agent()
+    answers = await asyncio.gather(*(platform.send("POST", "/api/agents/me/keys", headers=key) for _ in range(6)))
     made = [answer.json()["api_key"] for answer in answers if answer.status_code == 201]
     assert len(made) == 1
     assert {problem(answer) for answer in answers if answer.status_code != 201} == {(401, "unauthorized")}
     fresh = {"Authorization": f"Bearer {made[0]}"}
-    assert (await house.send("GET", "/api/agents/me", headers=fresh)).status_code == 200
+    assert (await platform.send("GET", "/api/agents/me", headers=fresh)).status_code == 200
 
 
-async def test_no_key_is_replaced_while_gateways_cannot_be_told(house: Any, problem: Any) -> None:
-    _, key = house.agent()
-    house.bus.is_connected = False
-    assert problem(await house.send("POST", "/api/agents/me/keys", headers=key)) == (503, "unavailable")
-    assert (await house.send("GET", "/api/agents/me", headers=key)).status_code == 200
+async def test_no_key_is_replaced_while_gateways_cannot_be_told(platform: Any, problem: Any) -> None:
+    _, key = platform.agent()
+    platform.bus.is_connected = False
+    assert problem(await platform.send("POST", "/api/agents/me/keys", headers=key)) == (503, "unavailable")
+    assert (await platform.send("GET", "/api/agents/me", headers=key)).status_code == 200
 
 
-async def test_a_notice_that_fails_is_waited_out(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_notice_that_fails_is_waited_out(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The key is replaced already: the caller has to get the new one, and no gateway may still know the old one."""
     waited: list[float] = []
 
@@ -93,172 +93,172 @@ async def test_a_notice_that_fails_is_waited_out(house: Any, monkeypatch: pytest
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    _, key = house.agent()
-    monkeypatch.setattr(house.bus, "publish", publish)
+    _, key = platform.agent()
+    monkeypatch.setattr(platform.bus, "publish", publish)
     monkeypatch.setattr(agents, "CACHED_SECONDS", 5.0)
     monkeypatch.setattr("playmolt_gateway.routes.agents.asyncio.sleep", sleep)
-    assert (await house.send("POST", "/api/agents/me/keys", headers=key)).status_code == 201
+    assert (await platform.send("POST", "/api/agents/me/keys", headers=key)).status_code == 201
     assert waited == [5.0]
 
 
 class TestKeyCache:
-    async def test_a_key_is_looked_up_once_in_the_time_it_is_remembered(self, house: Any) -> None:
+    async def test_a_key_is_looked_up_once_in_the_time_it_is_remembered(self, platform: Any) -> None:
         now = [100.0]
-        keys = Keys(house.store, house.bus, clock=lambda: now[0])
-        agent_id, key = house.agent()
+        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        agent_id, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         for _ in range(3):
             found = await keys.agent(key_hash)
             assert found
             assert found.id == agent_id
-        assert house.store.lookups == 1
+        assert platform.store.lookups == 1
         now[0] += agents.CACHED_SECONDS
         await keys.agent(key_hash)
-        assert house.store.lookups == 2
+        assert platform.store.lookups == 2
 
-    async def test_many_callers_share_one_lookup(self, house: Any) -> None:
-        keys = Keys(house.store, house.bus)
-        _, key = house.agent()
-        house.store.slow = asyncio.Event()
+    async def test_many_callers_share_one_lookup(self, platform: Any) -> None:
+        keys = Keys(platform.store, platform.bus)
+        _, key = platform.agent()
+        platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.agent(hash_of(key["Authorization"][7:]))) for _ in range(50)]
         await asyncio.sleep(0.01)
         callers[0].cancel()
-        house.store.slow.set()
+        platform.store.slow.set()
         found = await asyncio.gather(*callers[1:])
         assert all(found)
-        assert house.store.lookups == 1
+        assert platform.store.lookups == 1
 
-    async def test_keys_asked_for_while_a_query_is_under_way_share_the_next(self, house: Any) -> None:
-        keys = Keys(house.store, house.bus)
-        agents_of_keys = [house.agent() for _ in range(50)]
-        house.store.slow = asyncio.Event()
+    async def test_keys_asked_for_while_a_query_is_under_way_share_the_next(self, platform: Any) -> None:
+        keys = Keys(platform.store, platform.bus)
+        agents_of_keys = [platform.agent() for _ in range(50)]
+        platform.store.slow = asyncio.Event()
         hashes = [hash_of(key["Authorization"][7:]) for _, key in agents_of_keys]
         callers = [asyncio.create_task(keys.agent(hashes[0]))]
         await asyncio.sleep(0.01)
         callers += [asyncio.create_task(keys.agent(key_hash)) for key_hash in [*hashes[1:], hash_of("unknown")]]
         await asyncio.sleep(0.01)
-        house.store.slow.set()
+        platform.store.slow.set()
         found = await asyncio.gather(*callers)
         assert [agent and agent.id for agent in found] == [*(agent for agent, _ in agents_of_keys), None]
-        assert house.store.lookups == 2, "the first alone, then all the others"
+        assert platform.store.lookups == 2, "the first alone, then all the others"
         assert len(keys) == 50
 
-    async def test_a_query_that_fails_is_told_to_those_who_waited_and_to_no_one_else(self, house: Any) -> None:
-        keys = Keys(house.store, house.bus)
-        _, key = house.agent()
+    async def test_a_query_that_fails_is_told_to_those_who_waited_and_to_no_one_else(self, platform: Any) -> None:
+        keys = Keys(platform.store, platform.bus)
+        _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
-        house.store.away = True
+        platform.store.away = True
         for failed in await asyncio.gather(*(keys.agent(key_hash) for _ in range(3)), return_exceptions=True):
             assert isinstance(failed, ConnectionError)
-        house.store.away = False
+        platform.store.away = False
         assert await keys.agent(key_hash)
 
     async def test_no_more_keys_wait_than_one_query_may_ask_for(
-        self, house: Any, monkeypatch: pytest.MonkeyPatch
+        self, platform: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(auth, "WAITING_KEYS", 2)
-        keys = Keys(house.store, house.bus)
-        house.store.slow = asyncio.Event()
+        keys = Keys(platform.store, platform.bus)
+        platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.agent(hash_of("first")))]
         await asyncio.sleep(0.01)
         callers += [asyncio.create_task(keys.agent(hash_of(str(number)))) for number in range(3)]
         await asyncio.sleep(0.01)
-        house.store.slow.set()
+        platform.store.slow.set()
         found = await asyncio.gather(*callers, return_exceptions=True)
         assert found[:3] == [None, None, None]
         assert isinstance(found[3], ConnectionError)
 
-    async def test_a_look_up_has_an_end(self, house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_look_up_has_an_end(self, platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(auth, "LOOKUP_SECONDS", 0.02)
-        keys = Keys(house.store, house.bus)
-        _, key = house.agent()
+        keys = Keys(platform.store, platform.bus)
+        _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
-        house.store.slow = asyncio.Event()
+        platform.store.slow = asyncio.Event()
         with pytest.raises(TimeoutError):
             await keys.agent(key_hash)
         await asyncio.sleep(0.05)
-        house.store.slow = None
+        platform.store.slow = None
         assert await keys.agent(key_hash), "the query has an end too, and the next caller starts another"
 
-    async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, house: Any) -> None:
-        keys = Keys(house.store, house.bus)
-        _, key = house.agent()
+    async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, platform: Any) -> None:
+        keys = Keys(platform.store, platform.bus)
+        _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
-        house.store.slow = asyncio.Event()
+        platform.store.slow = asyncio.Event()
         caller = asyncio.create_task(keys.agent(key_hash))
         await asyncio.sleep(0.01)
-        del house.store.keys[key_hash]
+        del platform.store.keys[key_hash]
         keys.drop(key_hash)
-        house.store.slow.set()
+        platform.store.slow.set()
         await caller
         assert await keys.agent(key_hash) is None
 
-    async def test_nothing_is_remembered_while_nats_is_away(self, house: Any) -> None:
-        keys = Keys(house.store, house.bus)
-        _, key = house.agent()
+    async def test_nothing_is_remembered_while_nats_is_away(self, platform: Any) -> None:
+        keys = Keys(platform.store, platform.bus)
+        _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         await keys.agent(key_hash)
-        house.bus.is_connected = False
+        platform.bus.is_connected = False
         await keys.agent(key_hash)
         await keys.agent(key_hash)
-        assert house.store.lookups == 3
+        assert platform.store.lookups == 3
         assert len(keys) == 0
 
-    async def test_a_lost_connection_empties_the_cache(self, house: Any) -> None:
-        _, key = house.agent()
-        await house.send("GET", "/api/games", headers=key)
-        assert len(house.gateway.house.keys) == 1
-        for changed in house.bus.changes:
+    async def test_a_lost_connection_empties_the_cache(self, platform: Any) -> None:
+        _, key = platform.agent()
+        await platform.send("GET", "/api/games", headers=key)
+        assert len(platform.gateway.services.keys) == 1
+        for changed in platform.bus.changes:
             changed()
-        assert len(house.gateway.house.keys) == 0
+        assert len(platform.gateway.services.keys) == 0
 
-    async def test_the_cache_is_bounded(self, house: Any) -> None:
-        keys = Keys(house.store, house.bus, size=10)
+    async def test_the_cache_is_bounded(self, platform: Any) -> None:
+        keys = Keys(platform.store, platform.bus, size=10)
         for _ in range(20):
-            _, key = house.agent()
+            _, key = platform.agent()
             await keys.agent(hash_of(key["Authorization"][7:]))
         assert len(keys) == 10
 
-    async def test_what_is_no_key_costs_no_lookup(self, house: Any) -> None:
+    async def test_what_is_no_key_costs_no_lookup(self, platform: Any) -> None:
         for text in ("x", "pm_short", new_key() + "x"):
-            await house.send("GET", "/api/games", headers={"Authorization": f"Bearer {text}"})
-        assert house.store.lookups == 0
+            await platform.send("GET", "/api/games", headers={"Authorization": f"Bearer {text}"})
+        assert platform.store.lookups == 0
 
 
-async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(house: Any) -> None:
-    house.store.standings = [Ranked(1, "agent-1", "Ada", 200, 1), Ranked(1, "agent-2", "Bob", 200, 1)]
-    page = (await house.send("GET", "/api/leaderboard?limit=1")).json()
+async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(platform: Any) -> None:
+    platform.store.standings = [Ranked(1, "agent-1", "Ada", 200, 1), Ranked(1, "agent-2", "Bob", 200, 1)]
+    page = (await platform.send("GET", "/api/leaderboard?limit=1")).json()
     assert page["leaderboard"] == [{"rank": 1, "id": "agent-1", "name": "Ada", "points": 200, "games": 1}]
-    rest = (await house.send("GET", f"/api/leaderboard?limit=1&cursor={page['next_cursor']}")).json()
+    rest = (await platform.send("GET", f"/api/leaderboard?limit=1&cursor={page['next_cursor']}")).json()
     assert [line["name"] for line in rest["leaderboard"]] == ["Bob"]
     assert rest["next_cursor"] is None
 
 
-async def test_me_counts_points_by_type(house: Any) -> None:
-    agent, key = house.agent()
-    house.bus.answers[subjects.PROJECTED] = b""
-    house.store.points[agent] = Points(260, {"trial": 200, "ox": 60}, {"trial": 1, "ox": 2})
-    me = (await house.send("GET", "/api/agents/me", headers=key)).json()
+async def test_me_counts_points_by_type(platform: Any) -> None:
+    agent, key = platform.agent()
+    platform.bus.answers[subjects.PROJECTED] = b""
+    platform.store.points[agent] = Points(260, {"trial": 200, "ox": 60}, {"trial": 1, "ox": 2})
+    me = (await platform.send("GET", "/api/agents/me", headers=key)).json()
     assert (me["points"], me["points_by_type"]) == (260, {"trial": 200, "ox": 60})
     assert me["games"] == {"trial": 1, "ox": 2}
 
 
 async def test_no_key_is_ever_written_to_the_log(
-    house: Any, game: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    platform: Any, game: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    made = (await house.send("POST", "/api/agents", json={"name": "Ada"})).json()
+    made = (await platform.send("POST", "/api/agents", json={"name": "Ada"})).json()
     key = {"Authorization": f"Bearer {made['api_key']}"}
     secret = "the hidden choice"
 
     def broken(_game: str, _call: Any) -> Any:
         raise LookupError(f"a bug beside {secret}")
 
-    house.bus.engine = broken
-    await house.send("POST", f"/api/games/{game}/actions", json={"comment": secret}, headers=key)
-    await house.send("GET", f"/api/games/{game}/state", headers=key)
-    house.bus.engine = lambda _game, _call: BusUnavailable("away")
-    await house.send("POST", f"/api/games/{game}/actions", json={"comment": secret}, headers=key)
+    platform.bus.engine = broken
+    await platform.send("POST", f"/api/games/{game}/actions", json={"comment": secret}, headers=key)
+    await platform.send("GET", f"/api/games/{game}/state", headers=key)
+    platform.bus.engine = lambda _game, _call: BusUnavailable("away")
+    await platform.send("POST", f"/api/games/{game}/actions", json={"comment": secret}, headers=key)
     written = caplog.text + "".join(capfd.readouterr())
     assert "unavailable" in written
     assert "LookupError" in written

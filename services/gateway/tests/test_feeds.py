@@ -81,10 +81,10 @@ Opened = Callable[..., Any]
 
 
 @pytest.fixture
-def opened(house: Any, game: str) -> Opened:
+def opened(platform: Any, game: str) -> Opened:
     @asynccontextmanager
     async def open_stream(query: str = "", headers: dict[str, str] | None = None) -> AsyncIterator[Reader]:
-        reader = Reader(house.gateway, f"/api/games/{game}/stream{query}", headers or {})
+        reader = Reader(platform.gateway, f"/api/games/{game}/stream{query}", headers or {})
         try:
             yield reader
         finally:
@@ -92,34 +92,34 @@ def opened(house: Any, game: str) -> Opened:
             reader.room = 1000
             async with asyncio.timeout(2):
                 await reader.task
-            assert house.bus.watches[game] == [], "a stream that ends stops watching"
+            assert platform.bus.watches[game] == [], "a stream that ends stops watching"
 
     return open_stream
 
 
-async def test_first_everything_then_live(house: Any, game: str, opened: Opened) -> None:
-    log = house.bus.engine = Log(feeds.FEED_MESSAGES + 30)
+async def test_first_everything_then_live(platform: Any, game: str, opened: Opened) -> None:
+    log = platform.bus.engine = Log(feeds.FEED_MESSAGES + 30)
     async with opened("?after=2") as reader:
         assert await reader.versions(log.head) == list(range(3, log.head + 1))
         for head in (log.head + 1, log.head + 4):
             before, log.head = log.head, head
-            house.bus.tell(game, {"version": head})
+            platform.bus.notify(game, {"version": head})
             assert await reader.versions(head) == list(range(before + 1, head + 1))
 
 
-async def test_old_messages_of_the_watch_cost_no_read(house: Any, game: str, opened: Opened) -> None:
-    log = house.bus.engine = Log(5)
+async def test_old_messages_of_the_watch_cost_no_read(platform: Any, game: str, opened: Opened) -> None:
+    log = platform.bus.engine = Log(5)
     async with opened() as reader:
         await reader.versions(5)
         asked = len(log.viewers)
         for version in range(1, 6):
-            house.bus.tell(game, {"version": version})
+            platform.bus.notify(game, {"version": version})
         await asyncio.sleep(0.05)
         assert len(log.viewers) == asked
 
 
-async def test_a_feed_ends_after_the_closing_message(house: Any, opened: Opened) -> None:
-    house.bus.engine = Log(3, closed=True)
+async def test_a_feed_ends_after_the_closing_message(platform: Any, opened: Opened) -> None:
+    platform.bus.engine = Log(3, closed=True)
     async with opened() as reader:
         assert await reader.versions(3) == [1, 2, 3]
         assert await reader.chunk() == b""
@@ -131,72 +131,72 @@ async def test_a_feed_ends_after_the_closing_message(house: Any, opened: Opened)
 
 
 @pytest.mark.parametrize(("last", "expected"), [("7", [8, 9]), ("0", list(range(1, 10)))])
-async def test_last_event_id_wins_over_after(house: Any, opened: Opened, last: str, expected: list[int]) -> None:
-    house.bus.engine = Log(9, closed=True)
+async def test_last_event_id_wins_over_after(platform: Any, opened: Opened, last: str, expected: list[int]) -> None:
+    platform.bus.engine = Log(9, closed=True)
     async with opened("?after=3", {"Last-Event-ID": last}) as reader:
         assert await reader.versions(9) == expected
 
 
 @pytest.mark.parametrize("junk", ["x", "-1", "1.0", "9" * 17])
-async def test_junk_in_last_event_id_is_refused(house: Any, problem: Any, game: str, junk: str) -> None:
-    response = await house.send("GET", f"/api/games/{game}/stream", headers={"Last-Event-ID": junk})
+async def test_junk_in_last_event_id_is_refused(platform: Any, problem: Any, game: str, junk: str) -> None:
+    response = await platform.send("GET", f"/api/games/{game}/stream", headers={"Last-Event-ID": junk})
     assert problem(response) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize(("last", "after", "first"), [("", "1", 1), ("", "", 0), ("2", "1", 2), ("2", "x", 2)])
 async def test_last_event_id_wins_whatever_after_says_and_an_empty_one_is_none(
-    house: Any, game: str, last: str, after: str, first: int
+    platform: Any, game: str, last: str, after: str, first: int
 ) -> None:
-    house.bus.engine = lambda _game, _call: (200, {"messages": [], "version": first, "closed": True})
+    platform.bus.engine = lambda _game, _call: (200, {"messages": [], "version": first, "closed": True})
     path = f"/api/games/{game}/stream" + (f"?after={after}" if after else "")
-    assert (await house.send("GET", path, headers={"Last-Event-ID": last})).status_code == 200
-    assert json.loads(house.bus.calls[0][1].body)["after"] == first
+    assert (await platform.send("GET", path, headers={"Last-Event-ID": last})).status_code == 200
+    assert json.loads(platform.bus.calls[0][1].body)["after"] == first
 
 
-async def test_the_head_of_a_feed_ends(house: Any, game: str) -> None:
-    house.bus.engine = lambda _game, _call: (200, {"messages": [], "version": 0, "closed": False})
-    response = await house.send("HEAD", f"/api/games/{game}/stream")
+async def test_the_head_of_a_feed_ends(platform: Any, game: str) -> None:
+    platform.bus.engine = lambda _game, _call: (200, {"messages": [], "version": 0, "closed": False})
+    response = await platform.send("HEAD", f"/api/games/{game}/stream")
     assert (response.status_code, response.content) == (200, b"")
     assert response.headers["content-type"].startswith("text/event-stream")
 
 
-async def test_an_unknown_game_is_a_404_before_the_stream(house: Any, game: str) -> None:
-    house.bus.engine = lambda _game, _call: (404, {"code": "not_found"})
-    response = await house.send("GET", f"/api/games/{game}/stream")
+async def test_an_unknown_game_is_a_404_before_the_stream(platform: Any, game: str) -> None:
+    platform.bus.engine = lambda _game, _call: (404, {"code": "not_found"})
+    response = await platform.send("GET", f"/api/games/{game}/stream")
     assert (response.status_code, response.headers["content-type"]) == (404, "application/problem+json")
 
 
-async def test_the_caller_sees_what_the_engine_shows_it(house: Any, opened: Opened) -> None:
-    agent, key = house.agent()
-    log = house.bus.engine = Log(2, closed=True)
+async def test_the_caller_sees_what_the_engine_shows_it(platform: Any, opened: Opened) -> None:
+    agent, key = platform.agent()
+    log = platform.bus.engine = Log(2, closed=True)
     async with opened("", key) as reader:
         await reader.versions(2)
     assert set(log.viewers) == {agent}
     log.viewers.clear()
-    async with opened("", house.operator) as reader:
+    async with opened("", platform.operator) as reader:
         await reader.versions(2)
     assert set(log.viewers) == {""}
 
 
-async def test_a_replaced_key_ends_its_streams(house: Any, game: str, opened: Opened) -> None:
-    _, key = house.agent()
-    log = house.bus.engine = Log(2)
+async def test_a_replaced_key_ends_its_streams(platform: Any, game: str, opened: Opened) -> None:
+    _, key = platform.agent()
+    log = platform.bus.engine = Log(2)
     async with opened("", key) as reader:
         await reader.versions(2)
-        await house.send("POST", "/api/agents/me/keys", headers=key)
+        await platform.send("POST", "/api/agents/me/keys", headers=key)
         log.head = 3
-        house.bus.tell(game, {"version": 3})
+        platform.bus.notify(game, {"version": 3})
         async with asyncio.timeout(10):
             await reader.task
     assert all(b"id: 3" not in reader.sent.get_nowait().get("body", b"") for _ in range(reader.sent.qsize()))
 
 
 async def test_a_heartbeat_carries_the_head_and_heals(
-    house: Any, opened: Opened, monkeypatch: pytest.MonkeyPatch
+    platform: Any, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lost message costs one heartbeat at most: the feed is read again with each."""
     monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", 0.1)
-    log = house.bus.engine = Log(2)
+    log = platform.bus.engine = Log(2)
     async with opened() as reader:
         await reader.versions(2)
         assert await reader.chunk() == b": heartbeat 2\n\n"
@@ -204,9 +204,9 @@ async def test_a_heartbeat_carries_the_head_and_heals(
         assert await reader.versions(3) == [3]
 
 
-async def test_a_stalled_reader_is_dropped(house: Any, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stalled_reader_is_dropped(platform: Any, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeds, "READER_STALL_SECONDS", 0.1)
-    log = house.bus.engine = Log(feeds.FEED_MESSAGES * 3)
+    log = platform.bus.engine = Log(feeds.FEED_MESSAGES * 3)
     async with opened() as reader:
         reader.room = 2
         async with asyncio.timeout(2):
@@ -216,8 +216,8 @@ async def test_a_stalled_reader_is_dropped(house: Any, opened: Opened, monkeypat
     assert all(message.get("more_body") for message in rest[1:]), "no end is sent: the connection breaks"
 
 
-async def test_a_reader_that_goes_ends_its_stream(house: Any, opened: Opened) -> None:
-    house.bus.engine = Log(2)
+async def test_a_reader_that_goes_ends_its_stream(platform: Any, opened: Opened) -> None:
+    platform.bus.engine = Log(2)
     async with opened() as reader:
         await reader.versions(2)
         reader.gone.set()
@@ -225,109 +225,109 @@ async def test_a_reader_that_goes_ends_its_stream(house: Any, opened: Opened) ->
             await reader.task
 
 
-async def test_a_stream_ends_when_the_gateway_stops(house: Any, opened: Opened) -> None:
-    house.bus.engine = Log(2)
+async def test_a_stream_ends_when_the_gateway_stops(platform: Any, opened: Opened) -> None:
+    platform.bus.engine = Log(2)
     async with opened() as reader:
         await reader.versions(2)
-        house.gateway.close()
+        platform.gateway.close()
         async with asyncio.timeout(10):
             await reader.task
 
 
 class TestTurn:
-    def engine(self, house: Any, turns: dict[str, Any], games: dict[str, list[dict[str, Any]]]) -> None:
-        house.bus.engine = lambda game, _: (200, {"turn": turns.get(game), "games": games.get(game, [])})
+    def engine(self, platform: Any, turns: dict[str, Any], games: dict[str, list[dict[str, Any]]]) -> None:
+        platform.bus.engine = lambda game, _: (200, {"turn": turns.get(game), "games": games.get(game, [])})
 
-    async def test_the_turn_is_passed_as_it_is(self, house: Any) -> None:
-        agent, key = house.agent()
+    async def test_the_turn_is_passed_as_it_is(self, platform: Any) -> None:
+        agent, key = platform.agent()
         turn = {"game_id": "ox-1", "gameType": "ox", "state": {"version": 3}, "actions": []}
-        self.engine(house, {"ox": turn}, {})
-        response = await house.send("GET", "/api/agents/me/turn", headers=key)
+        self.engine(platform, {"ox": turn}, {})
+        response = await platform.send("GET", "/api/agents/me/turn", headers=key)
         assert (response.status_code, response.json()) == (200, turn)
-        assert {(call.op, call.target, call.agent) for _, call in house.bus.calls} == {("turn", "", agent)}
+        assert {(call.op, call.target, call.agent) for _, call in platform.bus.calls} == {("turn", "", agent)}
 
-    async def test_no_turn_in_time_is_a_204(self, house: Any, game: str) -> None:
-        _, key = house.agent()
-        self.engine(house, {}, {"ox": [{"game_id": game, "version": 1}]})
-        response = await house.send("GET", "/api/agents/me/turn?wait=0.1", headers=key)
+    async def test_no_turn_in_time_is_a_204(self, platform: Any, game: str) -> None:
+        _, key = platform.agent()
+        self.engine(platform, {}, {"ox": [{"game_id": game, "version": 1}]})
+        response = await platform.send("GET", "/api/agents/me/turn?wait=0.1", headers=key)
         assert (response.status_code, response.content) == (204, b"")
-        assert house.bus.watches[game] == []
+        assert platform.bus.watches[game] == []
 
     async def test_a_message_of_an_own_game_wakes_it(
-        self, house: Any, game: str, monkeypatch: pytest.MonkeyPatch
+        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(feeds, "TURN_SECONDS", 60)
-        _, key = house.agent()
+        _, key = platform.agent()
         turns: dict[str, Any] = {}
-        self.engine(house, turns, {"ox": [{"game_id": game, "version": 1}]})
-        poll = asyncio.create_task(house.send("GET", "/api/agents/me/turn?wait=20", headers=key))
+        self.engine(platform, turns, {"ox": [{"game_id": game, "version": 1}]})
+        poll = asyncio.create_task(platform.send("GET", "/api/agents/me/turn?wait=20", headers=key))
         await asyncio.sleep(0.05)
         turns["ox"] = {"game_id": game}
-        house.bus.tell(game, {"version": 2})
+        platform.bus.notify(game, {"version": 2})
         async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": game}
 
     async def test_a_game_that_starts_meanwhile_is_found(
-        self, house: Any, game: str, monkeypatch: pytest.MonkeyPatch
+        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(feeds, "TURN_SECONDS", 0.05)
-        _, key = house.agent()
+        _, key = platform.agent()
         turns: dict[str, Any] = {}
-        self.engine(house, turns, {})
-        poll = asyncio.create_task(house.send("GET", "/api/agents/me/turn?wait=20", headers=key))
+        self.engine(platform, turns, {})
+        poll = asyncio.create_task(platform.send("GET", "/api/agents/me/turn?wait=20", headers=key))
         await asyncio.sleep(0.02)
         turns["trial"] = {"game_id": "trial-1"}
         async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": "trial-1"}
 
-    async def test_an_absent_engine_holds_no_other_turn_back(self, house: Any, problem: Any) -> None:
-        _, key = house.agent()
+    async def test_an_absent_engine_holds_no_other_turn_back(self, platform: Any, problem: Any) -> None:
+        _, key = platform.agent()
         turn = {"game_id": "ox-1"}
-        house.bus.engine = lambda game, _: (200, {"turn": turn, "games": []}) if game == "ox" else None
+        platform.bus.engine = lambda game, _: (200, {"turn": turn, "games": []}) if game == "ox" else None
         async with asyncio.timeout(4):
-            assert (await house.send("GET", "/api/agents/me/turn?wait=5", headers=key)).json() == turn
-        house.bus.engine = lambda game, _: (
+            assert (await platform.send("GET", "/api/agents/me/turn?wait=5", headers=key)).json() == turn
+        platform.bus.engine = lambda game, _: (
             (200, {"turn": None, "games": []}) if game == "ox" else BusUnavailable("away")
         )
-        assert problem(await house.send("GET", "/api/agents/me/turn?wait=5", headers=key)) == (503, "unavailable")
+        assert problem(await platform.send("GET", "/api/agents/me/turn?wait=5", headers=key)) == (503, "unavailable")
 
 
 class TestLog:
-    def pages(self, house: Any, records: list[dict[str, Any]], page: int) -> None:
+    def pages(self, platform: Any, records: list[dict[str, Any]], page: int) -> None:
         def engine(_game: str, call: Any) -> Any:
             assert call.op == "log"
             after = json.loads(call.body)["after"]
             found = records[after : after + page]
             return 200, {"records": found, "next_after": after + len(found), "more": after + page < len(records)}
 
-        house.bus.engine = engine
+        platform.bus.engine = engine
 
-    async def test_a_log_is_one_record_a_line(self, house: Any, game: str) -> None:
+    async def test_a_log_is_one_record_a_line(self, platform: Any, game: str) -> None:
         records = [{"stream": game, "version": v, "data": {"é": v}} for v in range(1, 26)]
-        self.pages(house, records, 10)
-        response = await house.send("GET", f"/api/games/{game}/log")
+        self.pages(platform, records, 10)
+        response = await platform.send("GET", f"/api/games/{game}/log")
         assert response.headers["content-type"].startswith("application/x-ndjson")
         assert [json.loads(line) for line in response.text.splitlines()] == records
-        assert not house.last().operator
+        assert not platform.last().operator
 
-    async def test_operators_are_named(self, house: Any, game: str) -> None:
-        self.pages(house, [], 10)
-        await house.send("GET", f"/api/games/{game}/log", headers=house.operator)
-        assert house.last().operator
+    async def test_operators_are_named(self, platform: Any, game: str) -> None:
+        self.pages(platform, [], 10)
+        await platform.send("GET", f"/api/games/{game}/log", headers=platform.operator)
+        assert platform.last().operator
 
-    async def test_who_may_not_read_it_is_told_before_the_first_byte(self, house: Any, game: str) -> None:
-        house.bus.engine = lambda _game, _call: (403, {"code": "not_finished"})
-        response = await house.send("GET", f"/api/games/{game}/log")
+    async def test_who_may_not_read_it_is_told_before_the_first_byte(self, platform: Any, game: str) -> None:
+        platform.bus.engine = lambda _game, _call: (403, {"code": "not_finished"})
+        response = await platform.send("GET", f"/api/games/{game}/log")
         assert (response.status_code, response.headers["content-type"]) == (403, "application/problem+json")
 
-    async def test_a_log_cut_short_never_looks_whole(self, house: Any, game: str) -> None:
+    async def test_a_log_cut_short_never_looks_whole(self, platform: Any, game: str) -> None:
         def engine(_game: str, call: Any) -> Any:
             if json.loads(call.body)["after"]:
                 return BusUnavailable("away")
             return 200, {"records": [{"version": 1}], "next_after": 1, "more": True}
 
-        house.bus.engine = engine
-        reader = Reader(house.gateway, f"/api/games/{game}/log", {})
+        platform.bus.engine = engine
+        reader = Reader(platform.gateway, f"/api/games/{game}/log", {})
         async with asyncio.timeout(10):
             await reader.task
         messages = [reader.sent.get_nowait() for _ in range(reader.sent.qsize())]

@@ -22,122 +22,122 @@ def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
     } | more  # fmt: skip
 
 
-async def test_an_action_goes_to_its_engine_as_it_came(house: Any, game: str) -> None:
-    agent, key = house.agent("Ada")
+async def test_an_action_goes_to_its_engine_as_it_came(platform: Any, game: str) -> None:
+    agent, key = platform.agent("Ada")
     answer = b'{"status":"accepted","version":7,"phase":"switch","hash":"ab"}'
-    house.bus.engine = lambda _game, _call: (200, answer)
+    platform.bus.engine = lambda _game, _call: (200, answer)
     trace = f"00-{'a' * 32}-{'b' * 16}-01"
     body = b' {"type":"first_choice","choice":"O","comment":"\\ud800"} '
-    response = await house.send(
+    response = await platform.send(
         "POST", f"/api/games/{game}/actions", content=body, headers=key | {"traceparent": trace}
     )
     assert (response.status_code, response.content) == (200, answer)
     assert response.headers["content-type"] == "application/json"
-    ((kind, call),) = house.bus.calls
+    ((kind, call),) = platform.bus.calls
     assert (kind, call.op, call.target, call.body, call.agent, call.name) == ("ox", "act", game, body, agent, "Ada")
     assert (call.trace, call.fingerprint, call.operator) == (trace, "", False)
     assert len(bytes.fromhex(call.command_id)) == 16
 
 
 @pytest.mark.parametrize("body", [b"1", b"null", b'"x"', b"[]"])
-async def test_any_json_value_is_the_engines_to_refuse(house: Any, game: str, body: bytes) -> None:
-    _, key = house.agent()
-    assert (await house.send("POST", f"/api/games/{game}/actions", content=body, headers=key)).status_code == 200
-    assert house.last().body == body
+async def test_any_json_value_is_the_engines_to_refuse(platform: Any, game: str, body: bytes) -> None:
+    _, key = platform.agent()
+    assert (await platform.send("POST", f"/api/games/{game}/actions", content=body, headers=key)).status_code == 200
+    assert platform.last().body == body
 
 
-async def test_an_engines_refusal_passes_unchanged(house: Any, game: str) -> None:
-    _, key = house.agent()
+async def test_an_engines_refusal_passes_unchanged(platform: Any, game: str) -> None:
+    _, key = platform.agent()
     refusal = b'{"type":"about:blank","status":409,"code":"game_over","detail":"over"}'
-    house.bus.engine = lambda _game, _call: (409, refusal)
+    platform.bus.engine = lambda _game, _call: (409, refusal)
     for path in ("actions", "leave"):
-        response = await house.send("POST", f"/api/games/{game}/{path}", json={}, headers=key)
+        response = await platform.send("POST", f"/api/games/{game}/{path}", json={}, headers=key)
         assert (response.status_code, response.content) == (409, refusal)
         assert response.headers["content-type"] == "application/problem+json"
 
 
 class TestIdempotency:
-    async def send(self, house: Any, path: str, body: Any, headers: dict[str, str]) -> tuple[str, str]:
-        await house.send("POST", path, content=json.dumps(body), headers=headers)
-        call = house.last()
+    async def send(self, platform: Any, path: str, body: Any, headers: dict[str, str]) -> tuple[str, str]:
+        await platform.send("POST", path, content=json.dumps(body), headers=headers)
+        call = platform.last()
         return call.command_id, call.fingerprint
 
-    async def test_the_same_key_is_the_same_command(self, house: Any, game: str) -> None:
-        _, ada = house.agent()
-        _, bob = house.agent()
+    async def test_the_same_key_is_the_same_command(self, platform: Any, game: str) -> None:
+        _, ada = platform.agent()
+        _, bob = platform.agent()
         path, once = f"/api/games/{game}/actions", {"Idempotency-Key": "move-1"}
-        first = await self.send(house, path, {"a": 1, "b": [1.0]}, ada | once)
-        assert await self.send(house, path, {"b": [1], "a": 1.0}, ada | once) == first
-        other_body = await self.send(house, path, {"a": 2}, ada | once)
+        first = await self.send(platform, path, {"a": 1, "b": [1.0]}, ada | once)
+        assert await self.send(platform, path, {"b": [1], "a": 1.0}, ada | once) == first
+        other_body = await self.send(platform, path, {"a": 2}, ada | once)
         assert other_body[0] == first[0]
         assert other_body[1] != first[1]
         others = [
-            await self.send(house, path, {"a": 1}, bob | once),
-            await self.send(house, path, {"a": 1}, ada | {"Idempotency-Key": "move-2"}),
-            await self.send(house, f"/api/games/{game}/leave", {}, ada | once),
+            await self.send(platform, path, {"a": 1}, bob | once),
+            await self.send(platform, path, {"a": 1}, ada | {"Idempotency-Key": "move-2"}),
+            await self.send(platform, f"/api/games/{game}/leave", {}, ada | once),
         ]
         assert len({first[0], *(command for command, _ in others)}) == 4
 
-    async def test_without_a_key_every_request_is_another_command(self, house: Any, game: str) -> None:
-        _, key = house.agent()
+    async def test_without_a_key_every_request_is_another_command(self, platform: Any, game: str) -> None:
+        _, key = platform.agent()
         path = f"/api/games/{game}/actions"
-        first, second = await self.send(house, path, {}, key), await self.send(house, path, {}, key)
+        first, second = await self.send(platform, path, {}, key), await self.send(platform, path, {}, key)
         assert first[0] != second[0]
         assert first[1] == second[1] == ""
 
     @pytest.mark.parametrize("path", ["/api/games/join", "/api/games/{game}/leave", "/api/admin/games/{game}/end"])
-    async def test_every_other_post_takes_a_key(self, house: Any, game: str, path: str) -> None:
-        _, key = house.agent()
-        headers = (house.operator if "admin" in path else key) | {"Idempotency-Key": "k"}
+    async def test_every_other_post_takes_a_key(self, platform: Any, game: str, path: str) -> None:
+        _, key = platform.agent()
+        headers = (platform.operator if "admin" in path else key) | {"Idempotency-Key": "k"}
         body = {"gameType": "ox"} if "join" in path else {"reason": "r"} if "end" in path else {}
-        first = await self.send(house, path.format(game=game), body, headers)
+        first = await self.send(platform, path.format(game=game), body, headers)
         assert first[1]
-        assert await self.send(house, path.format(game=game), body, headers) == first
+        assert await self.send(platform, path.format(game=game), body, headers) == first
 
-    async def test_a_key_that_joined_another_game_type_is_refused(self, house: Any, problem: Any) -> None:
-        _, key = house.agent()
+    async def test_a_key_that_joined_another_game_type_is_refused(self, platform: Any, problem: Any) -> None:
+        _, key = platform.agent()
         headers = key | {"Idempotency-Key": "k"}
 
         async def join(game_type: str) -> Any:
-            return await house.send("POST", "/api/games/join", json={"gameType": game_type}, headers=headers)
+            return await platform.send("POST", "/api/games/join", json={"gameType": game_type}, headers=headers)
 
         answers = await asyncio.gather(join("ox"), join("trial"), join("ox"))
         assert [answer.status_code for answer in answers] == [200, 422, 200]
         assert problem(answers[1]) == (422, "idempotency_mismatch")
-        assert [(game, call.op) for game, call in house.bus.calls] == [("ox", "join")] * 2
+        assert [(game, call.op) for game, call in platform.bus.calls] == [("ox", "join")] * 2
         assert (await join("ox")).status_code == 200, "the key stays good for the body it came with"
 
-    async def test_a_dry_run_is_another_command_than_the_real_one(self, house: Any) -> None:
-        path, headers = "/api/agora/experiments", house.operator | {"Idempotency-Key": "k"}
+    async def test_a_dry_run_is_another_command_than_the_real_one(self, platform: Any) -> None:
+        path, headers = "/api/agora/experiments", platform.operator | {"Idempotency-Key": "k"}
         for query in ("", "?dry=1", ""):
-            assert (await house.send("POST", path + query, json={}, headers=headers)).status_code == 200
-        first, dry, again = (call.command_id for _, call in house.bus.calls)
+            assert (await platform.send("POST", path + query, json={}, headers=headers)).status_code == 200
+        first, dry, again = (call.command_id for _, call in platform.bus.calls)
         assert first == again != dry
 
-    async def test_without_a_key_every_join_stands_alone(self, house: Any) -> None:
-        _, key = house.agent()
+    async def test_without_a_key_every_join_stands_alone(self, platform: Any) -> None:
+        _, key = platform.agent()
         for game_type in ("ox", "trial"):
-            answer = await house.send("POST", "/api/games/join", json={"gameType": game_type}, headers=key)
+            answer = await platform.send("POST", "/api/games/join", json={"gameType": game_type}, headers=key)
             assert answer.status_code == 200
 
-    async def test_an_absent_engine_keeps_nobody_out_of_the_other_games(self, house: Any) -> None:
-        _, key = house.agent()
-        house.bus.engine = lambda game, _call: (200, {}) if game == "ox" else BusUnavailable("away")
+    async def test_an_absent_engine_keeps_nobody_out_of_the_other_games(self, platform: Any) -> None:
+        _, key = platform.agent()
+        platform.bus.engine = lambda game, _call: (200, {}) if game == "ox" else BusUnavailable("away")
         headers = key | {"Idempotency-Key": "k"}
-        answer = await house.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=headers)
+        answer = await platform.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=headers)
         assert answer.status_code == 200
 
     @pytest.mark.parametrize("bad", ["", " ", "a b", "a" * 201, "é"])
-    async def test_a_malformed_key_is_refused(self, house: Any, problem: Any, game: str, bad: str) -> None:
-        _, key = house.agent()
+    async def test_a_malformed_key_is_refused(self, platform: Any, problem: Any, game: str, bad: str) -> None:
+        _, key = platform.agent()
         for path in (f"/api/games/{game}/actions", f"/api/games/{game}/leave"):
             headers = [*key.items(), ("Idempotency-Key", bad.encode())]
-            assert problem(await house.send("POST", path, json={}, headers=headers)) == (400, "invalid_request")
+            assert problem(await platform.send("POST", path, json={}, headers=headers)) == (400, "invalid_request")
 
-    async def test_a_key_sent_twice_is_refused(self, house: Any, problem: Any, game: str) -> None:
-        _, key = house.agent()
+    async def test_a_key_sent_twice_is_refused(self, platform: Any, problem: Any, game: str) -> None:
+        _, key = platform.agent()
         headers = [*key.items(), ("Idempotency-Key", "a"), ("Idempotency-Key", "a")]
-        response = await house.send("POST", f"/api/games/{game}/actions", json={}, headers=headers)
+        response = await platform.send("POST", f"/api/games/{game}/actions", json={}, headers=headers)
         assert problem(response) == (400, "invalid_request")
 
     @given(
@@ -167,23 +167,23 @@ class TestIdempotency:
         assert first == same != other
 
 
-async def test_join_names_agent_and_type(house: Any) -> None:
-    agent, key = house.agent("Ada")
-    house.bus.engine = lambda _game, _call: (200, {"game_id": "x"})
-    assert (await house.send("POST", "/api/games/join", json={"gameType": "trial"}, headers=key)).status_code == 200
-    ((kind, call),) = house.bus.calls
+async def test_join_names_agent_and_type(platform: Any) -> None:
+    agent, key = platform.agent("Ada")
+    platform.bus.engine = lambda _game, _call: (200, {"game_id": "x"})
+    assert (await platform.send("POST", "/api/games/join", json={"gameType": "trial"}, headers=key)).status_code == 200
+    ((kind, call),) = platform.bus.calls
     assert (kind, call.op, call.target, call.agent, call.name) == ("trial", "join", "", agent, "Ada")
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b" { } "])
-async def test_leave_takes_an_empty_body(house: Any, game: str, body: bytes) -> None:
-    agent, key = house.agent()
-    assert (await house.send("POST", f"/api/games/{game}/leave", content=body, headers=key)).status_code == 200
-    assert (house.last().op, house.last().target, house.last().agent) == ("leave", game, agent)
+async def test_leave_takes_an_empty_body(platform: Any, game: str, body: bytes) -> None:
+    agent, key = platform.agent()
+    assert (await platform.send("POST", f"/api/games/{game}/leave", content=body, headers=key)).status_code == 200
+    assert (platform.last().op, platform.last().target, platform.last().agent) == ("leave", game, agent)
 
 
 class TestList:
-    def engines(self, house: Any, rows: list[dict[str, Any]]) -> None:
+    def engines(self, platform: Any, rows: list[dict[str, Any]]) -> None:
         def engine(game: str, call: Any) -> Any:
             ask = json.loads(call.body)
             assert ask["limit"] <= 1000
@@ -195,20 +195,20 @@ class TestList:
                 found = [row for row in found if [row["created_at"], row["game_id"]] < ask["before"]]
             return 200, {"games": found[: ask["limit"]]}
 
-        house.bus.engine = engine
+        platform.bus.engine = engine
 
-    async def test_types_are_merged_newest_first_over_pages(self, house: Any) -> None:
+    async def test_types_are_merged_newest_first_over_pages(self, platform: Any) -> None:
         uuids = [f"0190c3f8-1111-7222-8333-{n:012d}" for n in range(12)]
         rows = [
             line(f"{'ox' if n % 3 else 'trial'}-{uuid}", f"2026-01-01T00:00:{n // 2:02d}.000000Z")
             for n, uuid in enumerate(uuids)
         ]
-        self.engines(house, rows)
+        self.engines(platform, rows)
         seen: list[str] = []
         path: str | None = "/api/games?limit=5"
         pages = 0
         while path:
-            page = (await house.send("GET", path)).json()
+            page = (await platform.send("GET", path)).json()
             seen += [game["game_id"] for game in page["games"]]
             assert set(page["games"][0]) == set(line("ox-1", "")) - {"over", "updated_at", "version"}
             path = page["next_cursor"] and f"/api/games?limit=5&cursor={page['next_cursor']}"
@@ -217,101 +217,105 @@ class TestList:
         assert seen == [row["game_id"] for row in expected]
         assert pages == 3
 
-    async def test_filters_go_to_the_engines(self, house: Any) -> None:
-        self.engines(house, [line("ox-1", "2026"), line("trial-1", "2026", phase="opening")])
-        opening = (await house.send("GET", "/api/games?phase=opening")).json()
+    async def test_filters_go_to_the_engines(self, platform: Any) -> None:
+        self.engines(platform, [line("ox-1", "2026"), line("trial-1", "2026", phase="opening")])
+        opening = (await platform.send("GET", "/api/games?phase=opening")).json()
         assert [game["game_id"] for game in opening["games"]] == ["trial-1"]
-        await house.send("GET", "/api/games?gameType=ox")
-        assert [game for game, _ in house.bus.calls[2:]] == ["ox"]
+        await platform.send("GET", "/api/games?gameType=ox")
+        assert [game for game, _ in platform.bus.calls[2:]] == ["ox"]
 
-    async def test_one_absent_engine_is_no_empty_list(self, house: Any, problem: Any) -> None:
-        house.bus.engine = lambda game, _: (200, {"games": []}) if game == "ox" else BusUnavailable("away")
-        assert problem(await house.send("GET", "/api/games")) == (503, "unavailable")
-        assert (await house.send("GET", "/api/games?gameType=ox")).json() == {"games": [], "next_cursor": None}
+    async def test_one_absent_engine_is_no_empty_list(self, platform: Any, problem: Any) -> None:
+        platform.bus.engine = lambda game, _: (200, {"games": []}) if game == "ox" else BusUnavailable("away")
+        assert problem(await platform.send("GET", "/api/games")) == (503, "unavailable")
+        assert (await platform.send("GET", "/api/games?gameType=ox")).json() == {"games": [], "next_cursor": None}
 
 
 class TestState:
-    async def test_who_looks_is_told_to_the_engine(self, house: Any, game: str) -> None:
-        agent, key = house.agent()
-        for headers, viewer in ((key, agent), ({}, ""), (house.operator, "")):
-            await house.send("GET", f"/api/games/{game}/state", headers=headers)
-            call = house.last()
+    async def test_who_looks_is_told_to_the_engine(self, platform: Any, game: str) -> None:
+        agent, key = platform.agent()
+        for headers, viewer in ((key, agent), ({}, ""), (platform.operator, "")):
+            await platform.send("GET", f"/api/games/{game}/state", headers=headers)
+            call = platform.last()
             assert (call.op, call.target, call.body, call.agent) == ("state", game, b"{}", viewer)
             assert not call.operator
 
-    async def test_looking_back_is_anybodys(self, house: Any, game: str) -> None:
-        _, key = house.agent()
-        await house.send("GET", f"/api/games/{game}/state?at=3&seat=agent-1", headers=key)
-        assert json.loads(house.last().body) == {"at": 3, "seat": "agent-1"}
-        assert house.last().agent == ""
-        await house.send("GET", f"/api/games/{game}/state?at=-3", headers=key)
-        assert json.loads(house.last().body) == {"at": -3}
+    async def test_looking_back_is_anybodys(self, platform: Any, game: str) -> None:
+        _, key = platform.agent()
+        await platform.send("GET", f"/api/games/{game}/state?at=3&seat=agent-1", headers=key)
+        assert json.loads(platform.last().body) == {"at": 3, "seat": "agent-1"}
+        assert platform.last().agent == ""
+        await platform.send("GET", f"/api/games/{game}/state?at=-3", headers=key)
+        assert json.loads(platform.last().body) == {"at": -3}
 
-    async def test_a_long_poll_answers_as_soon_as_the_version_is_newer(self, house: Any, game: str) -> None:
+    async def test_a_long_poll_answers_as_soon_as_the_version_is_newer(self, platform: Any, game: str) -> None:
         version = 4
-        house.bus.engine = lambda _game, _call: (200, {"version": version})
-        poll = asyncio.create_task(house.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
+        platform.bus.engine = lambda _game, _call: (200, {"version": version})
+        poll = asyncio.create_task(platform.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
         await asyncio.sleep(0.05)
-        house.bus.tell(game, {"version": 4})
+        platform.bus.notify(game, {"version": 4})
         await asyncio.sleep(0.05)
         assert not poll.done()
         version = 5
-        house.bus.tell(game, {"version": 5})
+        platform.bus.notify(game, {"version": 5})
         async with asyncio.timeout(10):
             assert (await poll).json() == {"version": 5}
-        assert house.bus.watches[game] == []
+        assert platform.bus.watches[game] == []
 
-    async def test_a_long_poll_subscribes_before_it_reads(self, house: Any, game: str) -> None:
+    async def test_a_long_poll_subscribes_before_it_reads(self, platform: Any, game: str) -> None:
         """What happens between the two must wake it: else it sleeps beside a state that is there."""
         versions = iter((4, 5))
 
         def engine(_game: str, _call: Any) -> Any:
-            assert house.bus.watches[game], "read before subscribed"
+            assert platform.bus.watches[game], "read before subscribed"
             version = next(versions)
-            house.bus.tell(game, {"version": 5})
+            platform.bus.notify(game, {"version": 5})
             return 200, {"version": version}
 
-        house.bus.engine = engine
+        platform.bus.engine = engine
         async with asyncio.timeout(10):
-            response = await house.send("GET", f"/api/games/{game}/state?after=4&wait=20")
+            response = await platform.send("GET", f"/api/games/{game}/state?after=4&wait=20")
         assert response.json() == {"version": 5}
 
-    async def test_a_gap_makes_it_read_again(self, house: Any, game: str) -> None:
+    async def test_a_gap_makes_it_read_again(self, platform: Any, game: str) -> None:
         version = 4
-        house.bus.engine = lambda _game, _call: (200, {"version": version})
-        poll = asyncio.create_task(house.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
+        platform.bus.engine = lambda _game, _call: (200, {"version": version})
+        poll = asyncio.create_task(platform.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
         await asyncio.sleep(0.05)
         version = 9
-        house.bus.tell(game, b"")
+        platform.bus.notify(game, b"")
         async with asyncio.timeout(10):
             assert (await poll).json() == {"version": 9}
 
-    async def test_time_is_up(self, house: Any, game: str) -> None:
-        house.bus.engine = lambda _game, _call: (200, {"version": 4})
+    async def test_time_is_up(self, platform: Any, game: str) -> None:
+        platform.bus.engine = lambda _game, _call: (200, {"version": 4})
         started = asyncio.get_running_loop().time()
-        response = await house.send("GET", f"/api/games/{game}/state?after=4&wait=0.3")
+        response = await platform.send("GET", f"/api/games/{game}/state?after=4&wait=0.3")
         assert response.json() == {"version": 4}
         assert 0.25 < asyncio.get_running_loop().time() - started < 10
 
-    async def test_a_wait_above_30_counts_as_30(self, house: Any, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_wait_above_30_counts_as_30(
+        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("playmolt_gateway.routes.games.WAIT_SECONDS", 0.1)
-        house.bus.engine = lambda _game, _call: (200, {"version": 4})
+        platform.bus.engine = lambda _game, _call: (200, {"version": 4})
         async with asyncio.timeout(10):
-            assert (await house.send("GET", f"/api/games/{game}/state?after=4&wait=99999999")).status_code == 200
+            assert (await platform.send("GET", f"/api/games/{game}/state?after=4&wait=99999999")).status_code == 200
 
-    async def test_an_unknown_game_is_told_at_once(self, house: Any, game: str) -> None:
-        house.bus.engine = lambda _game, _call: (404, {"code": "not_found"})
+    async def test_an_unknown_game_is_told_at_once(self, platform: Any, game: str) -> None:
+        platform.bus.engine = lambda _game, _call: (404, {"code": "not_found"})
         async with asyncio.timeout(10):
-            assert (await house.send("GET", f"/api/games/{game}/state?after=4&wait=20")).status_code == 404
+            assert (await platform.send("GET", f"/api/games/{game}/state?after=4&wait=20")).status_code == 404
 
-    async def test_waits_are_bounded_and_end_when_the_gateway_stops(self, house: Any, problem: Any, game: str) -> None:
-        house.bus.engine = lambda _game, _call: (200, {"version": 4, "turn": None, "games": []})
-        _, key = house.agent()
+    async def test_waits_are_bounded_and_end_when_the_gateway_stops(
+        self, platform: Any, problem: Any, game: str
+    ) -> None:
+        platform.bus.engine = lambda _game, _call: (200, {"version": 4, "turn": None, "games": []})
+        _, key = platform.agent()
         polls = [
-            asyncio.create_task(house.send("GET", path, headers=key))
+            asyncio.create_task(platform.send("GET", path, headers=key))
             for path in (f"/api/games/{game}/state?after=4&wait=20", "/api/agents/me/turn?wait=20")
         ]
-        closing = house.gateway.house.closing
+        closing = platform.gateway.services.closing
         async with asyncio.timeout(5):
             while len(closing) < 2:
                 await asyncio.sleep(0.01)
@@ -321,38 +325,38 @@ class TestState:
         for filler in fillers:
             closing.add(filler)
         for path in (f"/api/games/{game}/state?after=4&wait=1", f"/api/games/{game}/stream", "/api/agents/me/turn"):
-            assert problem(await house.send("GET", path, headers=key)) == (503, "unavailable")
-        house.gateway.close()
+            assert problem(await platform.send("GET", path, headers=key)) == (503, "unavailable")
+        platform.gateway.close()
         async with asyncio.timeout(10):
             assert [(await poll).status_code for poll in polls] == [200, 204]
 
 
-async def test_events_are_passed_byte_for_byte(house: Any, game: str) -> None:
+async def test_events_are_passed_byte_for_byte(platform: Any, game: str) -> None:
     stored = b'{"events":[{"type":"speak","text":"\\u00e9 \xc3\xa9","at":"t"}],"next_after":3}'
-    house.bus.engine = lambda _game, _call: (200, stored)
-    _, key = house.agent()
-    response = await house.send("GET", f"/api/games/{game}/events?after=2&limit=7", headers=key)
+    platform.bus.engine = lambda _game, _call: (200, stored)
+    _, key = platform.agent()
+    response = await platform.send("GET", f"/api/games/{game}/events?after=2&limit=7", headers=key)
     assert response.content == stored
-    assert json.loads(house.last().body) == {"after": 2, "limit": 7}
-    assert house.last().agent == "", "public events are the same for everybody"
+    assert json.loads(platform.last().body) == {"after": 2, "limit": 7}
+    assert platform.last().agent == "", "public events are the same for everybody"
 
 
 @pytest.mark.parametrize("after", [2**53, 2**53 + 1, 10**40])
-async def test_a_number_beyond_every_version_is_one(house: Any, game: str, after: int) -> None:
+async def test_a_number_beyond_every_version_is_one(platform: Any, game: str, after: int) -> None:
     body = msgspec.json.encode({"after": 2**53, "limit": 100})
-    assert (await house.send("GET", f"/api/games/{game}/events?after={after}")).status_code == 200
-    assert house.last().body == body
+    assert (await platform.send("GET", f"/api/games/{game}/events?after={after}")).status_code == 200
+    assert platform.last().body == body
 
 
 @pytest.mark.parametrize("wait", ["9999999999999999999", "1e3", "30.5"])
-async def test_a_wait_of_any_length_counts_as_the_longest(house: Any, game: str, wait: str) -> None:
-    house.bus.engine = lambda _game, _call: (200, {"version": 2})
-    assert (await house.send("GET", f"/api/games/{game}/state?after=1&wait={wait}")).status_code == 200
+async def test_a_wait_of_any_length_counts_as_the_longest(platform: Any, game: str, wait: str) -> None:
+    platform.bus.engine = lambda _game, _call: (200, {"version": 2})
+    assert (await platform.send("GET", f"/api/games/{game}/state?after=1&wait={wait}")).status_code == 200
 
 
-async def test_a_value_that_does_not_go_with_another_is_named(house: Any, game: str) -> None:
+async def test_a_value_that_does_not_go_with_another_is_named(platform: Any, game: str) -> None:
     for query, field in (("at=1&after=0", "after"), ("at=1&wait=1", "wait")):
-        refused = await house.send("GET", f"/api/games/{game}/state?{query}")
+        refused = await platform.send("GET", f"/api/games/{game}/state?{query}")
         assert [fault["field"] for fault in refused.json()["errors"]] == [field]
-    refused = await house.send("GET", "/api/games?cursor=junk")
+    refused = await platform.send("GET", "/api/games?cursor=junk")
     assert [fault["field"] for fault in refused.json()["errors"]] == ["cursor"]

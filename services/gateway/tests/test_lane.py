@@ -56,10 +56,10 @@ BODIES = [b'{"type":"x"}', b"{", b"[]", b'"\\ud800"', b"[" * 200 + b"]" * 200, b
 @pytest.mark.parametrize("keyed", [(), ("Idempotency-Key: one", "Connection: Keep-Alive"), ("Idempotency-Key: a b",)])
 @pytest.mark.parametrize("caller", ["agent", "nobody", "unknown", "basic"])
 async def test_both_ways_answer_alike(
-    house: Any, port: int, game: str, body: bytes, keyed: tuple[str, ...], caller: str
+    platform: Any, port: int, game: str, body: bytes, keyed: tuple[str, ...], caller: str
 ) -> None:
-    _, key = house.agent()
-    house.bus.engine = lambda _game, call: (200, {"op": call.op, "agent": call.agent, "body": call.body.decode()})
+    _, key = platform.agent()
+    platform.bus.engine = lambda _game, call: (200, {"op": call.op, "agent": call.agent, "body": call.body.decode()})
     sent = {
         "agent": [f"Authorization: {key['Authorization']}"],
         "nobody": [],
@@ -119,9 +119,9 @@ def test_a_head_alone_may_take_the_lane_when_its_body_comes(game: str) -> None:
 
 
 async def test_head_and_body_one_after_the_other_take_the_lane(
-    house: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
+    platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, key = house.agent()
+    _, key = platform.agent()
     raw = request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
     wire = await opened(port)
     await wire.send(raw)  # now the key is known
@@ -132,14 +132,14 @@ async def test_head_and_body_one_after_the_other_take_the_lane(
     wire.writer.close()
 
 
-async def test_a_head_without_a_body_is_answered_as_ever(house: Any, port: int, game: str) -> None:
+async def test_a_head_without_a_body_is_answered_as_ever(platform: Any, port: int, game: str) -> None:
     """Who has no key is told before the body is there; others may take their time for it."""
     wire, raw = await opened(port), request(game, b'{"a":1}')
     status, _, _ = await wire.send(raw[:-7])
     assert status == b"HTTP/1.1 401 Unauthorized"
     wire.writer.close()
-    _, key = house.agent()
-    house.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
+    _, key = platform.agent()
+    platform.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
     wire, raw = await opened(port), request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
     head, some, others = raw[:-7], raw[-7:-3], raw[-3:]
     for pieces in ((head, 0.2, some + others), (head, 0.01, some, 0.2, others), (head, 0.2, some, 0.2, others)):
@@ -155,10 +155,10 @@ async def test_a_head_without_a_body_is_answered_as_ever(house: Any, port: int, 
 
 
 async def test_what_comes_behind_the_body_of_a_head_alone_is_answered_behind_it(
-    house: Any, port: int, game: str
+    platform: Any, port: int, game: str
 ) -> None:
-    _, key = house.agent()
-    house.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
+    _, key = platform.agent()
+    platform.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
     first, second = (request(game, body, f"Authorization: {key['Authorization']}") for body in (b'"1"', b'"2"'))
     wire = await opened(port)
     wire.writer.write(first[:-3])
@@ -191,16 +191,16 @@ def test_blanks_around_a_value_are_no_part_of_it(game: str) -> None:
     assert (action.head.authorization, action.head.idempotency_key) == (b"Bearer x", b"")
 
 
-async def test_an_action_inside_another_request_is_that_requests_text(house: Any, port: int, game: str) -> None:
+async def test_an_action_inside_another_request_is_that_requests_text(platform: Any, port: int, game: str) -> None:
     """Else the sender of a body could speak in the name of whoever shares the connection."""
-    _, key = house.agent()
+    _, key = platform.agent()
     asked: list[str] = []
 
     def engine(_game: str, call: Any) -> tuple[int, Any]:
         asked.append(call.op)
         return 200, {"status": "left"}
 
-    house.bus.engine = engine
+    platform.bus.engine = engine
     inner = request(game, b"{}", f"Authorization: {key['Authorization']}")
     wire = await opened(port)
     head = f"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Text: {'y' * 20}".encode()
@@ -219,9 +219,9 @@ def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_connection_is_closed_when_it_has_rested_since_its_last_action(
-    short_rest: None, house: Any, port: int, game: str
+    short_rest: None, platform: Any, port: int, game: str
 ) -> None:
-    _, key = house.agent()
+    _, key = platform.agent()
     wire, raw = await opened(port), request(game, b"{}", f"Authorization: {key['Authorization']}")
     for _ in range(3):
         await wire.send(raw)
@@ -234,13 +234,13 @@ async def test_a_connection_is_closed_when_it_has_rested_since_its_last_action(
 
 
 async def test_a_connection_is_not_closed_under_an_action(
-    short_rest: None, house: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
+    short_rest: None, platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, key = house.agent()
+    _, key = platform.agent()
     wire, raw = await opened(port), request(game, b"{}", f"Authorization: {key['Authorization']}")
     await wire.send(raw)
     answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-    monkeypatch.setattr(house.bus, "submit", lambda *_, **__: answer)
+    monkeypatch.setattr(platform.bus, "submit", lambda *_, **__: answer)
     wire.writer.write(raw)
     await asyncio.sleep(2.5)
     answer.set_result(Answer(1, 200, b"{}"))
@@ -260,8 +260,8 @@ async def test_a_connection_is_not_closed_under_an_action(
         b"GET /\xc3\xa9 x HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
-async def test_what_is_no_http_is_refused_as_everything_else(house: Any, port: int, sent: bytes) -> None:
-    del house
+async def test_what_is_no_http_is_refused_as_everything_else(platform: Any, port: int, sent: bytes) -> None:
+    del platform
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(sent)
     async with asyncio.timeout(5):
@@ -283,9 +283,11 @@ def test_an_opening_is_made_anew_when_the_date_changes() -> None:
     )
 
 
-async def test_what_comes_while_an_action_is_under_way_is_answered_behind_it(house: Any, port: int, game: str) -> None:
-    _, key = house.agent()
-    house.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
+async def test_what_comes_while_an_action_is_under_way_is_answered_behind_it(
+    platform: Any, port: int, game: str
+) -> None:
+    _, key = platform.agent()
+    platform.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
     wire = await opened(port)
     authorization = f"Authorization: {key['Authorization']}"
     first, second = (request(game, body, authorization) for body in (b'"1"', b'"2"'))

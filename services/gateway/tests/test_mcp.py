@@ -31,8 +31,8 @@ def engine(game: str, call: Any) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_bot_lives_through_the_tools(house: Any, port: int, game: str, mode: Any) -> None:
-    house.bus.engine = engine
+async def test_a_bot_lives_through_the_tools(platform: Any, port: int, game: str, mode: Any) -> None:
+    platform.bus.engine = engine
     async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
         listed = (await client.list_tools()).tools
         assert [one.name for one in listed] == ["register", "join", "wait_for_turn", "act", "state"]
@@ -40,38 +40,38 @@ async def test_a_bot_lives_through_the_tools(house: Any, port: int, game: str, m
         assert made is not None
         key = {"api_key": made["api_key"]}
         assert (await client.call_tool("join", {"gameType": "ox", **key})).is_error is False
-        assert (house.last().op, house.last().agent) == ("join", made["id"])
+        assert (platform.last().op, platform.last().agent) == ("join", made["id"])
         action = {"type": "switch", "use_switch": True}
         acted = await client.call_tool("act", {"game_id": game, "action": action, "idempotency_key": "k", **key})
         assert acted.structured_content == {"status": "accepted", "version": 9}
-        by_tool = house.last()
+        by_tool = platform.last()
         headers = {"Authorization": f"Bearer {made['api_key']}", "Idempotency-Key": "k"}
-        await house.send("POST", f"/api/games/{game}/actions", json=action, headers=headers)
-        assert (by_tool.target, by_tool.command_id) == (game, house.last().command_id)
+        await platform.send("POST", f"/api/games/{game}/actions", json=action, headers=headers)
+        assert (by_tool.target, by_tool.command_id) == (game, platform.last().command_id)
         seen = await client.call_tool("state", {"game_id": game, "at": 3, "after": None, **key})
         assert seen.structured_content == {"version": 9, "phase": "switch"}
-        assert house.last().body == b'{"at":3}'
+        assert platform.last().body == b'{"at":3}'
 
 
-async def test_no_turn_in_time_is_no_error(house: Any, port: int) -> None:
-    _, headers = house.agent()
+async def test_no_turn_in_time_is_no_error(platform: Any, port: int) -> None:
+    _, headers = platform.agent()
     async with Client(f"http://127.0.0.1:{port}/mcp") as client:
-        house.bus.engine = lambda _game, _call: (200, {"games": [], "turn": None})
+        platform.bus.engine = lambda _game, _call: (200, {"games": [], "turn": None})
         key = headers["Authorization"].removeprefix("Bearer ")
         waited = await client.call_tool("wait_for_turn", {"wait": 0, "api_key": key})
         assert (waited.is_error, waited.structured_content) == (False, {"turn": None})
 
 
-async def test_a_key_may_come_with_the_connection(house: Any, port: int, game: str) -> None:
-    agent_id, headers = house.agent()
+async def test_a_key_may_come_with_the_connection(platform: Any, port: int, game: str) -> None:
+    agent_id, headers = platform.agent()
     async with httpx2.AsyncClient(headers=headers) as http:
         transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
         async with Client(transport) as client:
             await client.call_tool("state", {"game_id": game})
-    assert house.last().agent == agent_id
+    assert platform.last().agent == agent_id
 
 
-async def test_a_refusal_says_what_the_api_says(house: Any, port: int) -> None:
+async def test_a_refusal_says_what_the_api_says(platform: Any, port: int) -> None:
     async with Client(f"http://127.0.0.1:{port}/mcp") as client:
         for name, arguments, code in (
             ("join", {"gameType": "ox"}, "unauthorized"),
@@ -88,10 +88,10 @@ async def test_a_refusal_says_what_the_api_says(house: Any, port: int) -> None:
             assert refused.content[0].text.startswith(f"{code}: ")  # type: ignore[union-attr]
         missing = await client.call_tool("resign", {})
         assert missing.is_error
-    assert house.bus.calls == []
+    assert platform.bus.calls == []
 
 
-async def test_a_page_of_another_origin_is_refused(house: Any, port: int) -> None:
+async def test_a_page_of_another_origin_is_refused(platform: Any, port: int) -> None:
     url = f"http://127.0.0.1:{port}/mcp"
     async with httpx2.AsyncClient() as http:
         foreign = await http.post(url, headers={"Origin": "https://elsewhere.example"}, json={})
@@ -100,7 +100,7 @@ async def test_a_page_of_another_origin_is_refused(house: Any, port: int) -> Non
         assert own.json().get("code") != "invalid_request"
         large = await http.post(url, content=b"x" * 200_000, headers={"Content-Type": "application/json"})
         assert large.status_code == 413
-    assert 'route="mcp",status="400"' in (await house.send("GET", "/metrics")).text
+    assert 'route="mcp",status="400"' in (await platform.send("GET", "/metrics")).text
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in tools()])
@@ -125,7 +125,7 @@ def test_an_id_stays_one_part_of_the_path() -> None:
     assert call_of(tool("state"), {}, "").path == "/api/games/-/state"
 
 
-async def test_a_part_of_the_path_that_is_missing_is_named(house: Any, port: int) -> None:
+async def test_a_part_of_the_path_that_is_missing_is_named(platform: Any, port: int) -> None:
     nothing: list[dict[str, Any]] = [{}, {"game_id": None}, {"game_id": ""}]
     async with Client(f"http://127.0.0.1:{port}/mcp") as client:
         for arguments in nothing:
@@ -135,7 +135,7 @@ async def test_a_part_of_the_path_that_is_missing_is_named(house: Any, port: int
             assert refused.structured_content["errors"] == [{"field": "game_id", "message": "is missing"}]
 
 
-async def test_what_stands_beside_an_action_is_named(house: Any, port: int) -> None:
+async def test_what_stands_beside_an_action_is_named(platform: Any, port: int) -> None:
     async with Client(f"http://127.0.0.1:{port}/mcp") as client:
         action = {"type": "first_choice", "choice": "O", "comment": "me"}
         refused = await client.call_tool("act", {"game_id": "ox-1", "action": action, "colour": "red", "wait": None})
@@ -143,7 +143,7 @@ async def test_what_stands_beside_an_action_is_named(house: Any, port: int) -> N
         assert refused.structured_content is not None
         (fault,) = refused.structured_content["errors"]
         assert fault["field"] == "colour"
-        assert not house.bus.calls
+        assert not platform.bus.calls
 
 
 @pytest.mark.parametrize("given", ["100%", "a" * 200, "x/y?z"])
@@ -176,11 +176,11 @@ def test_any_other_text_is_a_key_too(given: Any) -> None:
     ],
 )
 async def test_what_no_tool_can_answer_is_refused_as_everywhere(
-    house: Any, problem: Any, headers: dict[str, str], size: int, expected: tuple[int, str]
+    platform: Any, problem: Any, headers: dict[str, str], size: int, expected: tuple[int, str]
 ) -> None:
     body = b'{"jsonrpc":"2.0"}'.ljust(size)
     common = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    assert problem(await house.send("POST", "/mcp", content=body, headers=common | headers)) == expected
+    assert problem(await platform.send("POST", "/mcp", content=body, headers=common | headers)) == expected
 
 
 def test_an_action_may_come_as_its_fields() -> None:

@@ -21,85 +21,87 @@ from starlette.routing import Route as Mounted
 
 
 class TestOperator:
-    async def test_stuck_games(self, house: Any) -> None:
-        house.bus.engine = lambda _game, _call: (200, {"games": []})
-        await house.send("GET", "/api/admin/games?stuck=true&limit=5", headers=house.operator)
-        for _, call in house.bus.calls:
+    async def test_stuck_games(self, platform: Any) -> None:
+        platform.bus.engine = lambda _game, _call: (200, {"games": []})
+        await platform.send("GET", "/api/admin/games?stuck=true&limit=5", headers=platform.operator)
+        for _, call in platform.bus.calls:
             assert (call.op, json.loads(call.body)) == ("games", {"open": True, "idle_seconds": 600, "limit": 6})
 
-    async def test_all_games_with_what_the_operator_needs(self, house: Any) -> None:
+    async def test_all_games_with_what_the_operator_needs(self, platform: Any) -> None:
         line = {
             "game_id": "ox-1", "gameType": "ox", "phase": "end", "round": 5, "seated": 5, "needed": 5,
             "created_at": "a", "over": True, "updated_at": "b", "version": 40,
         }  # fmt: skip
-        house.bus.engine = lambda game, _call: (200, {"games": [line] if game == "ox" else []})
-        page = (await house.send("GET", "/api/admin/games", headers=house.operator)).json()
+        platform.bus.engine = lambda game, _call: (200, {"games": [line] if game == "ox" else []})
+        page = (await platform.send("GET", "/api/admin/games", headers=platform.operator)).json()
         assert page == {"games": [line], "next_cursor": None}
 
-    async def test_a_game(self, house: Any, game: str) -> None:
-        house.bus.engine = lambda _game, _call: (200, {"config": {"seed": "1"}})
-        response = await house.send("GET", f"/api/admin/games/{game}", headers=house.operator)
+    async def test_a_game(self, platform: Any, game: str) -> None:
+        platform.bus.engine = lambda _game, _call: (200, {"config": {"seed": "1"}})
+        response = await platform.send("GET", f"/api/admin/games/{game}", headers=platform.operator)
         assert response.json() == {"config": {"seed": "1"}}
-        assert (house.last().op, house.last().operator) == ("operator", True)
+        assert (platform.last().op, platform.last().operator) == ("operator", True)
 
-    async def test_ending_a_game(self, house: Any, game: str) -> None:
+    async def test_ending_a_game(self, platform: Any, game: str) -> None:
         path = f"/api/admin/games/{game}/end"
-        await house.send("POST", path, headers=house.operator, json={"reason": "  stuck  "})
-        call = house.last()
+        await platform.send("POST", path, headers=platform.operator, json={"reason": "  stuck  "})
+        call = platform.last()
         assert (call.op, call.target, call.body, call.operator) == ("end", game, b'{"reason":"stuck"}', True)
 
     @pytest.mark.parametrize("kind", ["agora", *SESSION_TYPES])
-    async def test_runs_and_sessions_as_well(self, house: Any, problem: Any, kind: str) -> None:
+    async def test_runs_and_sessions_as_well(self, platform: Any, problem: Any, kind: str) -> None:
         session = f"{kind}-00000000-0000-7000-8000-000000000001"
-        await house.send("POST", f"/api/admin/games/{session}/end", headers=house.operator, json={"reason": "stuck"})
-        assert (house.last().op, house.last().target) == ("end", session)
-        await house.send("GET", f"/api/admin/games/{session}", headers=house.operator)
-        assert (house.last().op, house.last().target) == ("operator", session)
-        house.bus.engine = lambda _game, _call: (200, {"games": []})
-        await house.send("GET", f"/api/admin/games?gameType={kind}&stuck=true", headers=house.operator)
-        assert house.bus.calls[-1][0] == kind
-        unknown = await house.send("GET", f"/api/admin/games/night-{session[6:]}", headers=house.operator)
+        await platform.send(
+            "POST", f"/api/admin/games/{session}/end", headers=platform.operator, json={"reason": "stuck"}
+        )
+        assert (platform.last().op, platform.last().target) == ("end", session)
+        await platform.send("GET", f"/api/admin/games/{session}", headers=platform.operator)
+        assert (platform.last().op, platform.last().target) == ("operator", session)
+        platform.bus.engine = lambda _game, _call: (200, {"games": []})
+        await platform.send("GET", f"/api/admin/games?gameType={kind}&stuck=true", headers=platform.operator)
+        assert platform.bus.calls[-1][0] == kind
+        unknown = await platform.send("GET", f"/api/admin/games/night-{session[6:]}", headers=platform.operator)
         assert problem(unknown) == (404, "not_found")
 
     @pytest.mark.parametrize("reason", ["", "  ", "a" * 201, "a\x00", "\ud800"])
-    async def test_a_reason_is_needed(self, house: Any, problem: Any, game: str, reason: str) -> None:
+    async def test_a_reason_is_needed(self, platform: Any, problem: Any, game: str, reason: str) -> None:
         body = json.dumps({"reason": reason}).encode()
-        response = await house.send("POST", f"/api/admin/games/{game}/end", headers=house.operator, content=body)
+        response = await platform.send("POST", f"/api/admin/games/{game}/end", headers=platform.operator, content=body)
         assert problem(response) == (400, "invalid_request")
         assert response.json()["errors"][0]["field"] == "reason"
 
-    async def test_agents(self, house: Any) -> None:
-        ids = [house.agent(f"Agent {n}")[0] for n in range(3)]
-        page = (await house.send("GET", "/api/admin/agents?limit=2", headers=house.operator)).json()
+    async def test_agents(self, platform: Any) -> None:
+        ids = [platform.agent(f"Agent {n}")[0] for n in range(3)]
+        page = (await platform.send("GET", "/api/admin/agents?limit=2", headers=platform.operator)).json()
         assert page["agents"] == [{"id": ids[0], "name": "Agent 0"}, {"id": ids[1], "name": "Agent 1"}]
         path = f"/api/admin/agents?cursor={page['next_cursor']}"
-        assert (await house.send("GET", path, headers=house.operator)).json()["agents"][0]["id"] == ids[2]
+        assert (await platform.send("GET", path, headers=platform.operator)).json()["agents"][0]["id"] == ids[2]
 
-    async def test_lag_is_the_relays_word(self, house: Any, problem: Any) -> None:
-        assert problem(await house.send("GET", "/api/admin/lag", headers=house.operator)) == (503, "unavailable")
-        house.bus.answers["relay.lag"] = b'{"log":7}'
-        assert (await house.send("GET", "/api/admin/lag", headers=house.operator)).json() == {"log": 7}
+    async def test_lag_is_the_relays_word(self, platform: Any, problem: Any) -> None:
+        assert problem(await platform.send("GET", "/api/admin/lag", headers=platform.operator)) == (503, "unavailable")
+        platform.bus.answers["relay.lag"] = b'{"log":7}'
+        assert (await platform.send("GET", "/api/admin/lag", headers=platform.operator)).json() == {"log": 7}
 
     @pytest.mark.parametrize(("present", "asked"), [({"ox"}, "ox"), ({"trial", "ox"}, "trial"), (set(), "trial")])
-    async def test_the_whole_log_comes_from_any_engine(self, house: Any, present: set[str], asked: str) -> None:
-        house.bus.games = frozenset(present)
-        house.bus.engine = lambda _game, _call: (200, {"records": [], "next_after": 5})
-        response = await house.send("GET", "/api/admin/log?after=5&limit=10", headers=house.operator)
+    async def test_the_whole_log_comes_from_any_engine(self, platform: Any, present: set[str], asked: str) -> None:
+        platform.bus.games = frozenset(present)
+        platform.bus.engine = lambda _game, _call: (200, {"records": [], "next_after": 5})
+        response = await platform.send("GET", "/api/admin/log?after=5&limit=10", headers=platform.operator)
         assert response.json() == {"records": [], "next_after": 5}
-        ((kind, call),) = house.bus.calls
+        ((kind, call),) = platform.bus.calls
         assert (kind, call.op, json.loads(call.body), call.operator) == (
             asked, "forward", {"after": 5, "limit": 10}, True,
         )  # fmt: skip
 
 
 class TestHealth:
-    async def test_alive(self, house: Any) -> None:
-        house.bus.is_connected = False
-        house.store.away = True
-        assert (await house.send("GET", "/healthz")).status_code == 200
+    async def test_alive(self, platform: Any) -> None:
+        platform.bus.is_connected = False
+        platform.store.away = True
+        assert (await platform.send("GET", "/healthz")).status_code == 200
 
-    async def test_ready_while_everything_answers(self, house: Any) -> None:
-        response = await house.send("GET", "/readyz")
+    async def test_ready_while_everything_answers(self, platform: Any) -> None:
+        response = await platform.send("GET", "/readyz")
         assert response.status_code == 200
         assert set(response.json()["parts"]) == {
             *(f"engine.{game}" for games in ENGINES.values() for game in games),
@@ -107,26 +109,26 @@ class TestHealth:
         }  # fmt: skip
 
     @pytest.mark.parametrize("part", ["nats", "postgres", "engine.ox", "relay", "spectator", "accepting"])
-    async def test_each_missing_part_is_named(self, house: Any, problem: Any, part: str) -> None:
-        house.bus.is_connected = part != "nats"
-        house.store.away = part == "postgres"
-        house.bus.games -= {part.removeprefix("engine.")}
-        house.bus.names -= {part}
+    async def test_each_missing_part_is_named(self, platform: Any, problem: Any, part: str) -> None:
+        platform.bus.is_connected = part != "nats"
+        platform.store.away = part == "postgres"
+        platform.bus.games -= {part.removeprefix("engine.")}
+        platform.bus.names -= {part}
         if part == "accepting":
-            house.gateway.close()
-        response = await house.send("GET", "/readyz")
+            platform.gateway.close()
+        response = await platform.send("GET", "/readyz")
         assert problem(response) == (503, "unavailable")
         assert [name for name, there in response.json()["parts"].items() if not there] == [part]
-        own = (await house.send("GET", "/readyz?self")).status_code
+        own = (await platform.send("GET", "/readyz?self")).status_code
         assert own == (503 if part in ("nats", "postgres", "accepting") else 200)
 
-    async def test_metrics_count_by_route_and_status(self, house: Any, game: str) -> None:
-        _, key = house.agent()
-        await house.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
-        await house.send("POST", f"/api/games/{game}/actions", json={})
-        await house.send("GET", "/api/games?limit=0")
-        await house.send("GET", "/nowhere")
-        text = (await house.send("GET", "/metrics")).text
+    async def test_metrics_count_by_route_and_status(self, platform: Any, game: str) -> None:
+        _, key = platform.agent()
+        await platform.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
+        await platform.send("POST", f"/api/games/{game}/actions", json={})
+        await platform.send("GET", "/api/games?limit=0")
+        await platform.send("GET", "/nowhere")
+        text = (await platform.send("GET", "/metrics")).text
         for expected in (
             '_requests_total{route="act",status="200"} 1',
             '_requests_total{route="act",status="401"} 1',
@@ -141,29 +143,29 @@ class TestHealth:
 
 
 class TestCors:
-    async def test_anybody_may_get(self, house: Any, game: str) -> None:
+    async def test_anybody_may_get(self, platform: Any, game: str) -> None:
         for path in ("/api/games?limit=0", "/healthz", "/nowhere"):
-            assert (await house.send("GET", path)).headers["access-control-allow-origin"] == "*"
+            assert (await platform.send("GET", path)).headers["access-control-allow-origin"] == "*"
         ask = {"Origin": "https://x.example", "Access-Control-Request-Method": "GET"}
-        preflight = await house.send("OPTIONS", f"/api/games/{game}/state", headers=ask)
+        preflight = await platform.send("OPTIONS", f"/api/games/{game}/state", headers=ask)
         assert preflight.status_code == 204
         assert preflight.headers["access-control-allow-methods"] == "GET"
         assert "authorization" in preflight.headers["access-control-allow-headers"]
 
-    async def test_nobody_may_post_from_elsewhere(self, house: Any, game: str) -> None:
+    async def test_nobody_may_post_from_elsewhere(self, platform: Any, game: str) -> None:
         ask = {"Origin": "https://x.example", "Access-Control-Request-Method": "POST"}
         for path in (f"/api/games/{game}/actions", "/api/agents"):
-            assert (await house.send("OPTIONS", path, headers=ask)).status_code == 405
-            assert "access-control-allow-origin" not in (await house.send("POST", path, json={})).headers
+            assert (await platform.send("OPTIONS", path, headers=ask)).status_code == 405
+            assert "access-control-allow-origin" not in (await platform.send("POST", path, json={})).headers
 
 
 class TestDocuments:
-    async def test_openapi_is_served_as_generated(self, house: Any) -> None:
-        assert (await house.send("GET", "/openapi.json")).content == openapi_bytes()
-        assert house.gateway.api.openapi() == json.loads(openapi_bytes())
+    async def test_openapi_is_served_as_generated(self, platform: Any) -> None:
+        assert (await platform.send("GET", "/openapi.json")).content == openapi_bytes()
+        assert platform.gateway.api.openapi() == json.loads(openapi_bytes())
 
-    async def test_the_page_of_the_api_needs_no_network(self, house: Any) -> None:
-        response = await house.send("GET", "/docs")
+    async def test_the_page_of_the_api_needs_no_network(self, platform: Any) -> None:
+        response = await platform.send("GET", "/docs")
         assert response.headers["content-type"].startswith("text/html")
         assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
         assert response.headers["x-content-type-options"] == "nosniff"
@@ -174,8 +176,8 @@ class TestDocuments:
         for route in ROUTES:
             assert f"{route.method} {route.path}" in response.text
 
-    async def test_llms_txt_names_the_calls_of_a_bot(self, house: Any) -> None:
-        text = (await house.send("GET", "/llms.txt")).text
+    async def test_llms_txt_names_the_calls_of_a_bot(self, platform: Any) -> None:
+        text = (await platform.send("GET", "/llms.txt")).text
         paths = {route.path for route in ROUTES}
         named = {path.rstrip(".") for path in re.findall(r"/api/[a-z/{}]+", text)}
         assert named
@@ -184,8 +186,8 @@ class TestDocuments:
             assert next(route.path for route in ROUTES if route.name == name) in named
 
     @pytest.mark.parametrize("game_type", GAME_TYPES)
-    async def test_guides_are_served_filled_in(self, house: Any, game_type: str) -> None:
-        response = await house.send("GET", f"/skills/{game_type}.md")
+    async def test_guides_are_served_filled_in(self, platform: Any, game_type: str) -> None:
+        response = await platform.send("GET", f"/skills/{game_type}.md")
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/markdown")
         assert "{{" not in response.text
@@ -214,10 +216,10 @@ PUBLIC_OF_RUNS = {"list_runs", "read_run_events"}
 
 
 class TestRoutes:
-    def test_every_declared_route_is_mounted_and_no_other(self, make_house: Any) -> None:
+    def test_every_declared_route_is_mounted_and_no_other(self, make_platform: Any) -> None:
         mounted = {
             (method, route.path)
-            for route in make_house().gateway.api.router.routes
+            for route in make_platform().gateway.api.router.routes
             if isinstance(route, APIRoute | Mounted)
             for method in route.methods or ()
         }
@@ -270,12 +272,12 @@ class TestRoutes:
         used = {code for route in ROUTES for code in route.refusals()}
         assert used == set(Code) - {Code.METHOD_NOT_ALLOWED}
 
-    async def test_answers_fit_the_document(self, house: Any) -> None:
+    async def test_answers_fit_the_document(self, platform: Any) -> None:
         document = json.loads(openapi_bytes())
         document = json.loads(json.dumps(document).replace("#/components/schemas/", "#/$defs/"))
         store = {"$defs": document["components"]["schemas"]}
-        refused = await house.send("GET", "/api/games?limit=0")
-        made = await house.send("POST", "/api/agents", json={"name": "Ada"})
+        refused = await platform.send("GET", "/api/games?limit=0")
+        made = await platform.send("POST", "/api/agents", json={"name": "Ada"})
         for response, path, method in ((refused, "/api/games", "get"), (made, "/api/agents", "post")):
             answer = document["paths"][path][method]["responses"][str(response.status_code)]
             schema = answer["content"][response.headers["content-type"]]["schema"]

@@ -65,8 +65,8 @@ def policy(response: httpx.Response) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(("path", "module"), PATHS.items())
-async def test_a_page_is_a_shell_that_loads_its_module(house: Any, path: str, module: str) -> None:
-    answer = await house.send("GET", path)
+async def test_a_page_is_a_shell_that_loads_its_module(platform: Any, path: str, module: str) -> None:
+    answer = await platform.send("GET", path)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert f'<script type="module" src="/assets/{module}">' in answer.text
@@ -74,8 +74,8 @@ async def test_a_page_is_a_shell_that_loads_its_module(house: Any, path: str, mo
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_a_page_runs_only_what_this_server_sends(house: Any, path: str) -> None:
-    answer = await house.send("GET", path)
+async def test_a_page_runs_only_what_this_server_sends(platform: Any, path: str) -> None:
+    answer = await platform.send("GET", path)
     rules = policy(answer)
     assert rules["default-src"] == ["'none'"]
     assert rules["script-src"] == ["'self'"]
@@ -96,36 +96,36 @@ async def test_a_page_runs_only_what_this_server_sends(house: Any, path: str) ->
     ],
 )
 async def test_a_page_connects_to_its_server_and_the_spectator_alone(
-    make_house: Callable[..., Any], host: str, port: int, reached: list[str]
+    make_platform: Callable[..., Any], host: str, port: int, reached: list[str]
 ) -> None:
-    house = make_house(host=host, spectator_port=port)
-    answer = await house.send("GET", "/")
+    platform = make_platform(host=host, spectator_port=port)
+    answer = await platform.send("GET", "/")
     assert policy(answer)["connect-src"] == ["'self'", *reached]
     assert f'<meta name="spectator-port" content="{port}">' in answer.text
-    await house.client.aclose()
+    await platform.client.aclose()
 
 
-async def test_a_page_needs_no_engine_no_key_and_no_database(house: Any) -> None:
-    house.store.away = True
-    house.bus.is_connected = False
+async def test_a_page_needs_no_engine_no_key_and_no_database(platform: Any) -> None:
+    platform.store.away = True
+    platform.bus.is_connected = False
     for path in PATHS:
-        assert (await house.send("GET", path)).status_code == 200
-    assert house.bus.calls == []
+        assert (await platform.send("GET", path)).status_code == 200
+    assert platform.bus.calls == []
 
 
-async def test_what_cannot_be_a_game_is_told_on_a_page_and_not_found(house: Any) -> None:
+async def test_what_cannot_be_a_game_is_told_on_a_page_and_not_found(platform: Any) -> None:
     for wrong in ("nothing", "legal-0190c3f8-1111-7222-8333-444455556666", "ox-1"):
-        answer = await house.send("GET", f"/watch/{wrong}")
+        answer = await platform.send("GET", f"/watch/{wrong}")
         assert answer.status_code == 404
         assert "watch.js" in answer.text
 
 
-async def test_every_file_is_sent_as_what_it_is(house: Any) -> None:
+async def test_every_file_is_sent_as_what_it_is(platform: Any) -> None:
     kinds = {"js": "text/javascript", "css": "text/css", "json": "application/json", "svg": "image/svg+xml"}
     for path in WEB.iterdir():
         if path.name == "shell.html":
             continue
-        answer = await house.send("GET", f"/assets/{path.name}")
+        answer = await platform.send("GET", f"/assets/{path.name}")
         assert answer.status_code == 200
         assert answer.content == path.read_bytes()
         assert answer.headers["content-type"].startswith(kinds[path.name.rpartition(".")[2]])
@@ -135,8 +135,8 @@ async def test_every_file_is_sent_as_what_it_is(house: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["shell.html", "nothing.js", "..%2fpages.py", "%2e%2e%2fapp.py", "web", "style.css%00"]
 )
-async def test_no_other_file_is_sent(house: Any, problem: Any, name: str) -> None:
-    assert problem(await house.send("GET", f"/assets/{name}")) == (404, "not_found")
+async def test_no_other_file_is_sent(platform: Any, problem: Any, name: str) -> None:
+    assert problem(await platform.send("GET", f"/assets/{name}")) == (404, "not_found")
 
 
 def test_a_module_sets_texts_and_never_html() -> None:
@@ -186,8 +186,8 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.mark.parametrize("path", ["/watch", "/watch/", "/lobby", "/game/", "/watch/a/b"])
-async def test_a_person_who_strays_gets_a_page(house: Any, path: str) -> None:
-    answer = await house.send("GET", path, headers=BROWSER)
+async def test_a_person_who_strays_gets_a_page(platform: Any, path: str) -> None:
+    answer = await platform.send("GET", path, headers=BROWSER)
     assert (answer.status_code, answer.headers["vary"]) == (404, "Accept")
     assert "/assets/nowhere.js" in answer.text
     assert "script-src 'self'" in answer.headers["content-security-policy"]
@@ -204,8 +204,8 @@ async def test_a_person_who_strays_gets_a_page(house: Any, path: str) -> None:
     ],
 )
 async def test_a_program_that_strays_gets_a_problem_document(
-    house: Any, method: str, path: str, headers: dict[str, str]
+    platform: Any, method: str, path: str, headers: dict[str, str]
 ) -> None:
-    answer = await house.send(method, path, headers=headers)
+    answer = await platform.send(method, path, headers=headers)
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "not_found"

@@ -64,25 +64,25 @@ ACTION = "/api/games/{game}/actions"
     ],
 )
 async def test_a_bad_request_is_refused_by_name(
-    house: Any, problem: Any, game: str, method: str, path: str, body: bytes | None, expected: tuple[int, str]
+    platform: Any, problem: Any, game: str, method: str, path: str, body: bytes | None, expected: tuple[int, str]
 ) -> None:
-    response = await house.send(method, path.format(game=game), content=body)
+    response = await platform.send(method, path.format(game=game), content=body)
     assert problem(response) == expected
-    assert house.bus.calls == []
+    assert platform.bus.calls == []
 
 
-async def test_a_405_lists_every_method_of_the_path(house: Any, game: str) -> None:
-    assert (await house.send("PUT", "/api/agents")).headers["allow"] == "POST"
-    assert (await house.send("GET", f"/api/games/{game}/actions")).headers["allow"] == "POST"
+async def test_a_405_lists_every_method_of_the_path(platform: Any, game: str) -> None:
+    assert (await platform.send("PUT", "/api/agents")).headers["allow"] == "POST"
+    assert (await platform.send("GET", f"/api/games/{game}/actions")).headers["allow"] == "POST"
 
 
-async def test_faults_are_told_by_field(house: Any) -> None:
-    _, key = house.agent()
-    response = await house.send("POST", "/api/games/join", json={"gameType": "chess"}, headers=key)
+async def test_faults_are_told_by_field(platform: Any) -> None:
+    _, key = platform.agent()
+    response = await platform.send("POST", "/api/games/join", json={"gameType": "chess"}, headers=key)
     assert response.json()["errors"] == [{"field": "gameType", "message": "must be one of trial, ox"}]
-    response = await house.send("POST", "/api/games/join", json={}, headers=key)
+    response = await platform.send("POST", "/api/games/join", json={}, headers=key)
     assert response.json()["errors"] == [{"field": "gameType", "message": "is missing"}]
-    response = await house.send("GET", "/api/games?colour=red")
+    response = await platform.send("GET", "/api/games?colour=red")
     assert response.json()["errors"] == [{"field": "colour", "message": "there is no such query value"}]
 
 
@@ -91,81 +91,83 @@ async def test_faults_are_told_by_field(house: Any) -> None:
     ("method", "path"), [("GET", "/api/games"), ("POST", ACTION), ("GET", "/api/admin/lag"), ("POST", "/api/agents")]
 )
 async def test_a_key_that_is_sent_must_be_valid(
-    house: Any, problem: Any, game: str, header: str, method: str, path: str
+    platform: Any, problem: Any, game: str, header: str, method: str, path: str
 ) -> None:
     headers = {"Authorization": header}
-    response = await house.send(method, path.format(game=game), headers=headers, content=b'{"name":"a"}')
+    response = await platform.send(method, path.format(game=game), headers=headers, content=b'{"name":"a"}')
     assert problem(response) == (401, "unauthorized")
     assert response.headers["www-authenticate"] == "Bearer"
 
 
-async def test_operator_calls_tell_an_agent_from_a_stranger(house: Any, problem: Any) -> None:
-    _, key = house.agent()
-    assert problem(await house.send("GET", "/api/admin/games", headers=key)) == (403, "operator_only")
-    assert problem(await house.send("GET", "/api/admin/games")) == (401, "unauthorized")
+async def test_operator_calls_tell_an_agent_from_a_stranger(platform: Any, problem: Any) -> None:
+    _, key = platform.agent()
+    assert problem(await platform.send("GET", "/api/admin/games", headers=key)) == (403, "operator_only")
+    assert problem(await platform.send("GET", "/api/admin/games")) == (401, "unauthorized")
 
 
-async def test_without_an_operator_key_nobody_is_operator(make_house: Any, problem: Any) -> None:
-    house = make_house(operator_key="")
-    response = await house.send("GET", "/api/admin/games", headers={"Authorization": "Bearer "})
+async def test_without_an_operator_key_nobody_is_operator(make_platform: Any, problem: Any) -> None:
+    platform = make_platform(operator_key="")
+    response = await platform.send("GET", "/api/admin/games", headers={"Authorization": "Bearer "})
     assert problem(response) == (401, "unauthorized")
 
 
-async def test_the_operator_is_no_agent(house: Any, problem: Any, game: str) -> None:
+async def test_the_operator_is_no_agent(platform: Any, problem: Any, game: str) -> None:
     for path in ("/api/games/join", f"/api/games/{game}/actions"):
-        response = await house.send("POST", path, headers=house.operator, json={"gameType": "ox"})
+        response = await platform.send("POST", path, headers=platform.operator, json={"gameType": "ox"})
         assert problem(response) == (401, "unauthorized")
 
 
-async def test_closed_registration(make_house: Any, problem: Any) -> None:
-    house = make_house(registration_open=False)
-    assert problem(await house.send("POST", "/api/agents", json={"name": "Ada"})) == (403, "registration_closed")
+async def test_closed_registration(make_platform: Any, problem: Any) -> None:
+    platform = make_platform(registration_open=False)
+    assert problem(await platform.send("POST", "/api/agents", json={"name": "Ada"})) == (403, "registration_closed")
 
 
 @pytest.mark.parametrize("path", ["/api/games/{game}/actions", "/api/games/{game}/leave"])
-async def test_checks_of_a_post_come_in_order(make_house: Any, problem: Any, game: str, path: str) -> None:
+async def test_checks_of_a_post_come_in_order(make_platform: Any, problem: Any, game: str, path: str) -> None:
     """401, 429, 413, form, 404: a request with every fault shows them one after the other as they are mended."""
-    house = make_house(rate_limit="1/60", action_rate_limit="1/60")
-    agent, key = house.agent()
-    house.store.buckets = {f"requests:{agent}": 1, f"actions:{agent}": 1}
+    platform = make_platform(rate_limit="1/60", action_rate_limit="1/60")
+    agent, key = platform.agent()
+    platform.store.buckets = {f"requests:{agent}": 1, f"actions:{agent}": 1}
     bad_game, large = path.format(game="ox-1"), b"x" * (BODY_BYTES + 1)
 
     async def refusal(headers: dict[str, str], body: bytes, where: str = bad_game) -> tuple[int, str]:
-        found: tuple[int, str] = problem(await house.send("POST", where, content=body, headers=headers))
+        found: tuple[int, str] = problem(await platform.send("POST", where, content=body, headers=headers))
         return found
 
     assert await refusal({}, large) == (401, "unauthorized")
     assert await refusal(key, large) == (429, "rate_limited")
-    house.store.buckets = {f"requests:{agent}": -9, f"actions:{agent}": -9}
+    platform.store.buckets = {f"requests:{agent}": -9, f"actions:{agent}": -9}
     assert await refusal(key, large) == (413, "body_too_large")
     assert await refusal(key, b"{") == (400, "invalid_request")
     assert await refusal(key | {"Idempotency-Key": ""}, b"{}") == (400, "invalid_request")
     assert await refusal(key, b"{}", bad_game + "?x=1") == (400, "invalid_request")
     assert await refusal(key, b"{}") == (404, "not_found")
-    assert house.bus.calls == []
+    assert platform.bus.calls == []
 
 
 @pytest.mark.parametrize("path", ["/api/games/{game}/actions", "/api/games/{game}/leave", "/api/games/join"])
 @pytest.mark.parametrize("depth", [101, 600, 950, 30_000])
 async def test_a_deep_body_is_refused_before_anything_walks_through_it(
-    house: Any, problem: Any, game: str, path: str, depth: int
+    platform: Any, problem: Any, game: str, path: str, depth: int
 ) -> None:
-    _, key = house.agent()
+    _, key = platform.agent()
     body = b'{"a":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
-    answer = await house.send("POST", path.format(game=game), content=body, headers=key | {"Idempotency-Key": "deep"})
+    answer = await platform.send(
+        "POST", path.format(game=game), content=body, headers=key | {"Idempotency-Key": "deep"}
+    )
     assert problem(answer) == (400, "invalid_request")
     assert "nested" in answer.json()["detail"]
-    assert house.bus.calls == []
+    assert platform.bus.calls == []
 
 
-async def test_brackets_in_a_text_are_no_depth(house: Any, game: str) -> None:
-    _, key = house.agent()
+async def test_brackets_in_a_text_are_no_depth(platform: Any, game: str) -> None:
+    _, key = platform.agent()
     sent = {"type": "speak", "text": "[{" * 90, "list": [[]] * 200}
-    assert (await house.send("POST", f"/api/games/{game}/actions", json=sent, headers=key)).status_code == 200
+    assert (await platform.send("POST", f"/api/games/{game}/actions", json=sent, headers=key)).status_code == 200
 
 
-async def test_a_chunked_body_is_not_read_beyond_its_limit(house: Any, problem: Any, game: str) -> None:
-    _, key = house.agent()
+async def test_a_chunked_body_is_not_read_beyond_its_limit(platform: Any, problem: Any, game: str) -> None:
+    _, key = platform.agent()
     sent = 0
 
     async def chunks() -> Any:
@@ -176,33 +178,33 @@ async def test_a_chunked_body_is_not_read_beyond_its_limit(house: Any, problem: 
 
     for path in (f"/api/games/{game}/actions", f"/api/games/{game}/leave"):
         sent = 0
-        response = await house.send("POST", path, content=chunks(), headers=key)
+        response = await platform.send("POST", path, content=chunks(), headers=key)
         assert problem(response) == (413, "body_too_large")
         assert response.headers["connection"] == "close"
         assert sent <= BODY_BYTES + 2 * 16 * 1024
 
 
-async def test_a_body_of_exactly_the_limit_passes(house: Any, game: str) -> None:
-    _, key = house.agent()
+async def test_a_body_of_exactly_the_limit_passes(platform: Any, game: str) -> None:
+    _, key = platform.agent()
     body = b'{"type":"' + b"a" * (BODY_BYTES - 11) + b'"}'
     assert len(body) == BODY_BYTES
-    response = await house.send("POST", f"/api/games/{game}/actions", content=body, headers=key)
+    response = await platform.send("POST", f"/api/games/{game}/actions", content=body, headers=key)
     assert response.status_code == 200
-    assert house.last().body == body
+    assert platform.last().body == body
 
 
-async def test_rate_limit_names_the_bucket(make_house: Any, problem: Any, game: str) -> None:
-    house = make_house(rate_limit="2/10", action_rate_limit="1/5")
-    agent, key = house.agent()
-    statuses = [(await house.send("GET", f"/api/games/{game}/state", headers=key)).status_code for _ in range(2)]
+async def test_rate_limit_names_the_bucket(make_platform: Any, problem: Any, game: str) -> None:
+    platform = make_platform(rate_limit="2/10", action_rate_limit="1/5")
+    agent, key = platform.agent()
+    statuses = [(await platform.send("GET", f"/api/games/{game}/state", headers=key)).status_code for _ in range(2)]
     assert statuses == [200, 200]
-    response = await house.send("GET", f"/api/games/{game}/state", headers=key)
+    response = await platform.send("GET", f"/api/games/{game}/state", headers=key)
     assert problem(response) == (429, "rate_limited")
     assert response.headers["retry-after"] == "2"
     assert response.json()["ratelimit"] == {"key": f"requests:{agent}", "limit": 2, "seconds": 10.0}
-    action = await house.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
+    action = await platform.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
     assert action.status_code == 200, "actions have a bucket of their own"
-    action = await house.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
+    action = await platform.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
     assert action.json()["ratelimit"] == {"key": f"actions:{agent}", "limit": 1, "seconds": 5.0}
 
 
@@ -220,49 +222,51 @@ async def test_rate_limit_names_the_bucket(make_house: Any, problem: Any, game: 
         ("GET", "/api/agents/me/turn", None),
     ],
 )
-async def test_absent_engines_are_a_503(house: Any, problem: Any, game: str, method: str, path: str, body: Any) -> None:
-    _, key = house.agent()
-    house.bus.engine = lambda _game, _call: BusUnavailable("no engine answered in time")
-    response = await house.send(method, path.format(game=game), json=body, headers=key)
+async def test_absent_engines_are_a_503(
+    platform: Any, problem: Any, game: str, method: str, path: str, body: Any
+) -> None:
+    _, key = platform.agent()
+    platform.bus.engine = lambda _game, _call: BusUnavailable("no engine answered in time")
+    response = await platform.send(method, path.format(game=game), json=body, headers=key)
     assert problem(response) == (503, "unavailable")
     assert int(response.headers["retry-after"]) >= 1
 
 
-async def test_absent_postgres_is_a_503(house: Any, problem: Any, game: str) -> None:
-    _, key = house.agent()
-    house.store.away = True
+async def test_absent_postgres_is_a_503(platform: Any, problem: Any, game: str) -> None:
+    _, key = platform.agent()
+    platform.store.away = True
     for method, path in (("POST", f"/api/games/{game}/actions"), ("GET", "/api/agents/me")):
-        assert problem(await house.send(method, path, json={}, headers=key)) == (503, "unavailable")
-    assert problem(await house.send("POST", "/api/agents", json={"name": "Ada"})) == (503, "unavailable")
+        assert problem(await platform.send(method, path, json={}, headers=key)) == (503, "unavailable")
+    assert problem(await platform.send("POST", "/api/agents", json={"name": "Ada"})) == (503, "unavailable")
 
 
-async def test_an_engines_503_carries_retry_after(house: Any, game: str) -> None:
-    _, key = house.agent()
-    house.bus.engine = lambda _game, _call: (503, {"code": "unavailable"})
+async def test_an_engines_503_carries_retry_after(platform: Any, game: str) -> None:
+    _, key = platform.agent()
+    platform.bus.engine = lambda _game, _call: (503, {"code": "unavailable"})
     for method, path in (("POST", f"/api/games/{game}/actions"), ("GET", f"/api/games/{game}/state")):
-        response = await house.send(method, path, json={}, headers=key)
+        response = await platform.send(method, path, json={}, headers=key)
         assert response.status_code == 503
         assert response.headers["retry-after"] == "1"
         assert response.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_bug_is_a_500_that_tells_nothing(house: Any, problem: Any, game: str) -> None:
-    _, key = house.agent()
+async def test_a_bug_is_a_500_that_tells_nothing(platform: Any, problem: Any, game: str) -> None:
+    _, key = platform.agent()
 
     def broken(_game: str, _call: Any) -> Any:
         raise LookupError("secret inside")
 
-    house.bus.engine = broken
+    platform.bus.engine = broken
     for method, path in (("POST", f"/api/games/{game}/actions"), ("GET", f"/api/games/{game}/state")):
-        response = await house.send(method, path, json={}, headers=key)
+        response = await platform.send(method, path, json={}, headers=key)
         assert problem(response) == (500, "internal_error")
         assert "secret" not in response.text
 
 
-async def test_hot_route_and_framework_give_equal_documents(make_house: Any, game: str) -> None:
+async def test_hot_route_and_framework_give_equal_documents(make_platform: Any, game: str) -> None:
     """The same fault on the hot route and on a route of FastAPI: status, headers and bytes are equal."""
-    house = make_house()
-    _, key = house.agent()
+    platform = make_platform()
+    _, key = platform.agent()
     large = b"x" * (BODY_BYTES + 1)
     faults: list[tuple[dict[str, str], bytes, str]] = [
         ({}, b"{}", ""),
@@ -273,8 +277,8 @@ async def test_hot_route_and_framework_give_equal_documents(make_house: Any, gam
         (key | {"Idempotency-Key": "a b"}, b"{}", ""),
     ]
     for headers, body, query in faults:
-        hot = await house.send("POST", f"/api/games/{game}/actions{query}", content=body, headers=headers)
-        framework = await house.send("POST", f"/api/games/{game}/leave{query}", content=body, headers=headers)
+        hot = await platform.send("POST", f"/api/games/{game}/actions{query}", content=body, headers=headers)
+        framework = await platform.send("POST", f"/api/games/{game}/leave{query}", content=body, headers=headers)
         assert hot.status_code >= 400
         assert (hot.status_code, dict(hot.headers), json.loads(hot.content)) == (
             framework.status_code, dict(framework.headers), json.loads(framework.content),

@@ -16,18 +16,18 @@ from playmolt_schemas.limits import BODY_BYTES
 
 
 class Server:
-    def __init__(self, task: "asyncio.Task[None]", port: int, house: Any) -> None:
-        self.task, self.port, self.house = task, port, house
+    def __init__(self, task: "asyncio.Task[None]", port: int, platform: Any) -> None:
+        self.task, self.port, self.platform = task, port, platform
         self.client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=5)
 
 
 @pytest.fixture
-async def server(house: Any) -> AsyncIterator[Server]:
+async def server(platform: Any) -> AsyncIterator[Server]:
     settings = Settings(port=0, deadline_seconds=2)
     sock = listening(settings, None)
     port = sock.getsockname()[1]
-    task = asyncio.create_task(serve(house.gateway, settings, sock))
-    running = Server(task, port, house)
+    task = asyncio.create_task(serve(platform.gateway, settings, sock))
+    running = Server(task, port, platform)
     async with running.client:
         yield running
     if not task.done():
@@ -44,13 +44,13 @@ async def test_an_inherited_socket_is_served() -> None:
 
 
 async def test_sigterm_ends_waits_at_once_and_the_server_after_them(server: Server, game: str) -> None:
-    _, key = server.house.agent()
-    server.house.bus.engine = lambda _game, call: (
+    _, key = server.platform.agent()
+    server.platform.bus.engine = lambda _game, call: (
         (200, {"messages": [], "version": 4, "closed": False}) if call.op == "feed" else (200, {"version": 4})
     )
     poll = asyncio.create_task(server.client.get(f"/api/games/{game}/state?after=4&wait=30"))
     stream = asyncio.create_task(server.client.get(f"/api/games/{game}/stream", headers=key))
-    while len(server.house.gateway.house.closing) < 2:
+    while len(server.platform.gateway.services.closing) < 2:
         await asyncio.sleep(0.01)
     os.kill(os.getpid(), signal.SIGTERM)
     async with asyncio.timeout(2):
@@ -63,8 +63,8 @@ async def test_sigterm_lets_an_action_end_whose_body_is_on_its_way(
     server: Server, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fast_http, "_HEAD_SECONDS", 60)
-    _, key = server.house.agent()
-    server.house.bus.engine = lambda _game, _call: (200, {"status": "accepted"})
+    _, key = server.platform.agent()
+    server.platform.bus.engine = lambda _game, _call: (200, {"status": "accepted"})
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     head = f"POST /api/games/{game}/actions HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
     writer.write(head.encode() + b"Content-Length: 2\r\n\r\n")
@@ -82,7 +82,7 @@ async def test_sigterm_lets_an_action_end_whose_body_is_on_its_way(
 @pytest.mark.parametrize("path", ["actions", "leave"])
 async def test_a_large_body_is_refused_cleanly(server: Server, problem: Any, game: str, path: str) -> None:
     """The client reads its 413 though it was still sending, and goes on with the same connection."""
-    _, key = server.house.agent()
+    _, key = server.platform.agent()
     for _ in range(3):
         content = b"x" * (8 * BODY_BYTES)
         response = await server.client.post(f"/api/games/{game}/{path}", content=content, headers=key)
@@ -91,7 +91,7 @@ async def test_a_large_body_is_refused_cleanly(server: Server, problem: Any, gam
 
 
 async def test_an_endless_body_loses_its_connection(server: Server, game: str) -> None:
-    _, key = server.house.agent()
+    _, key = server.platform.agent()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     head = f"POST /api/games/{game}/actions HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
     writer.write(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
@@ -110,7 +110,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
     monkeypatch.setattr(bodies, "_SWEEP_SECONDS", 0.05)
-    _, key = server.house.agent()
+    _, key = server.platform.agent()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     head = f"POST /api/games/{game}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
     writer.write(head.encode() + b"Content-Length: 5\r\n\r\n{")
@@ -118,18 +118,18 @@ async def test_a_body_that_does_not_come_is_not_waited_for(
         answer = await reader.readuntil(b"\r\n")
     writer.close()
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert server.house.bus.calls == []
+    assert server.platform.bus.calls == []
 
 
 async def test_a_client_that_goes_ends_its_wait(server: Server, game: str) -> None:
-    server.house.bus.engine = lambda _game, _call: (200, {"version": 4})
+    server.platform.bus.engine = lambda _game, _call: (200, {"version": 4})
     _, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"GET /api/games/{game}/state?after=4&wait=30 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    closing = server.house.gateway.house.closing
+    closing = server.platform.gateway.services.closing
     while not len(closing):
         await asyncio.sleep(0.01)
     writer.close()
     async with asyncio.timeout(2):
         while len(closing):
             await asyncio.sleep(0.01)
-    assert server.house.bus.watches[game] == []
+    assert server.platform.bus.watches[game] == []

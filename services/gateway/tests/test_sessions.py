@@ -14,16 +14,16 @@ TAKEN = (202, {"id": SESSION})
 AWAY = BusUnavailable("no jury engine answered in time")
 
 
-def says(house: Any, *replies: Any) -> None:
+def says(platform: Any, *replies: Any) -> None:
     """The engine takes the call; what it says of it later are these, the last one again and again."""
     later: Iterator[Any] = iter(replies)
     last = replies[-1]
-    house.bus.engine = lambda _game, call: TAKEN if call.op == "command" else next(later, last)
+    platform.bus.engine = lambda _game, call: TAKEN if call.op == "command" else next(later, last)
 
 
-async def chat(house: Any) -> Any:
-    _, key = house.agent()
-    return await house.send("POST", CHAT, json={"text": "Listen."}, headers=key)
+async def chat(platform: Any) -> Any:
+    _, key = platform.agent()
+    return await platform.send("POST", CHAT, json={"text": "Listen."}, headers=key)
 
 
 @pytest.fixture(autouse=True)
@@ -31,34 +31,34 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "_LOOK_SECONDS", 0.01)
 
 
-async def test_an_engine_that_goes_away_meanwhile_is_asked_again(house: Any) -> None:
-    says(house, AWAY, TAKEN, AWAY, (200, {"reply": "At last."}))
-    answer = await chat(house)
+async def test_an_engine_that_goes_away_meanwhile_is_asked_again(platform: Any) -> None:
+    says(platform, AWAY, TAKEN, AWAY, (200, {"reply": "At last."}))
+    answer = await chat(platform)
     assert (answer.status_code, answer.json()) == (200, {"reply": "At last."})
-    calls: list[Call] = [call for _, call in house.bus.calls]
+    calls: list[Call] = [call for _, call in platform.bus.calls]
     assert [call.op for call in calls] == ["command", "query", "query", "query", "query"]
     assert len({call.command_id for call in calls}) == 1
 
 
-async def test_what_was_taken_is_never_said_to_be_unavailable(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_taken_is_never_said_to_be_unavailable(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "SLOW_SECONDS", 0.1)
-    says(house, AWAY)
-    answer = await chat(house)
+    says(platform, AWAY)
+    answer = await chat(platform)
     assert (answer.status_code, answer.json()) == TAKEN
     assert int(answer.headers["retry-after"]) >= 1
 
 
-async def test_a_lost_watch_takes_nothing_back(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lost_watch_takes_nothing_back(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def lost(_game: str, _identifier: str) -> None:
         raise AWAY
 
-    monkeypatch.setattr(house.bus, "watch", lost)
-    says(house, (200, {}))
-    assert (await chat(house)).status_code == 202
+    monkeypatch.setattr(platform.bus, "watch", lost)
+    says(platform, (200, {}))
+    assert (await chat(platform)).status_code == 202
 
 
-async def test_a_call_that_was_not_answered_may_be_done_and_says_so(house: Any, problem: Any) -> None:
-    house.bus.engine = lambda _game, _call: AWAY
-    answer = await chat(house)
+async def test_a_call_that_was_not_answered_may_be_done_and_says_so(platform: Any, problem: Any) -> None:
+    platform.bus.engine = lambda _game, _call: AWAY
+    answer = await chat(platform)
     assert problem(answer) == (503, "unavailable")
     assert "Idempotency-Key" in answer.json()["detail"]

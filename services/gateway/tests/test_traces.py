@@ -20,20 +20,20 @@ def spans() -> Iterator[InMemorySpanExporter]:
     tracing.close()
 
 
-async def ask(house: Any, game: str, route: str, context: str) -> str:
+async def ask(platform: Any, game: str, route: str, context: str) -> str:
     """Send a request of a route and give the context that its engine got."""
-    _, key = house.agent()
+    _, key = platform.agent()
     headers = key | {"traceparent": context}
     if route == "act":
-        await house.send("POST", f"/api/games/{game}/actions", json={}, headers=headers)
+        await platform.send("POST", f"/api/games/{game}/actions", json={}, headers=headers)
     else:
-        await house.send("GET", f"/api/games/{game}/state", headers=headers)
-    return str(house.last().trace)
+        await platform.send("GET", f"/api/games/{game}/state", headers=headers)
+    return str(platform.last().trace)
 
 
 @pytest.mark.parametrize("route", ["act", "read_state"])
-async def test_a_sampled_request(house: Any, game: str, spans: InMemorySpanExporter, route: str) -> None:
-    carried = await ask(house, game, route, SAMPLED)
+async def test_a_sampled_request(platform: Any, game: str, spans: InMemorySpanExporter, route: str) -> None:
+    carried = await ask(platform, game, route, SAMPLED)
     (span,) = spans.get_finished_spans()
     assert span.parent is not None
     assert (span.name, f"{span.parent.span_id:016x}") == (route, CALLER)
@@ -42,17 +42,17 @@ async def test_a_sampled_request(house: Any, game: str, spans: InMemorySpanExpor
 
 
 @pytest.mark.parametrize("route", ["act", "read_state"])
-async def test_one_that_is_not_sampled(house: Any, game: str, spans: InMemorySpanExporter, route: str) -> None:
-    assert await ask(house, game, route, UNSAMPLED) == UNSAMPLED
+async def test_one_that_is_not_sampled(platform: Any, game: str, spans: InMemorySpanExporter, route: str) -> None:
+    assert await ask(platform, game, route, UNSAMPLED) == UNSAMPLED
     assert spans.get_finished_spans() == ()
 
 
 @pytest.mark.parametrize("route", ["act", "read_state"])
-async def test_without_a_collector_the_callers_context_goes_on(house: Any, game: str, route: str) -> None:
-    assert await ask(house, game, route, SAMPLED) == SAMPLED
+async def test_without_a_collector_the_callers_context_goes_on(platform: Any, game: str, route: str) -> None:
+    assert await ask(platform, game, route, SAMPLED) == SAMPLED
 
 
-async def test_probes_make_no_spans(house: Any, spans: InMemorySpanExporter) -> None:
+async def test_probes_make_no_spans(platform: Any, spans: InMemorySpanExporter) -> None:
     for path in ("/healthz", "/readyz", "/metrics"):
-        await house.send("GET", path)
+        await platform.send("GET", path)
     assert spans.get_finished_spans() == ()

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.http.auth import Caller
 from playmolt_gateway.http.bodies import parse
-from playmolt_gateway.http.checked_request import AWAY, Head, House, game_of, log_bug, read_head, reason, traced
+from playmolt_gateway.http.checked_request import AWAY, Head, Services, game_of, log_bug, read_head, reason, traced
 from playmolt_gateway.http.idempotency import command_id
 from playmolt_gateway.http.problems import RETRY_SECONDS, Headers, Refusal, away, bug_body, json_headers, no_such_game
 from playmolt_gateway.http.queries import parse_query
@@ -55,14 +55,14 @@ def is_action(path: str) -> bool:
 class Actions:
     """The ASGI app of the one route, and the checks that its fast lane shares."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self.metrics = house.metrics
-        self._limited = house.rates.limited("actions")
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.metrics = services.metrics
+        self._limited = services.rates.limited("actions")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
-        metrics = self._house.metrics
+        metrics = self._services.metrics
         started = perf_counter()
         metrics.in_flight += 1
         head = read_head(scope["headers"])
@@ -90,7 +90,7 @@ class Actions:
         caller = await self.admitted(head)
         if isinstance(caller, Refusal):
             return caller
-        body = await self._house.bodies.read(receive, head.content_length)
+        body = await self._services.bodies.read(receive, head.content_length)
         if isinstance(body, Refusal):
             return body
         sent = self.submit(caller, head, scope["path"], scope["query_string"], body)
@@ -98,19 +98,19 @@ class Actions:
 
     async def admitted(self, head: Head) -> Caller | Refusal:
         """Give who calls, or why they may not now. Raises what AWAY lists."""
-        house = self._house
-        caller = await house.door.admit(head.authorization, Auth.AGENT)
+        services = self._services
+        caller = await services.authenticator.admit(head.authorization, Auth.AGENT)
         if isinstance(caller, Refusal) or not self._limited:
             return caller
-        return await house.rates.refusal(caller, "actions") or caller
+        return await services.rates.refusal(caller, "actions") or caller
 
     def admitted_now(self, head: Head) -> Caller | None:
         """Give who calls when that is known without asking anybody; None: ask `admitted`."""
-        return None if self._limited else self._house.door.known_agent(head.authorization)
+        return None if self._limited else self._services.authenticator.known_agent(head.authorization)
 
     def submit(self, caller: Caller, head: Head, path: str, query: bytes, body: bytes) -> "Future[Answer] | Refusal":
         """Check the form of an action and send it to its engine."""
-        house = self._house
+        services = self._services
         value = parse(body)
         if isinstance(value, Refusal):
             return value
@@ -124,7 +124,7 @@ class Actions:
         if game is None:
             return no_such_game(game_id)
         agent = caller.agent
-        return house.bus.submit(
+        return services.bus.submit(
             game, "act", game_id, body, agent=agent.id, name=agent.name,
             command_id=command.id, fingerprint=command.fingerprint, trace=head.trace,
         )  # fmt: skip

@@ -20,14 +20,14 @@ from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.http import action_route
 from playmolt_gateway.http.action_route import Actions, Front
-from playmolt_gateway.http.checked_request import Ask, House, Reply, reply_to
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, reply_to
 from playmolt_gateway.http.cors import AnyoneMayRead
 from playmolt_gateway.http.problems import Refusal, bug_body, json_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
 from playmolt_gateway.routes import admin, agents, agora, documents, feeds, games, operation, pages, sessions
 
-Handler = Callable[[House, Ask], Awaitable[Reply]]
+Handler = Callable[[Services, CheckedRequest], Awaitable[Reply]]
 
 HANDLERS: Final[Mapping[str, Handler]] = {
     handler.__name__: handler
@@ -57,11 +57,11 @@ def _handler(route: Route) -> Handler:
 class Gateway(Front):
     """The app, with what tests and the main program need to reach."""
 
-    def __init__(self, house: House, api: FastAPI) -> None:
-        super().__init__(Actions(house), AnyoneMayRead(api))
-        self.house = house
+    def __init__(self, services: Services, api: FastAPI) -> None:
+        super().__init__(Actions(services), AnyoneMayRead(api))
+        self.services = services
         self.api = api
-        self._mcp = McpEndpoint(self, house)
+        self._mcp = McpEndpoint(self, services)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -72,28 +72,28 @@ class Gateway(Front):
 
     async def listen(self) -> None:
         """Hear of replaced keys and of lost connections. Call once, before serving."""
-        keys = self.house.keys
-        self.house.bus.on_change(keys.clear)
-        await self.house.bus.on(subjects.KEYS_REVOKED, lambda data: keys.drop(data.decode("ascii", "replace")))
+        keys = self.services.keys
+        self.services.bus.on_change(keys.clear)
+        await self.services.bus.on(subjects.KEYS_REVOKED, lambda data: keys.drop(data.decode("ascii", "replace")))
 
     def close(self) -> None:
         """Let open long polls and streams end now; new ones end at once."""
-        self.house.closing.close()
+        self.services.closing.close()
 
 
-def _endpoint(house: House, route: Route, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(services: Services, route: Route, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return await reply_to(house, route, handler, request)
+        return await reply_to(services, route, handler, request)
 
     return endpoint
 
 
-def _mount(api: FastAPI, house: House) -> None:
+def _mount(api: FastAPI, services: Services) -> None:
     for route in ROUTES:
         if route.name == action_route.NAME:
-            api.router.routes.append(Mounted(route.path, Actions(house), methods=[route.method], name=route.name))
+            api.router.routes.append(Mounted(route.path, Actions(services), methods=[route.method], name=route.name))
         else:
-            endpoint = _endpoint(house, route, _handler(route))
+            endpoint = _endpoint(services, route, _handler(route))
             api.add_api_route(
                 route.path,
                 endpoint,
@@ -127,9 +127,9 @@ async def _framework_refusal(request: Request, error: Exception) -> Response:
         refusal = Refusal(Code.INVALID_REQUEST, "The request has no form that this server understands. See /docs.")
     else:
         return json_response(500, bug_body())
-    house: House = request.app.state.house
-    house.metrics.observe("none", refusal.status, 0.0)
-    page = pages.nowhere(house, request) if refusal.code is Code.NOT_FOUND else None
+    services: Services = request.app.state.services
+    services.metrics.observe("none", refusal.status, 0.0)
+    page = pages.nowhere(services, request) if refusal.code is Code.NOT_FOUND else None
     return page or refusal_response(refusal)
 
 
@@ -148,10 +148,10 @@ def build(
     limits: Limits,
 ) -> Gateway:
     """Build the gateway of its dependencies; it opens and closes none of them."""
-    house = House(settings, bus, database, accounts, projections, limits)
+    services = Services(settings, bus, database, accounts, projections, limits)
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    api.state.house = house
+    api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)
-    _mount(api, house)
+    _mount(api, services)
     api.openapi = _openapi  # type: ignore[method-assign]
-    return Gateway(house, api)
+    return Gateway(services, api)

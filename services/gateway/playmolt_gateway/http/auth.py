@@ -176,7 +176,7 @@ class Keys:
         return len(self._known)
 
 
-class Door:
+class Authenticator:
     """Tells callers apart and turns away who may not."""
 
     def __init__(self, keys: Keys, operator_key: str) -> None:

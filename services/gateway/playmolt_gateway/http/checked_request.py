@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive
 
-from playmolt_gateway.http.auth import Caller, Door, Keys
+from playmolt_gateway.http.auth import Authenticator, Caller, Keys
 from playmolt_gateway.http.bodies import Bodies, convert, parse
 from playmolt_gateway.http.idempotency import CommandId, command_id
 from playmolt_gateway.http.metrics import Metrics
@@ -50,7 +50,7 @@ AWAY: Final = (ConnectionError, TimeoutError, OSError)
 """What a dependency raises when it does not answer."""
 
 
-class House:
+class Services:
     """Everything the routes need, wired once."""
 
     def __init__(
@@ -68,7 +68,7 @@ class House:
         self.accounts = accounts
         self.projections = projections
         self.keys = Keys(accounts, bus)
-        self.door = Door(self.keys, settings.operator_key)
+        self.authenticator = Authenticator(self.keys, settings.operator_key)
         self.rates = Rates(settings, limits)
         self.bodies = Bodies()
         self.metrics = Metrics()
@@ -80,7 +80,7 @@ class House:
             return await work
 
 
-class Ask(msgspec.Struct, frozen=True):
+class CheckedRequest(msgspec.Struct, frozen=True):
     """A request that has passed the checks of its form. `game` is "" on routes that are about no game.
 
     On the routes of a service `body` is the JSON as it came: its rules check it.
@@ -180,11 +180,13 @@ def answer_response(answer: Answer) -> Response:
     return json_response(answer.status, answer.body, extra)
 
 
-async def _checked_body(house: House, route: Route, caller: Caller, head: Head, request: Request) -> Any | Refusal:
+async def _checked_body(
+    services: Services, route: Route, caller: Caller, head: Head, request: Request
+) -> Any | Refusal:
     """Give (typed body, command), or why not."""
     if route.request is None:
         return None, CommandId(uuid.uuid4().hex if route.writes else "", "")
-    body = await house.bodies.read(request.receive, head.content_length)
+    body = await services.bodies.read(request.receive, head.content_length)
     if isinstance(body, Refusal):
         return body
     if not body and (route.service or route.request is NoFields):
@@ -202,15 +204,15 @@ async def _checked_body(house: House, route: Route, caller: Caller, head: Head, 
     return command if isinstance(command, Refusal) else (typed, command)
 
 
-async def ask_of(house: House, route: Route, head: Head, request: Request) -> Ask | Refusal:
+async def check(services: Services, route: Route, head: Head, request: Request) -> CheckedRequest | Refusal:
     """Check a request in the order of api.md: key, rate, size, form, id."""
-    caller = await house.door.admit(head.authorization, route.auth)
+    caller = await services.authenticator.admit(head.authorization, route.auth)
     if isinstance(caller, Refusal):
         return caller
-    refusal = await house.rates.refusal(caller, "requests")
+    refusal = await services.rates.refusal(caller, "requests")
     if refusal:
         return refusal
-    checked = await _checked_body(house, route, caller, head, request)
+    checked = await _checked_body(services, route, caller, head, request)
     if isinstance(checked, Refusal):
         return checked
     last = head.last_event_id.decode("latin-1") if head.last_event_id else None
@@ -220,34 +222,34 @@ async def ask_of(house: House, route: Route, head: Head, request: Request) -> As
     game = _game(route, request.path_params.get("id", ""))
     if game is None:
         return (no_such_session if route.service else no_such_game)(request.path_params["id"])
-    return Ask(
+    return CheckedRequest(
         route=route, caller=caller, game=game, query=query, body=checked[0], command=checked[1],
         params=request.path_params,
         last_event_id=last, trace=head.trace, receive=request.receive,
     )  # fmt: skip
 
 
-async def reply_to(house: House, route: Route, handler: Any, request: Request) -> Response:
+async def reply_to(services: Services, route: Route, handler: Any, request: Request) -> Response:
     """Serve one request: refusals, absent dependencies and bugs all become problem documents; nothing is raised."""
     started = perf_counter()
-    house.metrics.in_flight += 1
+    services.metrics.in_flight += 1
     head = read_head(request.scope["headers"])
     span = traced(head, route.name)
     try:
         with about(head.trace):
-            response = await _response(house, route, handler, head, request)
+            response = await _response(services, route, handler, head, request)
     finally:
-        house.metrics.in_flight -= 1
+        services.metrics.in_flight -= 1
     if span:
         tracing.answered(span, response.status_code)
-    house.metrics.observe(route.name, response.status_code, perf_counter() - started)
+    services.metrics.observe(route.name, response.status_code, perf_counter() - started)
     return response
 
 
-async def _response(house: House, route: Route, handler: Any, head: Head, request: Request) -> Response:
+async def _response(services: Services, route: Route, handler: Any, head: Head, request: Request) -> Response:
     try:
-        ask = await ask_of(house, route, head, request)
-        reply = ask if isinstance(ask, Refusal) else await handler(house, ask)
+        checked = await check(services, route, head, request)
+        reply = checked if isinstance(checked, Refusal) else await handler(services, checked)
         response = refusal_response(reply) if isinstance(reply, Refusal) else reply
     except BadCursor as error:
         response = refusal_response(bad_request(f"cursor: {error}.", FieldFault("cursor", str(error))))

@@ -23,7 +23,7 @@ version_of: Final = msgspec.json.Decoder(_Versioned).decode
 """Reads the version of a state or a public message."""
 
 
-async def news(watch: Watch, version: int, seconds: float) -> None:
+async def wait_for_newer(watch: Watch, version: int, seconds: float) -> None:
     """Return when a watch tells of something newer than `version`, or of a gap, or after `seconds`."""
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
@@ -65,7 +65,7 @@ class Closing:
         return len(self._waits)
 
 
-class Patience:
+class LongPoll:
     """One client's wait. `over` is set once nobody waits any more or the gateway stops."""
 
     def __init__(self, receive: Receive, closing: Closing) -> None:

@@ -1,4 +1,4 @@
-"""`/mcp`: the door for agents that speak the Model Context Protocol."""
+"""`/mcp`: the endpoint of agents that speak the Model Context Protocol."""
 
 import asyncio
 from importlib import import_module
@@ -10,7 +10,7 @@ from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playmolt_gateway.http.bodies import too_large
-from playmolt_gateway.http.checked_request import AWAY, House, read_head
+from playmolt_gateway.http.checked_request import AWAY, Services, read_head
 from playmolt_gateway.http.problems import Refusal, away, bad_request, refusal_response
 
 PATH: Final = "/mcp"
@@ -29,9 +29,9 @@ def is_mcp(path: str) -> bool:
 class McpEndpoint:
     """The ASGI app of the one path. `app` is the gateway itself: tools call its routes."""
 
-    def __init__(self, app: ASGIApp, house: House) -> None:
+    def __init__(self, app: ASGIApp, services: Services) -> None:
         self._app = app
-        self._house = house
+        self._services = services
         self._opening = asyncio.Lock()
         self._manager: Any = None
         self._running: asyncio.Task[None] | None = None
@@ -52,7 +52,7 @@ class McpEndpoint:
             else:
                 await (await self._opened()).handle_request(scope, receive, counted)
         finally:
-            self._house.metrics.observe(_NAME, status, perf_counter() - started)
+            self._services.metrics.observe(_NAME, status, perf_counter() - started)
 
     async def _refusal(self, scope: Scope) -> Refusal | None:
         """Check what every call shares, so that it is refused as everywhere; the protocol has its own forms inside."""
@@ -60,7 +60,7 @@ class McpEndpoint:
             return _FOREIGN
         head = read_head(scope["headers"])
         try:
-            caller = await self._house.door.admit(head.authorization, Auth.OPTIONAL)
+            caller = await self._services.authenticator.admit(head.authorization, Auth.OPTIONAL)
         except AWAY as error:
             return away(error)
         if isinstance(caller, Refusal):

@@ -114,7 +114,7 @@ def _segment(value: Any) -> str:
 
 
 def _repeat(value: Any) -> str:
-    """Give any text as an Idempotency-Key: itself where HTTP takes it, so that both doors mean the same key."""
+    """Give any text as an Idempotency-Key: itself where HTTP takes it, so that MCP and HTTP mean the same key."""
     text = str(value)
     if re.fullmatch(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}", text):
         return text

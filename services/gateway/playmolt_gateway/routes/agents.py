@@ -14,7 +14,7 @@ from playmolt_schemas.limits import AGENT_NAME_CHARS
 from playmolt_schemas.text import bad_name
 
 from playmolt_gateway.http.auth import CACHED_SECONDS, UNKNOWN_KEY, hash_of, new_key
-from playmolt_gateway.http.checked_request import Ask, House, Reply
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
 
 _log = log("gateway")
@@ -27,52 +27,52 @@ def _fault_of(name: str) -> str | None:
     return "must be free of control, surrogate and bidi control characters" if bad_name(name) else None
 
 
-async def register_agent(house: House, ask: Ask) -> Reply:
+async def register_agent(services: Services, request: CheckedRequest) -> Reply:
     """Make an agent and its key."""
-    if not house.settings.registration_open:
+    if not services.settings.registration_open:
         return Refusal(Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask its operator for a key.")
-    name: str = ask.body.name
+    name: str = request.body.name
     fault = _fault_of(name)
     if fault:
         return bad_request(f"name: {fault}.", FieldFault("name", fault))
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
-    await house.soon(house.accounts.create_agent(agent_id, name, hash_of(key)))
+    await services.soon(services.accounts.create_agent(agent_id, name, hash_of(key)))
     return json_response(201, msgspec.json.encode(api.Registered(id=agent_id, name=name, api_key=key)))
 
 
-async def rotate_key(house: House, ask: Ask) -> Reply:
+async def rotate_key(services: Services, request: CheckedRequest) -> Reply:
     """Replace the caller's key, and have every gateway forget the old one before the new one is told."""
-    if not house.bus.connected():
+    if not services.bus.connected():
         raise BusUnavailable("a key is replaced only while all gateways can be told")
-    key, void = new_key(), ask.caller.key_hash
-    if not await house.soon(house.accounts.rotate_key(ask.caller.id, void, hash_of(key))):
-        house.keys.drop(void)
+    key, void = new_key(), request.caller.key_hash
+    if not await services.soon(services.accounts.rotate_key(request.caller.id, void, hash_of(key))):
+        services.keys.drop(void)
         return UNKNOWN_KEY
-    house.keys.drop(void)
-    await _tell(house, void)
+    services.keys.drop(void)
+    await _publish_void_key(services, void)
     return json_response(201, msgspec.json.encode(api.NewKey(api_key=key)))
 
 
-async def _tell(house: House, void: str) -> None:
+async def _publish_void_key(services: Services, void: str) -> None:
     """Publish that a key is void. Where that fails, wait until no gateway can remember it: the new key must be told."""
     try:
-        await house.bus.publish(subjects.KEYS_REVOKED, void.encode())
+        await services.bus.publish(subjects.KEYS_REVOKED, void.encode())
     except ConnectionError:
         _log.warning("revocation_not_published")
         await asyncio.sleep(CACHED_SECONDS)
 
 
-async def _synced(house: House) -> None:
+async def _synced(services: Services) -> None:
     """Have the projections catch up; what is there is served when that cannot be had."""
     with suppress(ConnectionError, TimeoutError):
-        await house.bus.request(subjects.PROJECTED, timeout=_SYNC_SECONDS)
+        await services.bus.request(subjects.PROJECTED, timeout=_SYNC_SECONDS)
 
 
-async def read_me(house: House, ask: Ask) -> Reply:
+async def read_me(services: Services, request: CheckedRequest) -> Reply:
     """Tell the caller who it is."""
-    await _synced(house)
-    agent = ask.caller.agent
-    row = await house.soon(house.projections.points_of(agent.id))
+    await _synced(services)
+    agent = request.caller.agent
+    row = await services.soon(services.projections.points_of(agent.id))
     me = api.Me(
         id=agent.id,
         name=agent.name,
@@ -83,10 +83,10 @@ async def read_me(house: House, ask: Ask) -> Reply:
     return json_response(200, msgspec.json.encode(me))
 
 
-async def read_leaderboard(house: House, ask: Ask) -> Reply:
+async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply:
     """Give a page of the leaderboard."""
-    await _synced(house)
-    query = ask.query
-    rows, cursor = await house.soon(house.projections.leaderboard(query.gameType, query.limit, query.cursor))
+    await _synced(services)
+    query = request.query
+    rows, cursor = await services.soon(services.projections.leaderboard(query.gameType, query.limit, query.cursor))
     standings = [api.Standing(row.rank, row.id, row.name, row.points, row.games) for row in rows]
     return json_response(200, msgspec.json.encode(api.Leaderboard(standings, cursor)))

@@ -8,7 +8,7 @@ from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.routes.agora import ForkRequest, RunLines
 
-from playmolt_gateway.http.checked_request import Ask, House, Reply, answer_response
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
 from playmolt_gateway.http.problems import bad_request, json_response
 from playmolt_gateway.routes.games import ask_engine, list_rows, read_events
 
@@ -24,9 +24,9 @@ class _Run(msgspec.Struct):
 _run_of = msgspec.json.Decoder(_Run).decode
 
 
-async def list_runs(house: House, ask: Ask) -> Reply:
+async def list_runs(services: Services, request: CheckedRequest) -> Reply:
     """Give a page of the runs."""
-    found = await list_rows(house, _RUNS, {}, ask.query.limit, ask.query.cursor)
+    found = await list_rows(services, _RUNS, {}, request.query.limit, request.query.cursor)
     if isinstance(found, Answer):
         return answer_response(found)
     rows, cursor = found
@@ -37,26 +37,28 @@ async def list_runs(house: House, ask: Ask) -> Reply:
     return json_response(200, _encode(RunLines(lines, cursor)))
 
 
-async def read_run_events(house: House, ask: Ask) -> Reply:
+async def read_run_events(services: Services, request: CheckedRequest) -> Reply:
     """Give a page of a run's public events."""
-    return await read_events(house, ask)
+    return await read_events(services, request)
 
 
-async def agora_fork(house: House, ask: Ask) -> Reply:
+async def agora_fork(services: Services, request: CheckedRequest) -> Reply:
     """Have a run branched off by its experiment."""
-    found = await ask_engine(house, ask, "state", {}, agent="")
+    found = await ask_engine(services, request, "state", {}, agent="")
     if found.status != 200:
         return answer_response(found)
-    run, fork = _run_of(found.body), ask.body
+    run, fork = _run_of(found.body), request.body
     if fork.at > run.version:
         fault = f"must be between 1 and {run.version}, the run's version"
         return bad_request(f"at: {fault}.", FieldFault("at", fault))
-    return answer_response(await _told(house, ask, run.experiment, fork))
+    return answer_response(await _command_experiment(services, request, run.experiment, fork))
 
 
-async def _told(house: House, ask: Ask, experiment: str, fork: ForkRequest) -> Answer:
-    body: dict[str, Any] = {"route": "agora_fork", "params": {"run": ask.params["id"]}, "query": {}, "body": fork}
-    return await house.bus.submit(
+async def _command_experiment(
+    services: Services, request: CheckedRequest, experiment: str, fork: ForkRequest
+) -> Answer:
+    body: dict[str, Any] = {"route": "agora_fork", "params": {"run": request.params["id"]}, "query": {}, "body": fork}
+    return await services.bus.submit(
         experiment.partition("-")[0], "command", experiment, _encode(body), operator=True,
-        command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
+        command_id=request.command.id, fingerprint=request.command.fingerprint, trace=request.trace,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from playmolt_schemas.routes.route import HTML, MARKDOWN, TEXT
 from playmolt_schemas.skill import render
 from starlette.responses import Response
 
-from playmolt_gateway.http.checked_request import Ask, House, Reply
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import Refusal, json_response
 from playmolt_gateway.routes.openapi import document
 
@@ -47,15 +47,15 @@ def openapi_bytes() -> bytes:
     return msgspec.json.encode(document(ROUTES))
 
 
-async def openapi(house: House, ask: Ask) -> Reply:
+async def openapi(services: Services, request: CheckedRequest) -> Reply:
     """Send the OpenAPI document."""
-    del house, ask
+    del services, request
     return json_response(200, openapi_bytes())
 
 
-async def docs(house: House, ask: Ask) -> Reply:
+async def docs(services: Services, request: CheckedRequest) -> Reply:
     """Send the page of the API; it works without a network beside this server."""
-    del house, ask
+    del services, request
     return _docs_page()
 
 
@@ -133,19 +133,19 @@ def text_of(name: str) -> str | None:
     return path.read_text() if path.is_file() else None
 
 
-async def llms(house: House, ask: Ask) -> Reply:
+async def llms(services: Services, request: CheckedRequest) -> Reply:
     """Send what a language model needs to know to play."""
-    del house, ask
+    del services, request
     text = text_of("llms.txt")
     if text is None:
         return Refusal(Code.NOT_FOUND, "This server was installed without its texts. See /docs.")
     return Response(text, media_type=TEXT)
 
 
-async def skill(house: House, ask: Ask) -> Reply:
+async def skill(services: Services, request: CheckedRequest) -> Reply:
     """Send how a game is played."""
-    del house
-    game = ask.params["game"]
+    del services
+    game = request.params["game"]
     text = text_of(f"{game}.md") if game in GAME_TYPES else None
     if text is None:
         return Refusal(Code.NOT_FOUND, f"There is no such guide. Guides: {', '.join(GAME_TYPES)}, as in /skills/ox.md.")

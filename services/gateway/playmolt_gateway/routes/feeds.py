@@ -16,9 +16,9 @@ from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from playmolt_gateway.http.checked_request import AWAY, Ask, House, Reply, answer_response, reason
+from playmolt_gateway.http.checked_request import AWAY, CheckedRequest, Reply, Services, answer_response, reason
 from playmolt_gateway.http.problems import bad_request, json_response
-from playmolt_gateway.http.waiting import Closing, Patience, news, version_of
+from playmolt_gateway.http.waiting import Closing, LongPoll, version_of, wait_for_newer
 from playmolt_gateway.routes.games import ask_engine, too_many_waits
 
 _log = log("gateway")
@@ -64,7 +64,7 @@ class Lasting(Response):
     the source fails, the connection breaks: a cut answer never looks like a whole one.
     """
 
-    def __init__(self, media_type: str, closing: Closing, chunks: Callable[[Patience], Chunks]) -> None:
+    def __init__(self, media_type: str, closing: Closing, chunks: Callable[[LongPoll], Chunks]) -> None:
         super().__init__(media_type=media_type, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._closing = closing
@@ -77,7 +77,7 @@ class Lasting(Response):
             await send({"type": "http.response.body", "body": b""})
             return
         try:
-            async with Patience(receive, self._closing) as patience, aclosing(self._chunks(patience)) as chunks:  # type: ignore[type-var]
+            async with LongPoll(receive, self._closing) as poll, aclosing(self._chunks(poll)) as chunks:  # type: ignore[type-var]
                 async for chunk in chunks:
                     async with asyncio.timeout(READER_STALL_SECONDS):
                         await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -87,42 +87,44 @@ class Lasting(Response):
         await send({"type": "http.response.body", "body": b""})
 
 
-async def wait_for_turn(house: House, ask: Ask) -> Reply:
+async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
     """Answer as soon as a game wants something of the caller; 204 when none did in time."""
-    if house.closing.full:
+    if services.closing.full:
         return too_many_waits()
     clock = asyncio.get_running_loop().time
-    end = clock() + min(ask.query.wait, WAIT_SECONDS)
+    end = clock() + min(request.query.wait, WAIT_SECONDS)
     async with AsyncExitStack() as stack:
-        patience = await stack.enter_async_context(Patience(ask.receive, house.closing))
+        poll = await stack.enter_async_context(LongPoll(request.receive, services.closing))
         watches: dict[str, Watch] = {}
         while True:
-            found = await _turn(house, ask)
+            found = await _turn(services, request)
             if isinstance(found, Response):
                 return found
             remaining = end - clock()
-            if patience.over or remaining <= 0:
+            if poll.over or remaining <= 0:
                 return Response(status_code=204)
-            if await _watch_new(house, watches, found, stack):
+            if await _watch_new(services, watches, found, stack):
                 continue  # Subscribed first, read again: what happened in between is seen.
             pause = min(TURN_SECONDS, remaining)
-            await patience.first([news(watches[g.game_id], g.version, pause) for g in found], pause)
+            await poll.first([wait_for_newer(watches[g.game_id], g.version, pause) for g in found], pause)
 
 
-async def _watch_new(house: House, watches: dict[str, Watch], games: list[_Place], stack: AsyncExitStack) -> bool:
+async def _watch_new(services: Services, watches: dict[str, Watch], games: list[_Place], stack: AsyncExitStack) -> bool:
     new = [place.game_id for place in games if place.game_id not in watches]
     for game in new:
-        watches[game] = await house.bus.watch(game.partition("-")[0], game)
+        watches[game] = await services.bus.watch(game.partition("-")[0], game)
         stack.push_async_callback(watches[game].close)
     return bool(new)
 
 
-async def _turn(house: House, ask: Ask) -> Response | list[_Place]:
+async def _turn(services: Services, request: CheckedRequest) -> Response | list[_Place]:
     """Ask every game type; gives the first turn there is, else the games the caller sits in.
 
     A type whose engine is away holds no other's turn back; it is told (by raising) only when there is no turn.
     """
-    waiting = {house.bus.submit(game, "turn", "", agent=ask.caller.id, trace=ask.trace) for game in GAME_TYPES}
+    waiting = {
+        services.bus.submit(game, "turn", "", agent=request.caller.id, trace=request.trace) for game in GAME_TYPES
+    }
     games: list[_Place] = []
     failed: BusUnavailable | None = None
     while waiting:
@@ -146,40 +148,40 @@ async def _turn(house: House, ask: Ask) -> Response | list[_Place]:
     return games
 
 
-def _after(ask: Ask) -> int | None:
+def _after(request: CheckedRequest) -> int | None:
     """Give where to go on: Last-Event-ID wins; None when it is no version."""
-    if ask.last_event_id is None:
-        return int(ask.query.after)
-    if not _VERSION.fullmatch(ask.last_event_id) or int(ask.last_event_id) > LARGEST:
+    if request.last_event_id is None:
+        return int(request.query.after)
+    if not _VERSION.fullmatch(request.last_event_id) or int(request.last_event_id) > LARGEST:
         return None
-    return int(ask.last_event_id)
+    return int(request.last_event_id)
 
 
-async def stream_events(house: House, ask: Ask) -> Reply:
+async def stream_events(services: Services, request: CheckedRequest) -> Reply:
     """Open a feed of the game as the caller sees it. What is unknown is told before anything is sent."""
-    after = _after(ask)
+    after = _after(request)
     if after is None:
         return bad_request("Last-Event-ID must be the id of an event of this feed: a version, as in 17.")
-    if house.closing.full:
+    if services.closing.full:
         return too_many_waits()
-    first = await _feed(house, ask, after)
+    first = await _feed(services, request, after)
     if first.status != 200:
         return answer_response(first)
-    return Lasting(EVENT_STREAM, house.closing, lambda patience: _events(house, ask, after, patience))
+    return Lasting(EVENT_STREAM, services.closing, lambda poll: _events(services, request, after, poll))
 
 
-def _feed(house: House, ask: Ask, after: int) -> "asyncio.Future[Answer]":
-    return ask_engine(house, ask, "feed", {"after": after, "limit": FEED_MESSAGES})
+def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
+    return ask_engine(services, request, "feed", {"after": after, "limit": FEED_MESSAGES})
 
 
-async def _events(house: House, ask: Ask, after: int, patience: Patience) -> Chunks:
+async def _events(services: Services, request: CheckedRequest, after: int, poll: LongPoll) -> Chunks:
     """Give everything after a version, then what comes; a comment with the head when nothing does."""
     clock = asyncio.get_running_loop().time
     beat = clock() + HEARTBEAT_SECONDS
-    watch = await house.bus.watch(ask.game, ask.params["id"])
+    watch = await services.bus.watch(request.game, request.params["id"])
     try:
-        while not patience.over and await house.door.still(ask.caller):
-            answer = await _feed(house, ask, after)
+        while not poll.over and await services.authenticator.still(request.caller):
+            answer = await _feed(services, request, after)
             if answer.status != 200:
                 raise BusUnavailable(f"the feed ended with {answer.status}")
             page = _feed_of(answer.body)
@@ -191,7 +193,7 @@ async def _events(house: House, ask: Ask, after: int, patience: Patience) -> Chu
                 continue
             if page.closed and after >= page.version:
                 return
-            await patience.first([news(watch, after, beat - clock())], beat - clock())
+            await poll.first([wait_for_newer(watch, after, beat - clock())], beat - clock())
             if clock() >= beat:
                 yield b": heartbeat %d\n\n" % page.version
                 beat = clock() + HEARTBEAT_SECONDS
@@ -203,27 +205,33 @@ def _event(message: msgspec.Raw) -> bytes:
     return b"id: %d\ndata: %b\n\n" % (version_of(message).version, bytes(message))
 
 
-async def read_log(house: House, ask: Ask) -> Reply:
+async def read_log(services: Services, request: CheckedRequest) -> Reply:
     """Write a game's whole log, one record a line. Who may not read it is told before anything is sent."""
-    first = await _log_page(house, ask, 0)
+    first = await _log_page(services, request, 0)
     if first.status != 200:
         return answer_response(first)
-    return Lasting(NDJSON, house.closing, lambda patience: _lines(house, ask, first, patience))
+    return Lasting(NDJSON, services.closing, lambda poll: _lines(services, request, first, poll))
 
 
-def _log_page(house: House, ask: Ask, after: int) -> "asyncio.Future[Answer]":
+def _log_page(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
     body = msgspec.json.encode({"after": after, "limit": PAGE_MAX})
-    return house.bus.submit(
-        ask.game, "log", ask.params["id"], body, agent=ask.caller.id, operator=ask.caller.operator, trace=ask.trace
+    return services.bus.submit(
+        request.game,
+        "log",
+        request.params["id"],
+        body,
+        agent=request.caller.id,
+        operator=request.caller.operator,
+        trace=request.trace,
     )
 
 
-async def _lines(house: House, ask: Ask, answer: Answer, patience: Patience) -> Chunks:
+async def _lines(services: Services, request: CheckedRequest, answer: Answer, poll: LongPoll) -> Chunks:
     while True:
         if answer.status != 200:
             raise BusUnavailable(f"the log ended with {answer.status}")
         page = _log_of(answer.body)
         yield b"".join(bytes(record) + b"\n" for record in page.records)
-        if not page.more or patience.gone:
+        if not page.more or poll.gone:
             return
-        answer = await _log_page(house, ask, page.next_after)
+        answer = await _log_page(services, request, page.next_after)

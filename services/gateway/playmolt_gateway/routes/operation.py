@@ -12,7 +12,7 @@ from playmolt_schemas.routes.platform import Alive, Ready
 from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
-from playmolt_gateway.http.checked_request import AWAY, Ask, House, Reply
+from playmolt_gateway.http.checked_request import AWAY, CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import RETRY_SECONDS, json_response
 
 _log = log("gateway")
@@ -21,28 +21,28 @@ SERVICES: Final = ("relay", "spectator")
 _PING_SECONDS: Final = 2.0
 
 
-async def healthz(house: House, ask: Ask) -> Reply:
+async def healthz(services: Services, request: CheckedRequest) -> Reply:
     """Say that the process answers."""
-    del house, ask
+    del services, request
     return json_response(200, msgspec.json.encode(Alive()))
 
 
-async def _postgres(house: House) -> bool:
+async def _postgres(services: Services) -> bool:
     try:
         async with asyncio.timeout(_PING_SECONDS):
-            return await house.database.answers()
+            return await services.database.answers()
     except AWAY:
         return False
 
 
-async def readyz(house: House, ask: Ask) -> Reply:
+async def readyz(services: Services, request: CheckedRequest) -> Reply:
     """Look at every part; a 503 names those that are missing."""
-    parts = {"nats": await house.bus.responds(), "postgres": await _postgres(house)}
-    if ask.query.own is None:
-        engines, services = house.bus.present(), house.bus.services()
+    parts = {"nats": await services.bus.responds(), "postgres": await _postgres(services)}
+    if request.query.own is None:
+        engines, present = services.bus.present(), services.bus.services()
         parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}
-        parts |= {service: service in services for service in SERVICES}
-    parts["accepting"] = not house.closing.closed
+        parts |= {service: service in present for service in SERVICES}
+    parts["accepting"] = not services.closing.closed
     if all(parts.values()):
         return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts)))
     missing = ", ".join(name for name, there in parts.items() if not there)
@@ -51,8 +51,8 @@ async def readyz(house: House, ask: Ask) -> Reply:
     return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])
 
 
-async def metrics(house: House, ask: Ask) -> Reply:
+async def metrics(services: Services, request: CheckedRequest) -> Reply:
     """Give this process's counters."""
-    del ask
-    gauges = {"open_waits": len(house.closing), "cached_keys": len(house.keys)}
-    return Response(house.metrics.render(gauges), media_type=METRICS)
+    del request
+    gauges = {"open_waits": len(services.closing), "cached_keys": len(services.keys)}
+    return Response(services.metrics.render(gauges), media_type=METRICS)

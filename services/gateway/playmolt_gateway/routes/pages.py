@@ -17,7 +17,7 @@ from playmolt_schemas.codes import Code
 from starlette.requests import Request
 from starlette.responses import Response
 
-from playmolt_gateway.http.checked_request import Ask, House, Reply, game_of
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, game_of
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.routes.documents import html_response
 
@@ -48,53 +48,53 @@ _AGORA: Final = _Page("agora.js", "Agora · PlayMolt")
 _NOWHERE: Final = _Page("nowhere.js", "PlayMolt")
 
 
-async def page_lobby(house: House, ask: Ask) -> Reply:
+async def page_lobby(services: Services, request: CheckedRequest) -> Reply:
     """Send the lobby and the leaderboard."""
-    del ask
-    return _send(_LOBBY, house.settings)
+    del request
+    return _send(_LOBBY, services.settings)
 
 
-async def page_watch(house: House, ask: Ask) -> Reply:
+async def page_watch(services: Services, request: CheckedRequest) -> Reply:
     """Send the page of a game or run; the page itself says when there is none of that id."""
-    response = _send(_WATCH, house.settings)
-    if game_of(ask.params["id"]) is None:
+    response = _send(_WATCH, services.settings)
+    if game_of(request.params["id"]) is None:
         response.status_code = Code.NOT_FOUND.status
     return response
 
 
-async def page_game(house: House, ask: Ask) -> Reply:
+async def page_game(services: Services, request: CheckedRequest) -> Reply:
     """Send the page on which a person plays the AI jury."""
-    del ask
-    return _send(_GAME, house.settings)
+    del request
+    return _send(_GAME, services.settings)
 
 
-async def page_legal(house: House, ask: Ask) -> Reply:
+async def page_legal(services: Services, request: CheckedRequest) -> Reply:
     """Send the page of legal sessions."""
-    del ask
-    return _send(_LEGAL, house.settings)
+    del request
+    return _send(_LEGAL, services.settings)
 
 
-async def page_agora(house: House, ask: Ask) -> Reply:
+async def page_agora(services: Services, request: CheckedRequest) -> Reply:
     """Send the page of Agora experiments."""
-    del ask
-    return _send(_AGORA, house.settings)
+    del request
+    return _send(_AGORA, services.settings)
 
 
-def nowhere(house: House, request: Request) -> Response | None:
+def nowhere(services: Services, request: Request) -> Response | None:
     """Give a person the page that says that there is none; programs and calls of the API get a problem document."""
     wanted = request.headers.get("accept", "")
     if request.method != "GET" or "text/html" not in wanted or request.url.path.startswith("/api/"):
         return None
-    response = _send(_NOWHERE, house.settings)
+    response = _send(_NOWHERE, services.settings)
     response.status_code = Code.NOT_FOUND.status
     response.headers["vary"] = "Accept"
     return response
 
 
-async def page_asset(house: House, ask: Ask) -> Reply:
+async def page_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file of the pages; 404 for anything else."""
-    del house
-    found = _assets().get(ask.params["file"])
+    del services
+    found = _assets().get(request.params["file"])
     if found is None:
         return Refusal(Code.NOT_FOUND, "The pages load no file of this name. Reload the page.")
     body, kind = found

@@ -9,8 +9,8 @@ import msgspec
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
 
-from playmolt_gateway.http.checked_request import AWAY, Ask, House, Reply, answer_response
-from playmolt_gateway.http.waiting import Patience, news
+from playmolt_gateway.http.checked_request import AWAY, CheckedRequest, Reply, Services, answer_response
+from playmolt_gateway.http.waiting import LongPoll, wait_for_newer
 from playmolt_gateway.routes.games import too_many_waits
 
 SLOW_SECONDS: Final = 20.0
@@ -19,7 +19,7 @@ _LOOK_SECONDS: Final = 2.0
 _encode = msgspec.json.encode
 
 
-class _Told(msgspec.Struct):
+class _GameCall(msgspec.Struct):
     route: str
     params: Mapping[str, str]
     query: Mapping[str, Any]
@@ -27,58 +27,58 @@ class _Told(msgspec.Struct):
     offset: int = 0
 
 
-async def pass_on(house: House, ask: Ask) -> Reply:
+async def pass_on(services: Services, request: CheckedRequest) -> Reply:
     """Pass a call on; where its answer needs a model or the chain, wait for it a while."""
-    if ask.route.method != "POST" and not ask.route.writes:
-        return await _whole(house, ask)
-    if house.closing.full:
+    if request.route.method != "POST" and not request.route.writes:
+        return await _whole(services, request)
+    if services.closing.full:
         return too_many_waits()
-    answer = await _submit(house, ask, "command")
-    return answer_response(await _settled(house, ask, answer) if answer.status == 202 else answer)
+    answer = await _submit(services, request, "command")
+    return answer_response(await _settled(services, request, answer) if answer.status == 202 else answer)
 
 
-def _target(ask: Ask) -> str:
-    if "{id}" in ask.route.path:
-        return ask.params["id"]
-    return id_of_command(ask.game, ask.command.id) if ask.command.id else ""
+def _target(request: CheckedRequest) -> str:
+    if "{id}" in request.route.path:
+        return request.params["id"]
+    return id_of_command(request.game, request.command.id) if request.command.id else ""
 
 
-def _submit(house: House, ask: Ask, op: Op, offset: int = 0) -> "asyncio.Future[Answer]":
-    params = {name: value for name, value in ask.params.items() if name != "id"}
-    query = {name: value for name, value in msgspec.to_builtins(ask.query).items() if value is not None}
-    body = _encode(_Told(ask.route.name, params, query, ask.body, offset))
-    agent = ask.caller.agent
-    return house.bus.submit(
-        ask.game, op, _target(ask), body, agent=agent.id if agent else "", name=agent.name if agent else "",
-        operator=ask.caller.operator, command_id=ask.command.id, fingerprint=ask.command.fingerprint, trace=ask.trace,
-        deadline=SLOW_SECONDS if ask.route.patient else None,
+def _submit(services: Services, request: CheckedRequest, op: Op, offset: int = 0) -> "asyncio.Future[Answer]":
+    params = {name: value for name, value in request.params.items() if name != "id"}
+    query = {name: value for name, value in msgspec.to_builtins(request.query).items() if value is not None}
+    body = _encode(_GameCall(request.route.name, params, query, request.body, offset))
+    agent = request.caller.agent
+    return services.bus.submit(
+        request.game, op, _target(request), body, agent=agent.id if agent else "", name=agent.name if agent else "",
+        operator=request.caller.operator, command_id=request.command.id, fingerprint=request.command.fingerprint,
+        trace=request.trace, deadline=SLOW_SECONDS if request.route.patient else None,
     )  # fmt: skip
 
 
-async def _whole(house: House, ask: Ask) -> Reply:
+async def _whole(services: Services, request: CheckedRequest) -> Reply:
     """Read an answer, in as many parts as it takes; wait a while for one that is still being made."""
-    answer = await _made(house, ask)
+    answer = await _made(services, request)
     body, last = answer.body, answer
     while len(body) < answer.total and last.status == answer.status and last.body:
-        last = await _submit(house, ask, "query", len(body))
+        last = await _submit(services, request, "query", len(body))
         body += last.body
     return answer_response(msgspec.structs.replace(answer, body=body))
 
 
-async def _made(house: House, ask: Ask) -> Answer:
-    answer = await _submit(house, ask, "query")
-    if answer.status != 202 or house.closing.full:
+async def _made(services: Services, request: CheckedRequest) -> Answer:
+    answer = await _submit(services, request, "query")
+    if answer.status != 202 or services.closing.full:
         return answer
     clock = asyncio.get_running_loop().time
     end = clock() + SLOW_SECONDS
-    async with Patience(ask.receive, house.closing) as patience:
-        while answer.status == 202 and not patience.over and clock() < end:
-            await patience.first((), 0.5)
-            answer = await _submit(house, ask, "query")
+    async with LongPoll(request.receive, services.closing) as poll:
+        while answer.status == 202 and not poll.over and clock() < end:
+            await poll.first((), 0.5)
+            answer = await _submit(services, request, "query")
     return answer
 
 
-async def _settled(house: House, ask: Ask, answer: Answer) -> Answer:
+async def _settled(services: Services, request: CheckedRequest, answer: Answer) -> Answer:
     """Look again whenever the session moves on, until the call is answered or the time is up.
 
     What the engine has taken is stored: while nobody can say more of it the answer stays its 202.
@@ -86,16 +86,16 @@ async def _settled(house: House, ask: Ask, answer: Answer) -> Answer:
     clock = asyncio.get_running_loop().time
     end = clock() + SLOW_SECONDS
     with suppress(*AWAY):
-        watch = await house.bus.watch(ask.game, _target(ask))
+        watch = await services.bus.watch(request.game, _target(request))
         try:
-            async with Patience(ask.receive, house.closing) as patience:
+            async with LongPoll(request.receive, services.closing) as poll:
                 while True:
                     with suppress(*AWAY):
-                        answer = await _submit(house, ask, "query")
-                    if answer.status != 202 or patience.over or clock() >= end:
+                        answer = await _submit(services, request, "query")
+                    if answer.status != 202 or poll.over or clock() >= end:
                         break
                     pause = min(_LOOK_SECONDS, end - clock())
-                    await patience.first([news(watch, 0, pause)], pause)
+                    await poll.first([wait_for_newer(watch, 0, pause)], pause)
         finally:
             await watch.close()
     return answer
