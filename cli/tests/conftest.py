@@ -1,8 +1,10 @@
-"""A log in memory that holds O/X games, sealed as an engine seals them."""
+"""A log in memory that holds O/X games, sealed as an engine seals them; a folder for servers."""
 
 import functools
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,3 +94,15 @@ def log() -> MemoryLog:
 def store(log: MemoryLog) -> Store:
     """Stores a game as `play` does, in `log`."""
     return functools.partial(_play, log)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that Postgres can use, which does not run as root; pytest's own are closed to others.
+
+    From one of those root's Postgres would settle in a folder that all tests on the machine share.
+    """
+    with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
