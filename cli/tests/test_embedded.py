@@ -86,7 +86,7 @@ def test_a_pid_file_that_names_another_program_is_stale(folder: Path) -> None:
 
 def test_a_taken_port_is_told(folder: Path) -> None:
     with Nats(folder / "one") as first, pytest.raises(ServerError, match="address already in use"):
-        Nats(folder / "two", port=first.port).start()
+        Nats(folder / "two", port=first.port).start(8)
 
 
 def test_a_port_is_given_to_one_process_while_that_lives() -> None:

@@ -30,18 +30,19 @@ def short_lived(tmp_path: Path) -> Iterator[Kept]:
 
 def _wait_for_death(kept: Kept) -> None:
     assert kept.process is not None
-    kept.process.wait(10)
+    kept.process.wait(60)
 
 
 def test_the_first_death_is_mended_at_once_and_later_ones_after_growing_pauses(short_lived: Kept) -> None:
-    pauses = []
-    for _ in range(9):
+    for pause in (0, 0.25, 0.5, 1, 2, 4, *[BACKOFF_MOST] * 3):
         short_lived.start()
         _wait_for_death(short_lived)
         before = time.monotonic()
         assert short_lived.died()
-        pauses.append(max(0.0, short_lived.start_at - before))
-    assert pauses == pytest.approx([0, 0.25, 0.5, 1, 2, 4, *[BACKOFF_MOST] * 3], abs=0.1)
+        if pause:
+            assert before + pause <= short_lived.start_at <= time.monotonic() + pause
+        else:
+            assert short_lived.start_at <= time.monotonic()
 
 
 def test_a_program_that_ran_steadily_is_forgiven(short_lived: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,9 +83,10 @@ def test_a_full_disk_ends_no_platform(short_lived: Kept, tmp_path: Path, monkeyp
 
     with monkeypatch.context() as disk:
         disk.setattr(child, "spawn", full)
+        before = time.monotonic()
         platform.tend()
         assert told == ["short-lived cannot be started: [Errno 28] No space left on device"]
-        assert short_lived.start_at == pytest.approx(time.monotonic() + BACKOFF_MOST, abs=1)
+        assert before + BACKOFF_MOST <= short_lived.start_at <= time.monotonic() + BACKOFF_MOST
 
     short_lived.start_at = 0.0
     with monkeypatch.context() as disk:

@@ -51,9 +51,9 @@ async def test_a_followed_game_is_given_whole_as_soon_as_it_ends(log: MemoryLog,
     await asyncio.sleep(0)  # it has read the position by now
     await store(RUNNING, ended=False)
     await store(ENDED, ended=True)
-    seen = [await asyncio.wait_for(first, 5)]
+    seen = [await asyncio.wait_for(first, 60)]
     while seen[-1].type != "game_aborted":
-        seen.append(await asyncio.wait_for(anext(records), 5))
+        seen.append(await asyncio.wait_for(anext(records), 60))
     assert [record.stream for record in seen] == [ENDED] * len(seen)
     assert [record.version for record in seen] == list(range(1, len(seen) + 1))
     await records.aclose()

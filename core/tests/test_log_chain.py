@@ -147,10 +147,10 @@ def test_sealing_is_cheap() -> None:
     metadata, data = Metadata(command_id="0" * 32), canonical_json({"amount": 1})
     best = float("inf")
     for _ in range(20):
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(100):
             seal("sum-1", 1, ZERO_HASH, NOON, "added", 1, data, metadata, None, None, False)
-        best = min(best, (time.perf_counter() - start) / 100)
+        best = min(best, (time.process_time() - start) / 100)
     assert best < 100e-6
 
 

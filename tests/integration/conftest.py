@@ -22,7 +22,7 @@ from playmolt_cli.local.embedded import Nats, Postgres
 from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
-SECONDS = 20
+SECONDS = 60
 OPT_IN = "real_model"
 """Tests that fetch a model and take minutes: deselected unless REAL_MODEL is set or `-m` names them."""
 

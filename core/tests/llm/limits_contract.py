@@ -109,7 +109,7 @@ class LimitsContract:
             with pytest.raises(Crowded, match="'m'"):
                 async with permitted(limits, "m", ONE_AT_ONCE, 1, patience=0.3):
                     pytest.fail("admitted")
-            assert time.monotonic() - start < 2
+            assert time.monotonic() - start < 20
 
     async def test_a_permit_is_given_back_when_its_holder_fails(self, limits: ModelLimits) -> None:
         with pytest.raises(ValueError, match="oops"):

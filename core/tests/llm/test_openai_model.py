@@ -157,7 +157,7 @@ async def test_a_server_that_hangs_is_given_up_at_the_timeout(asking: Ask) -> No
     answer = await one.ask()
     assert isinstance(answer, Failed)
     assert (answer.code, one.outcomes) == ("model_unavailable", ["timeout"] * 4)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60
     assert all(attempt.latency_ms >= 200 for attempt in one.attempts)
 
 

@@ -88,7 +88,7 @@ async def lobby(stack: Stack, told: list[dict[str, Any]]) -> None:
 
 async def opened(told: list[dict[str, Any]], game: GameType) -> str:
     """The first game of a type that the lobby tells of."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             for message in told:
                 if message.get("gameType") == game:
@@ -116,7 +116,7 @@ async def test_every_reader_sees_what_the_log_holds(platform: Stack, game: GameT
     middle = len(log) // 2
     assert await watch(platform, game_id, middle) == log[middle:]
     assert await read_events(platform, game_id, middle) == log[middle:]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while ("game_end", game_id) not in [(message["type"], message.get("game_id")) for message in told]:
             await asyncio.sleep(0.05)
     kinds = [message["type"] for message in told if message.get("game_id") == game_id]
@@ -132,7 +132,7 @@ async def test_a_late_reader_of_a_running_game_is_served_by_nats(platform: Stack
         game_id = (await client.join("ox")).game_id
         url = f"{platform.run.spectator.replace('http', 'ws')}/ws/games/{game_id}"
         before = metric(platform, 'backfills_total{source="nats"}')
-        async with asyncio.timeout(10), connect(f"{url}?after=1000000"), connect(url) as late:
+        async with asyncio.timeout(60), connect(f"{url}?after=1000000"), connect(url) as late:
             first = await late.recv(decode=False)
         assert first == stored(platform, game_id)[0]
         assert metric(platform, 'backfills_total{source="nats"}') == before + 1

@@ -458,10 +458,10 @@ def test_a_long_poll_answers_as_soon_as_something_happens(platform: Platform) ->
     assert platform.nobody.state(table.game_id, after=version)["version"] == version
     before = time.monotonic()
     assert platform.nobody.state(table.game_id, after=version, wait=1)["version"] == version
-    assert 0.9 < time.monotonic() - before < 3
+    assert 0.9 < time.monotonic() - before < 15
     before = time.monotonic()
     assert platform.nobody.state(table.game_id, after=version - 1, wait=30)["version"] == version
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < 15, "long before the wait is over"
     with ThreadPoolExecutor(2) as pool:
         own = pool.submit(lambda: table[1].state(table.game_id, after=version, wait=999))
         spectator = pool.submit(lambda: platform.nobody.state(table.game_id, after=version, wait="20.5"))
@@ -469,7 +469,7 @@ def test_a_long_poll_answers_as_soon_as_something_happens(platform: Platform) ->
         before = time.monotonic()
         table.does(table[0], choice())
         assert own.result()["version"] == spectator.result()["version"] == version + 1
-        assert time.monotonic() - before < 2
+        assert time.monotonic() - before < 15, "long before the wait is over"
     assert own.result()["self"]["id"] == table[1].id
     assert "self" not in spectator.result()
 

@@ -115,7 +115,7 @@ def test_a_deadline_is_told_and_kept(hasty: Platform) -> None:
     table.choose("OXOXO")
     before = time.monotonic()
     reaches(hasty, table.game_id, "first_choice", 2)
-    assert DEADLINE_SECONDS - 0.5 < time.monotonic() - before < DEADLINE_SECONDS + 5
+    assert DEADLINE_SECONDS - 0.5 < time.monotonic() - before < DEADLINE_SECONDS + 20
     assert hasty.records(table.game_id, hasty.operator)[0]["data"]["config"] == {
         "phase_deadline_seconds": DEADLINE_SECONDS
     }

@@ -2,6 +2,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from typing import Any
 
 import asyncpg
 import pytest
@@ -17,6 +18,14 @@ from core.tests.log_contract import Game, LogContract, outcome, unit
 APPEND = queries("log")["append"]
 FIRST, OWNER = 4, 11
 """Places of p_first and r_part among its arguments."""
+THERE = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE $1"
+WAITING = f"{THERE} AND wait_event_type = 'Lock'"
+
+
+async def waits(holder: Any, query: str) -> None:
+    """Wait until a query waits for what `holder` has locked."""
+    while not await holder.fetchval(WAITING, query):
+        await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -114,7 +123,7 @@ async def test_a_connection_lost_in_an_append_is_unavailable_and_the_next_append
     async with pool.transaction() as holder:
         await holder.execute("SELECT 1 FROM log.head FOR UPDATE")
         appending = asyncio.create_task(log.append([unit(game.twin().adds(1))]))
-        await asyncio.sleep(0.2)
+        await waits(holder, "%log.append%")
         await holder.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%log.append%'"
@@ -130,12 +139,14 @@ async def test_connections_lost_while_nothing_goes_out_or_in_the_middle_of_it_ar
     before = await log.outgoing(0, 10)
     ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE $1"
     await pool.fetch(ended, "%convert_to(concat%")
+    while await pool.value(THERE, "%convert_to(concat%"):
+        await asyncio.sleep(0.02)
     await asyncio.sleep(0.1)
     assert await log.outgoing(0, 10) == before
     async with pool.transaction() as holder:
         await holder.execute("LOCK log.event")
         reading = asyncio.create_task(log.outgoing(0, 10))
-        await asyncio.sleep(0.1)
+        await waits(holder, "%convert_to(concat%")
         await holder.fetch(ended, "%convert_to(concat%")
         with pytest.raises(LogUnavailable):
             await reading

@@ -11,7 +11,7 @@ from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
 from playmolt_cli.local.stack import Stack
 
-SECONDS = 30
+SECONDS = 90
 
 
 class Replica:

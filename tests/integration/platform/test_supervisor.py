@@ -19,7 +19,7 @@ from playmolt_cli.local.stack import Stack
 from playmolt_schemas.identifiers import ENGINES
 
 StackFactory = Callable[..., Stack]
-RESTART_SECONDS = 5.0
+RESTART_SECONDS = 60.0
 CHILDREN = (
     "postgres",
     "nats",
@@ -52,7 +52,7 @@ def test_a_killed_child_is_started_again_and_the_platform_is_ready_again(running
         lambda: running.run.processes.get(name, before) not in (before, None), RESTART_SECONDS, f"{name} stays away"
     )
     health = [f"{running.run.gateway}/readyz", *running.run.health.values()]
-    _eventually(lambda: all(probe.ready(url).ready for url in health), 20, f"not ready after {name} was killed")
+    _eventually(lambda: all(probe.ready(url).ready for url in health), 60, f"not ready after {name} was killed")
     assert set(running.run.processes) == set(CHILDREN)
 
 

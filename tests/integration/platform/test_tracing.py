@@ -161,7 +161,7 @@ def _phase(game: Game) -> str:
 def _pages(running: Stack, games: str) -> dict[str, str]:
     bases = {name.removesuffix("-1"): url.removesuffix("/readyz") for name, url in running.run.health.items()}
     del bases["evm"]
-    end = time.monotonic() + 15
+    end = time.monotonic() + 60
     while games not in httpx.get(f"{bases['relay']}/metrics").text:  # it looks every five seconds
         assert time.monotonic() < end
         time.sleep(0.1)

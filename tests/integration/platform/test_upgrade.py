@@ -30,7 +30,7 @@ from tests.integration.platform.test_play import Table, Witness, check
 
 StackFactory = Callable[..., Stack]
 SECONDS = 240
-READY_SECONDS = 40
+READY_SECONDS = 90
 THINKING = 0.5
 
 
@@ -195,7 +195,7 @@ async def _is_ready(stack: Stack, name: str, before: int) -> bool:
         return False
     started = stack.folder.log(name).read_text()
     ups = sum(started.count(f'"event": "{event}"') for event in ("serving", "ready", "relay_up"))
-    async with httpx.AsyncClient(timeout=5) as client:
+    async with httpx.AsyncClient(timeout=30) as client:
         with suppress(httpx.TransportError):
             return ups > 1 and (await client.get(run.health[name] + "?self")).status_code == 200
     return False
