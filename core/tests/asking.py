@@ -63,6 +63,12 @@ class Close(Command, frozen=True, kw_only=True):
     successor: str
 
 
+class Question(msgspec.Struct, frozen=True):
+    """Payload of `answer`."""
+
+    text: str
+
+
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     version: int = 0
@@ -70,6 +76,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     topic: str = ""
     since: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     waiting: str = ""
+    question: str = ""
     answers: tuple[tuple[str, str], ...] = ()
     successor: str = ""
 
@@ -118,8 +125,8 @@ class Asking:
         match event:
             case Opened(owner=owner, topic=topic):
                 changes = {"owner": owner, "topic": topic}
-            case Asked(command_id=command_id):
-                changes = {"waiting": command_id, "since": at}
+            case Asked(command_id=command_id, text=text):
+                changes = {"waiting": command_id, "question": text, "since": at}
             case Answered(text=text):
                 changes = {"waiting": "", "answers": (*state.answers, (state.waiting, text))}
             case Closed(successor=successor):
@@ -147,7 +154,9 @@ class Asking:
     def effects(self, state: Talk) -> Sequence[Effect]:
         if not state.waiting:
             return ()
-        return (Effect(id=f"{state.id}/{state.waiting}", kind="answer", due=state.since),)
+        return (
+            Effect(id=f"{state.id}/{state.waiting}", kind="answer", due=state.since, payload=Question(state.question)),
+        )
 
 
 class AskingApi(GameApi[Talk]):

@@ -1,0 +1,56 @@
+"""Given a stream with a pending effect, when its worker runs, then what is stored: no process, no bus, no database."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self, TypeVar, cast
+
+from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.effects.leases import MemoryLeases
+from playmolt_core.effects.runner import EffectRunner
+from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.log.port import EventLog
+from playmolt_schemas.records import ZERO_HASH
+
+from core.tests.scenario import Scenario
+
+S = TypeVar("S")
+
+
+class EffectScenario(Scenario[S]):
+    """Carries out the effects of its one stream under leases. A command id is decided once, as the log has it."""
+
+    def __init__(self, decider: Decider[S], stream: str = "") -> None:
+        self.stream = stream or f"{decider.game}-1"
+        super().__init__(decider, self.stream)
+        self.leases = MemoryLeases()
+        self.submitted: dict[str, Accepted | Refused] = {}
+
+    async def carried_out(self, **workers: Worker) -> Self:
+        """Let a runner that has heard of nothing yet take up what is due, by kind of effect, and finish it."""
+        runner = EffectRunner(
+            self.decider, cast("EventLog", self), self, self.submit, workers=workers, leases=self.leases
+        )
+        await runner.look(self.now)
+        await runner.stop()
+        return self
+
+    async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
+        """See `effects.ports.Submit`."""
+        assert stream == self.stream
+        if command_id not in self.submitted:
+            self.submitted[command_id] = self.when(command).decision
+        return self.submitted[command_id]
+
+    def present(self, stream: str) -> Snapshot | None:
+        """See `effects.ports.CommittedStreams`."""
+        return Snapshot(self.state, len(self.log), ZERO_HASH, self.now, self.decider.summary(self.state))
+
+    async def snapshot(self, stream: str) -> Snapshot | None:
+        """See `effects.ports.CommittedStreams`."""
+        return self.present(stream)
+
+    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
+        """See `EventLog`: all that a runner asks the log."""
+        due: list[Any] = [effect for effect in self.decider.effects(self.state) if effect.due <= now]
+        return [self.stream] if due else []
