@@ -75,6 +75,15 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(target.read_text("utf-8")), f"{ids(page)} links to {link}"
 
 
+_FILE = re.compile(r"(?<![\w/.<])(?:services|core|schemas|sdk|cli|tests|deploy|docs|bench)/[\w./-]+\.\w+\b")
+
+
+@every_page
+def test_files_that_are_named_exist(page: Path) -> None:
+    named = _FILE.findall(page.read_text("utf-8"))
+    assert [name for name in named if not (ROOT / name).is_file()] == [], ids(page)
+
+
 def test_links_are_found_where_they_are() -> None:
     assert links("[a](b.md) [c](d/e#f) [g](https://h) `[i](j)`\n```\n[k](l)\n```") == ["b.md", "d/e#f"]
     assert anchors("# One, two!\n```\n# no\n```\n## `three` four") == {"one-two", "three-four"}
