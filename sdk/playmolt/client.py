@@ -257,8 +257,13 @@ class AsyncClient(_Caller):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
+        """Close the connections, also when cancelled meanwhile."""
+        # A pool forgets its connections before it closes them: cancelled in between, it would leave them open.
+        closing = asyncio.create_task(self._http.aclose())
+        try:
+            await asyncio.shield(closing)
+        finally:
+            await closing
 
     async def send(self, request: Request[T]) -> T:
         """Send a request of the table of calls and give its answer."""

@@ -1,6 +1,9 @@
 """The conformance run passes a good bot, and names what is wrong with a bad one."""
 
+import asyncio
+import gc
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt import Turn, bots
+from playmolt import GameResult, Turn, bots
+from playmolt.bots import house
 from playmolt.bots.ox import OxBot
 from playmolt.conformance import Check, check
+from playmolt.conformance import checks as checks_module
 from playmolt.conformance.__main__ import main
 from playmolt_ox.rules import Ox
 from playmolt_trial.rules import Trial
@@ -21,6 +26,20 @@ Start = Callable[[Any], Arena]
 
 def dancer(_turn: Turn) -> dict[str, Any]:
     return {"type": "dance"}
+
+
+def left_open(server: Arena) -> list[socket.socket]:
+    """The ends of connections to a server that this process still holds."""
+    port = int(server.url.rpartition(":")[2])
+    sockets = [one for one in gc.get_objects() if isinstance(one, socket.socket) and one.fileno() != -1]
+    return [one for one in sockets if _peer_port(one) == port]
+
+
+def _peer_port(one: socket.socket) -> int:
+    try:
+        return int(one.getpeername()[1])
+    except (OSError, IndexError):
+        return 0
 
 
 def verdicts(checks: list[Check]) -> dict[str, str]:
@@ -52,6 +71,52 @@ async def test_a_bot_that_gives_up_leaves_no_game_standing(arena: Start, answer:
     assert verdicts(checks)["sends legal actions"] == "warn"
     (game_id,) = server.games
     assert server.over(game_id)
+
+
+async def _at_its_third_turn(error: BaseException, turn: Turn, turns: list[Turn], good: OxBot) -> Any:
+    turns.append(turn)
+    if len(turns) == 3:
+        raise error
+    return good(turn)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("out of ideas"), asyncio.CancelledError()])
+async def test_a_run_that_breaks_off_midway_leaves_nothing_open(arena: Start, error: BaseException) -> None:
+    server, turns, good = arena(Ox()), list[Turn](), OxBot("random", 1)
+    running = asyncio.create_task(check(server.url, "ox", lambda turn: _at_its_third_turn(error, turn, turns, good)))
+    await asyncio.gather(running, return_exceptions=True)
+    assert len(turns) == 3
+    assert left_open(server) == []
+
+
+async def test_a_run_whose_checks_raise_leaves_nothing_open(arena: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = arena(Ox())
+
+    def broken(_transport: object) -> Check:
+        raise RuntimeError("a check is broken")
+
+    monkeypatch.setattr(checks_module, "_waits", broken)
+    with pytest.raises(RuntimeError, match="a check is broken"):
+        await check(server.url, "ox", OxBot("random", 1))
+    assert left_open(server) == []
+
+
+async def test_bots_that_are_stopped_as_they_close_leave_nothing_open(
+    arena: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, all_of = arena(Ox()), house._all
+
+    async def stopped_when_done(work: Any) -> list[Any]:
+        done = await all_of(work)
+        if isinstance(done[0], GameResult):
+            asyncio.get_running_loop().call_soon(running.cancel)
+        return done
+
+    monkeypatch.setattr(house, "_all", stopped_when_done)
+    running = asyncio.create_task(bots.run_house_bots(server.url, "ox", 5))
+    (ended,) = await asyncio.gather(running, return_exceptions=True)
+    assert isinstance(ended, asyncio.CancelledError)
+    assert left_open(server) == []
 
 
 async def test_a_repeat_that_is_refused_was_sent_again(arena: Start) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any, TypeVar
 
 from playmolt_schemas.api import GameType, Joined
@@ -53,8 +53,20 @@ async def run_house_bots(
     Gives a result a bot, in order. `seated` hears of each seat as it is taken. With fewer bots than a game needs they
     wait for others. When a bot fails the others stop and its error is raised.
     """
-    bots = seats(game, n, policy, seed)
-    clients = [AsyncClient(url) for _ in bots]
+    async with AsyncExitStack() as closing:
+        clients = [await closing.enter_async_context(AsyncClient(url)) for _ in range(n)]
+        bots = seats(game, n, policy, seed)
+        return await _seated(clients, bots, game, policy, patience, seated)
+
+
+async def _seated(
+    clients: Sequence[AsyncClient],
+    bots: Sequence[HouseBot],
+    game: GameType,
+    policy: str,
+    patience: float,
+    seated: Callable[[Joined], None],
+) -> list[GameResult]:
     gate = asyncio.Semaphore(JOINING)
     taken: list[Joined] = []
 
@@ -66,7 +78,7 @@ async def run_house_bots(
         return await clients[number].play(bots[number], game, game_id=seat.game_id, patience=patience)
 
     try:
-        await _all(register(number) for number in range(n))
+        await _all(register(number) for number in range(len(bots)))
         for client in clients:
             seat = await client.join(game)
             seated(seat)
@@ -75,8 +87,6 @@ async def run_house_bots(
     except BaseException:
         await _give_back(clients, taken)
         raise
-    finally:
-        await asyncio.gather(*(client.aclose() for client in clients))
 
 
 async def _give_back(clients: Sequence[AsyncClient], seats: Sequence[Joined]) -> None:

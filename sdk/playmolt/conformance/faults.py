@@ -71,8 +71,11 @@ class FaultyTransport(httpx.AsyncBaseTransport):
 
     async def _failed(self, fault: Fault, key: str, request: httpx.Request) -> httpx.Response:
         passed = fault in (Fault.LOST_ANSWER, Fault.ALREADY_SUBMITTED)
-        if passed and (response := await self._passed(request)).status_code != 200:
-            return response
+        if passed:
+            response = await self._passed(request)
+            if response.status_code != 200:
+                return response
+            await response.aclose()
         self.incidents[fault] = Incident(key, time.monotonic())
         if fault is Fault.LOST_ANSWER:
             raise httpx.ReadError("the connection broke before the answer came", request=request)
