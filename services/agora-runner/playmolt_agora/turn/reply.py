@@ -1,4 +1,4 @@
-"""What a model's reply came to: one ladder for all models (`ladder.read`), one code for each way it can end."""
+"""What a model's reply came to: one parser for all models (`reply_parser.read`), one code for each way it can end."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from playmolt_schemas.agora.turn import ParseCode, Tokens
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply after the ladder. `action` is one of ACTIONS or SKILLS when `code` is valid, else None with the rest.
+    """A reply as it was read. `action` is one of ACTIONS or SKILLS when `code` is valid, else None with the rest.
 
     `fault` says in the run's language what was wrong, for the call that asks again.
     """

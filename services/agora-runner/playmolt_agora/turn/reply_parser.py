@@ -1,4 +1,4 @@
-"""From a model's words to an act: one ladder for all models (agora.md, Turn).
+"""From a model's words to an act: one parser for all models (agora.md, Turn).
 
 `ok` is the object asked for and nothing else. `ok_fenced` is one object inside other text, `ok_canonicalised` one whose
 keys, action or target were spelt otherwise. Whatever is valid after a second question is `reasked`. What is left is
@@ -72,7 +72,7 @@ def read(
     if refused or timed_out:
         return _failed(_Fault("refusal" if refused else "timeout"), scene)
     try:
-        return _climb(text or "", scene, reask=reask)
+        return _parsed(text or "", scene, reask=reask)
     except _Fault as fault:
         return _failed(fault, scene)
 
@@ -98,7 +98,7 @@ def _failed(fault: _Fault, scene: Scene) -> Parsed:
     return Parsed(code=fault.code, fault=prompts.fill(words, fault.slots))
 
 
-def _climb(text: str, scene: Scene, *, reask: bool) -> Parsed:
+def _parsed(text: str, scene: Scene, *, reask: bool) -> Parsed:
     found = _object(text[:REPLY_BYTES])
     fields, respelt = _fields(found.pairs)
     act = _act(fields, scene)

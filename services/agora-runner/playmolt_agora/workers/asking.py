@@ -1,4 +1,4 @@
-"""One agent's turn asked of its model, down the ladder, within the budget (agora.md, Turn)."""
+"""One agent's turn asked of its model, again where the reply is no act, within the budget (agora.md, Turn)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.conversation import asked_again, driven, repairing
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, Failed, Message, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
@@ -18,6 +19,7 @@ from playmolt_schemas.canonical import canonical_json
 
 from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.turn import prompts, reply_parser
+from playmolt_agora.turn.prompts import Prompt
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
@@ -46,6 +48,10 @@ class _Asked(msgspec.Struct, frozen=True):
     answer: Reply | Failed
     attempts: tuple[dict[str, Any], ...]
     cached: bool
+
+    @property
+    def said(self) -> str:
+        return self.answer.text if isinstance(self.answer, Reply) else self.answer.reply
 
 
 class _OverBudget(Exception):
@@ -81,25 +87,30 @@ class Asking:
         kept = prompts.prompt_text(prompt.system, prompt.user)
         await self._store.put(kept)
         digest = hashlib.sha256(kept.encode()).hexdigest()
-        alias = spec_model(spec, scene.agent)
-        messages = (Message("system", prompt.system), Message("user", prompt.user))
+        first = _request(spec, scene, prompt)
         attempts: list[dict[str, Any]] = []
-        ask = 0
-        while True:
-            ask += 1
-            request = _request(spec, scene, alias, messages)
-            asked = await self._ask(spec, request, digest, limits, scene, lost + ask)
+        questions = 0
+
+        async def ask(request: ModelRequest) -> _Asked | Halt:
+            nonlocal questions
+            questions += 1
+            asked = await self._ask(spec, request, digest, limits, scene, lost + questions)
+            attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
+            return asked
+
+        def read(asked: _Asked | Halt) -> tuple[_Asked, Parsed] | Halt:
             if isinstance(asked, Halt):
                 return asked
-            attempts += asked.attempts
-            parsed = _parsed(asked, scene, reask=ask > 1)
-            if isinstance(parsed, Halt):
-                return parsed
-            if parsed.code not in _ASKED_AGAIN or ask > spec.reask:
-                return _turn_reply(alias, parsed, asked, attempts, digest, lost)
-            said = asked.answer.text if isinstance(asked.answer, Reply) else asked.answer.reply
-            again = Message("user", reply_parser.reask_message(parsed, spec.language))
-            messages = (*messages[:2], *((Message("assistant", said),) if said.strip() else ()), again)
+            parsed = _parsed(asked, scene, reask=questions > 1)
+            return parsed if isinstance(parsed, Halt) else (asked, parsed)
+
+        def again(outcome: tuple[_Asked, Parsed] | Halt) -> ModelRequest | None:
+            if isinstance(outcome, Halt) or outcome[1].code not in _ASKED_AGAIN:
+                return None
+            return asked_again(first, outcome[0].said, reply_parser.reask_message(outcome[1], spec.language))
+
+        outcome = await driven(repairing(await ask(first), read, again, spec.reask), ask)
+        return outcome if isinstance(outcome, Halt) else _turn_reply(first.alias, *outcome, attempts, digest, lost)
 
     async def _ask(
         self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, scene: Scene, number: int
@@ -157,17 +168,12 @@ class Asking:
         return hashlib.sha256(canonical_json(named)).hexdigest()
 
 
-def spec_model(spec: RunSpec, agent: str) -> str:
-    """Give the alias that plays an agent."""
-    return next(seat.model for seat in spec.seats if seat.agent == agent)
-
-
-def _request(spec: RunSpec, scene: Scene, alias: str, messages: tuple[Message, ...]) -> ModelRequest:
-    kind = "ask" if len(messages) == 2 else "repair"
-    turn = None if is_scripted(alias) else port.Turn(spec.run, f"{scene.turn}:{scene.agent}", kind)
+def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
+    alias = next(seat.model for seat in spec.seats if seat.agent == scene.agent)
+    turn = None if is_scripted(alias) else port.Turn(spec.run, f"{scene.turn}:{scene.agent}")
     return ModelRequest(
         alias=alias,
-        messages=messages,
+        messages=(Message("system", prompt.system), Message("user", prompt.user)),
         turn=turn,
         schema_name="turn",
         schema=None if spec.decoding == "prompt" else reply_parser.reply_schema(scene),
@@ -213,17 +219,16 @@ def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
 
 
 def _turn_reply(
-    alias: str, parsed: Parsed, asked: _Asked, attempts: list[dict[str, Any]], digest: str, lost: int
+    alias: str, asked: _Asked, parsed: Parsed, attempts: list[dict[str, Any]], digest: str, lost: int
 ) -> TurnReply:
     usages = [attempt["usage"] for attempt in attempts if attempt["usage"]]
     spent = Spent()
     for attempt in attempts:
         spent = with_call(spent, attempt)
     last = attempts[-1]
-    answer = asked.answer
     return TurnReply(
         parsed=parsed,
-        raw_reply=answer.text if isinstance(answer, Reply) else answer.reply,
+        raw_reply=asked.said,
         prompt_hash=digest,
         model_asked=last.get("model_asked", alias),
         model_answered=last.get("model_answered"),

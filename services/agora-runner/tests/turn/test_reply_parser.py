@@ -1,4 +1,4 @@
-"""One ladder for all models: which reply comes to which code, and what it does."""
+"""One parser for all models: which reply comes to which code, and what it does."""
 
 import json
 import time
@@ -256,7 +256,7 @@ def test_whatever_is_said_comes_to_one_code(text: str, persona: str, reask: bool
         assert kept is None or (type(kept) is str and kept == kept.strip() and kept and not unstorable(kept))
 
 
-def test_the_schema_takes_what_the_ladder_takes(scene_of: Scenes) -> None:
+def test_the_schema_takes_what_the_parser_takes(scene_of: Scenes) -> None:
     schema = reply_schema(scene_of())
     jsonschema.Draft202012Validator.check_schema(schema)
     for action in ACTIONS:

@@ -24,7 +24,7 @@ _LEFT: Final = 210.0
 
 
 def parse_figure(study: Study) -> Figure:
-    """Draw how replies came out of the ladder, by model and language."""
+    """Draw how replies were read, by model and language."""
     counts = parse_codes(shown_turns(study))
     bars = {
         f"{model} · {language}": [(code, found[code]) for code in CODES] for (model, language), found in counts.items()
