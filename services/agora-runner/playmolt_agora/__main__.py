@@ -25,7 +25,7 @@ from playmolt_agora.workers.watch import Watch
 
 
 def runs(context: ServiceContext) -> HostedGame:
-    """Build what hosts the runs. The experiments' engine is there by the time a worker is first asked."""
+    """The experiments' engine is there by the time a worker is first asked."""
     cast, blobs = residents.cast(), PgBlobs(context.pool)
     asking = Asking(
         context.models(cast),
@@ -57,8 +57,6 @@ def runs(context: ServiceContext) -> HostedGame:
 
 
 def experiment(context: ServiceContext) -> HostedGame:
-    """Build what hosts the experiments."""
-
     async def open_run(leased: LeasedEffect) -> None:
         await Openings(context.log, context.engines["agora"].submit)(leased)
 

@@ -85,13 +85,13 @@ def packed(bundle: Path, archive: Path) -> Path:
 
 
 def _bodies(contents: Contents) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Give what is written, a log in pieces: it may be larger than memory."""
+    """What is written, a log in pieces: it may be larger than memory."""
     for records in (contents.experiment, *contents.runs.values()):
         yield _events(records), (_encode(record) + b"\n" for record in records)
-    lock = msgspec.json.decode(contents.experiment[0].data)
+    preregistered = msgspec.json.decode(contents.experiment[0].data)
     ours = files("playmolt_agora.bundle")
-    yield "plan.txt", (str(lock.get("text", "")).encode(),)
-    yield "lock.json", (_pretty(lock),)
+    yield "plan.txt", (str(preregistered.get("text", "")).encode(),)
+    yield "lock.json", (_pretty(preregistered),)
     yield "models.json", (_pretty(contents.models),)
     yield from ((name, (ours.joinpath(name).read_bytes(),)) for name in ("README.txt", "verify.py"))
     yield from ((f"prompts/{digest}.json", (prompt.encode(),)) for digest, prompt in contents.prompts.items())

@@ -39,7 +39,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 def outline(text: str) -> tuple[Mark, ...]:
-    """Give the outline. Lines of prose are one mark, since languages break them differently."""
+    """The outline. Lines of prose are one mark, since languages break them differently."""
     marks: list[Mark] = []
     for mark in map(_mark, text.split("\n")):
         if mark.kind == "prose" and marks and marks[-1].kind == "prose":
@@ -50,7 +50,7 @@ def outline(text: str) -> tuple[Mark, ...]:
 
 
 def tokens(line: str) -> tuple[str, ...]:
-    """Give what of a line both languages share: actions with their arguments, slots, ids, numbers, lists of places."""
+    """What of a line both languages share: actions with their arguments, slots, ids, numbers, lists of places."""
     return (
         *_actions(line),
         *_SLOT.findall(line),

@@ -68,7 +68,6 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         return not self.faults
 
     def lines(self) -> tuple[str, ...]:
-        """Tell the certificate in plain text."""
         head = f"texts {self.version}: {self.prompts} prompts rendered, {self.pairs} pairs compared"
         head += f", {self.seed_events} of them seed events of the plan" if self.seed_events else ""
         declared = (
@@ -98,7 +97,7 @@ class Told(msgspec.Struct, frozen=True):
     en: str
 
     def faults(self) -> Iterator[str]:
-        """Say where the languages differ, and of what the phase has no more either of them speaks."""
+        """Where the languages differ, and of what the phase has no more either of them speaks."""
         where = f"the seed event of turn {self.turn}"
         if outline(self.ko) != outline(self.en):
             yield f"{where}: the numbers, ids or lines of Korean and English differ: {self.ko!r} / {self.en!r}"
@@ -125,7 +124,7 @@ def check(library: Library | None = None, told: Sequence[Told] = ()) -> Certific
 
 @cache
 def certificate() -> Certificate:
-    """Give the certificate of the package's own texts, worked out once."""
+    """The certificate of the package's own texts."""
     return check()
 
 
@@ -136,7 +135,7 @@ class _Checker:
         self.pairs = 0
 
     def faults(self) -> Iterator[str]:
-        """Give every fault, the texts before the prompts made of them."""
+        """Every fault, the texts before the prompts made of them."""
         yield from self._declarations()
         faulty = False
         for fault in self._texts():
@@ -191,7 +190,7 @@ class _Checker:
             yield from self._stages(language)
 
     def _actions(self, scene: Scene) -> set[int]:
-        """Say which part lists the actions; in Phase 2 every place has the same."""
+        """Which part lists the actions; in Phase 2 every place has the same."""
         if scene.phase == "phase2":
             return set()
         return {place for place, part in enumerate(_parts(scene, self._render(scene))) if "- idle:" in part}
@@ -264,7 +263,7 @@ def _knowledge() -> _Knowledge:
 
 
 def _flat(value: Any, head: str = "") -> Iterator[tuple[str, str]]:
-    """Give every text with its name: `personas.phase1.jester`, `own.events.spoke` …"""
+    """Every text with its name: `personas.phase1.jester`, `own.events.spoke` …"""
     tree = msgspec.to_builtins(value)
     if isinstance(tree, str):
         yield head.removeprefix("."), tree
@@ -274,7 +273,7 @@ def _flat(value: Any, head: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _scenes() -> Iterator[Scene]:
-    """Give scenes of every phase, persona, place and condition, and of every band of energy and kind of happening."""
+    """Scenes of every phase, persona, place and condition, and of every band of energy and kind of happening."""
     for phase in texts.PHASES:
         for persona, place in product(_personas(phase), _PLACES[phase]):
             yield _scene(phase, persona, place)

@@ -51,7 +51,7 @@ class ExperimentApi(GameApi[State]):
 
     @override
     def command(self, state: State, ask: ApiRequest) -> Command | Refused | None:
-        """Give the command of a call that changes something; None for a plan that is only validated."""
+        """The command of a call that changes something; None for a plan that is only validated."""
         if not ask.operator:
             return _operator_only()
         if not state.version and ask.route != OPEN:
@@ -63,7 +63,6 @@ class ExperimentApi(GameApi[State]):
 
     @override
     def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
-        """Answer with the experiment, its runs, or what a plan would come to."""
         if not ask.operator:
             return _operator_only()
         if ask.route == OPEN and _is_dry(ask):
@@ -79,7 +78,6 @@ class ExperimentApi(GameApi[State]):
 
     @override
     def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
-        """List the experiments, newest first."""
         if not ask.operator:
             return _operator_only()
         return ApiReply(Experiments(tuple(views.line(state) for state in states)))

@@ -27,7 +27,6 @@ class Prices(msgspec.Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether a cost can be told."""
         return self.input is not None and self.output is not None
 
 
@@ -53,7 +52,7 @@ class LimitReached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prices_of(alias: str, entry: ModelEntry | None) -> Prices:
-    """Give a model's prices: nothing for a scripted one, unknown for one that the catalogue does not price."""
+    """A model's prices: nothing for a scripted one, unknown for one that the catalogue does not price."""
     if is_scripted(alias):
         return FREE
     if entry is None or entry.input_price is None or entry.output_price is None:
@@ -62,7 +61,7 @@ def prices_of(alias: str, entry: ModelEntry | None) -> Prices:
 
 
 def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | None:
-    """Give what tokens cost, as a decimal string; None where a price is unknown."""
+    """What tokens cost, as a decimal string; None where a price is unknown."""
     if prices.input is None or prices.output is None:
         return None
     price = prompt_tokens * Decimal(prices.input) + completion_tokens * Decimal(prices.output)
@@ -70,13 +69,13 @@ def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | No
 
 
 def worst_case(prompt_bytes: int, messages: int, max_tokens: int, prices: Prices) -> Charge:
-    """Give the most that a call can take. No tokenizer makes more tokens of a text than it has UTF-8 bytes."""
+    """The most that a call can take. No tokenizer makes more tokens of a text than it has UTF-8 bytes."""
     prompt = prompt_bytes + _MESSAGE_TOKENS * messages
     return Charge(tokens=prompt + max_tokens, cost=cost(prices, prompt, max_tokens))
 
 
 def added(spent: Spent, charge: Charge) -> Spent:
-    """Give what is spent after a charge; once a cost is unknown, so is the sum."""
+    """What is spent after a charge; once a cost is unknown, so is the sum."""
     return msgspec.structs.replace(
         spent,
         calls=spent.calls + charge.calls,
@@ -92,12 +91,12 @@ def total(*costs: str | None) -> str | None:
 
 
 def limit_reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge) -> LimitReached | None:
-    """Give the first limit that a call of this worst case would break; None when there is room for it."""
+    """The first limit that a call of this worst case would break; None when there is room for it."""
     return _broken(budget, "all", added(spent, charge)) or _broken(budget.per_run, "run", added(spent_of_run, charge))
 
 
 def raised(before: Budget, after: Budget) -> str:
-    """Say why `after` is no raise of `before`; "" when every limit is as high or higher, or gone, and one is."""
+    """Why `after` is no raise of `before`; "" when every limit is as high or higher, or gone, and one is."""
     pairs = [
         *((name, getattr(before, name), getattr(after, name)) for name in _LIMITS),
         *((f"per_run.{name}", getattr(before.per_run, name), getattr(after.per_run, name)) for name in _LIMITS),

@@ -12,7 +12,7 @@ from playmolt_agora.experiment.events import PinnedModel, Pins
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):
-    """Lock a plan: a text in YAML or JSON, or a JSON object. Given twice, it changes nothing."""
+    """Preregister a plan: a text in YAML or JSON, or a JSON object. Given twice, it changes nothing."""
 
     operator: str
     plan: Any
@@ -92,7 +92,7 @@ class RaiseBudget(Command, frozen=True, kw_only=True):
 
 
 class Compare(Command, frozen=True, kw_only=True):
-    """Record what is otherwise than it was locked: texts, Stage 1 rules, models. What is recorded already is not told
+    """Record what is otherwise than preregistered: texts, Stage 1 rules, models. What is recorded already is not told
     again; a change of the measures is the report's to tell."""
 
     by: str

@@ -11,7 +11,7 @@ from playmolt_agora.experiment.budget import LimitName, Scope
 
 
 class PinnedModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model as the catalogue named it when the plan was locked; prices per million tokens, None is unknown."""
+    """A model as the catalogue named it when the plan was preregistered; prices per million tokens, None is unknown."""
 
     alias: str
     model: str
@@ -44,7 +44,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pins(msgspec.Struct, frozen=True, kw_only=True):
-    """What the texts, the Stage 1 rules and the definitions of the measures were when the plan was locked."""
+    """What the texts, the Stage 1 rules and the definitions of the measures were when the plan was preregistered."""
 
     stimuli: str
     stage1: str
@@ -52,7 +52,7 @@ class Pins(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preregistered(Event, frozen=True, kw_only=True):
-    """The lock, the first event of an experiment: no turn comes before it.
+    """The first event of an experiment: no turn comes before it.
 
     `seed` and `name` are the plan's; `turns` of a run counts the turns of all its agents.
     """
@@ -135,14 +135,12 @@ class Stopped(Event, frozen=True, kw_only=True):
 
 
 class Resumed(Event, frozen=True, kw_only=True):
-    """The experiment goes on."""
-
     type: ClassVar[str] = "resumed"
     by: str
 
 
 class Deviation(Event, frozen=True, kw_only=True):
-    """Something is done otherwise than the plan was locked. A raised budget comes whole, as `budget`."""
+    """Something is done otherwise than it was preregistered. A raised budget comes whole, as `budget`."""
 
     type: ClassVar[str] = "deviation"
     number: int
@@ -204,8 +202,6 @@ class ExperimentFinished(Event, frozen=True, kw_only=True):
 
 
 class ExperimentAborted(Event, frozen=True, kw_only=True):
-    """The operator ended the experiment for good."""
-
     type: ClassVar[str] = "game_aborted"
     closes: ClassVar[bool] = True
     reason: str

@@ -22,7 +22,7 @@ _LOOKS: Final = 2000
 
 
 def cells(plan: Plan) -> tuple[matrix.Cell, ...]:
-    """Give the Phase 1 cells that have a Stage 1 to be compared with; none of an exploratory plan."""
+    """The Phase 1 cells that have a Stage 1 to be compared with; none of an exploratory plan."""
     if plan.exploratory:
         return ()
     phase1 = (cell for cell in matrix.cells(plan) if cell.arm == "phase1")
@@ -30,13 +30,13 @@ def cells(plan: Plan) -> tuple[matrix.Cell, ...]:
 
 
 def counts(plan: Plan, run: Run) -> bool:
-    """Say whether what is done in a run enters PCS."""
+    """Whether what is done in a run enters PCS."""
     named = {name for cell in cells(plan) for name in (cell.name, _stage1(cell))}
     return run.parent is None and run.cell in named
 
 
 def figures(plan: Plan, runs: Iterable[Run]) -> dict[str, PcsSoFar]:
-    """Give cell → PCS over the turns taken so far; a cell is left out until both arms have a valid turn.
+    """Cell → PCS over the turns taken so far; a cell is left out until both arms have a valid turn.
 
     Whole runs that the analysis will exclude for failed parses are still in it.
     """

@@ -1,4 +1,4 @@
-"""The lock: what is registered before the first turn (agora.md, Plan, lock, run)."""
+"""What is registered before the first turn (agora.md, Plan, lock, run)."""
 
 import hashlib
 from typing import Final
@@ -25,12 +25,11 @@ EXCLUSIONS: Final = (
 
 
 def pins(plan: Plan) -> Pins:
-    """Give the versions of all that a plan's runs and figures follow from."""
+    """The versions of all that a plan's runs and figures follow from."""
     return Pins(stimuli=texts.version(), stage1=stage1_version(plan), measures=definitions.version())
 
 
 def pinned_models(plan: Plan, catalogue: Catalogue) -> tuple[PinnedModel, ...]:
-    """Give a plan's models as the catalogue names them."""
     return tuple(_pinned(model, catalogue) for model in plans.all_models(plan))
 
 
@@ -42,7 +41,6 @@ def stage1_version(plan: Plan) -> str:
 
 
 def stopping_rule(plan: Plan) -> str:
-    """Say in words when an experiment is complete."""
     adaptive = plan.adaptive
     fixed = "Complete when every planned run has ended; the numbers of runs and turns are fixed."
     if adaptive is None:
@@ -54,7 +52,6 @@ def stopping_rule(plan: Plan) -> str:
 
 
 def planned_run(spec: RunSpec) -> PlannedRun:
-    """Give a run as the lock lists it."""
     turns = spec.turns * len(spec.seats)
     return PlannedRun(run=spec.run, cell=spec.cell, number=spec.number, turns=turns, spec=digest(spec))
 
@@ -70,7 +67,6 @@ def preregistered(
     rules_version: int,
     content_version: str,
 ) -> Preregistered:
-    """Give the first event of an experiment."""
     return Preregistered(
         operator=operator,
         name=plan.name,

@@ -214,8 +214,8 @@ def _compare(state: State, command: commands.Compare) -> Decision:
         return Accepted()
     told = {line.field: line.after for line in state.deviations}
     found: list[Deviation] = []
-    for field, locked, now in _compared(state, command):
-        before = told.get(field, locked)
+    for field, preregistered, now in _compared(state, command):
+        before = told.get(field, preregistered)
         if now != before:
             number = len(state.deviations) + len(found) + 1
             found.append(

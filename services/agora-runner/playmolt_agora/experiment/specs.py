@@ -11,7 +11,7 @@ from playmolt_agora.run import branch
 
 
 def registered_spec(state: State, identifier: str) -> RunSpec:
-    """Give a run's specification; LookupError when the experiment has no such run.
+    """A run's specification; LookupError when the experiment has no such run.
 
     Raises ValueError when it is no longer what was hashed: this software then is another than the one that registered.
     """

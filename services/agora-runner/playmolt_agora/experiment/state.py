@@ -88,7 +88,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spent(self) -> Spent:
-        """What all runs took."""
         return Spent(
             turns=sum(run.spent.turns for run in self.runs),
             calls=sum(run.spent.calls for run in self.runs),
@@ -98,20 +97,17 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def finished(self) -> int:
-        """How many runs have ended."""
         return sum(run.status == "finished" for run in self.runs)
 
     @property
     def open(self) -> tuple[Run, ...]:
-        """The runs that are under way."""
         return tuple(run for run in self.runs if run.status == "open")
 
     def run(self, identifier: str) -> Run | None:
-        """Give a run by its id; None for one that is none of this experiment's."""
         return next((run for run in self.runs if run.run == identifier), None)
 
     def held(self) -> dict[str, int]:
-        """Give cell → runs, forks left out."""
+        """Cell → runs, forks left out."""
         counted: dict[str, int] = {}
         for run in self.runs:
             if run.parent is None:
@@ -122,7 +118,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 Changes = dict[str, Any]
 
 
-def _locked(_: State, event: Preregistered, at: datetime) -> Changes:
+def _preregistered(_: State, event: Preregistered, at: datetime) -> Changes:
     return {
         "status": "running",
         "operator": event.operator,
@@ -234,7 +230,7 @@ def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:
 
 
 FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
-    Preregistered: _locked,
+    Preregistered: _preregistered,
     RunOpened: _opened,
     RunProgressed: _progressed,
     ActsCounted: _acts_counted,

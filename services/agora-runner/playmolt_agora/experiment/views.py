@@ -7,7 +7,6 @@ from playmolt_agora.experiment.state import Run, State
 
 
 def experiment(state: State) -> ExperimentState:
-    """Give an experiment whole."""
     return ExperimentState(
         experiment=state.game_id,
         id=state.game_id,
@@ -38,12 +37,11 @@ def experiment(state: State) -> ExperimentState:
 
 
 def runs(state: State) -> ExperimentRuns:
-    """Give its runs, planned ones first, then those that were added or branched off, in the order they came."""
+    """Its runs, planned ones first, then those that were added or branched off, in the order they came."""
     return ExperimentRuns(tuple(_run(state, run) for run in state.runs))
 
 
 def line(state: State) -> ExperimentLine:
-    """Give an experiment as a list shows it."""
     return ExperimentLine(
         experiment=state.game_id,
         name=state.name,
@@ -66,7 +64,7 @@ def _progress(state: State) -> Progress:
 
 
 def _planned(run: Run) -> int:
-    """Give the turns that a run has to take; what a fork took over of its parent shows when it has ended."""
+    """The turns that a run has to take; what a fork took over of its parent shows when it has ended."""
     return run.spent.turns if run.parent and run.status == "finished" else run.turns
 
 

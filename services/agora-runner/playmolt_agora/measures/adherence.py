@@ -18,7 +18,7 @@ def marked(content: str, persona: str, language: str) -> bool:
 
 
 def rows(turns: Frame) -> list[Result]:
-    """Give the table `adherence`: utterances and marked ones by run, persona and window of Phase 2."""
+    """The table `adherence`: utterances and marked ones by run, persona and window of Phase 2."""
     played = turns.where(lambda seat: seat.phase == "phase2" and (seat.persona, seat.language) in MARKS)
     groups = played.groups(lambda seat: (seat.run, seat.language, seat.persona or ""))
     return [row for key, group in groups.items() for row in _rows(key, group)]

@@ -56,7 +56,7 @@ def analyse(
     seed: str = "",
     stage1_import: Imported = (),
 ) -> dict[str, Table]:
-    """Give the tables of section 11 of turn records in any order; `study` says what the arguments are."""
+    """The tables of section 11 of turn records in any order; `study` says what the arguments are."""
     return study(records, ginis=ginis, seed=seed, stage1_import=stage1_import).tables
 
 

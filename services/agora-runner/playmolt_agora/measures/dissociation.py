@@ -20,7 +20,7 @@ def rows(turns: Frame) -> list[Result]:
 
 
 def coherence(agreeing: float, dissociated: float) -> float | None:
-    """Give C / (A + C); None where both are 0."""
+    """C / (A + C); None where both are 0."""
     return ratio(agreeing, agreeing + dissociated)
 
 

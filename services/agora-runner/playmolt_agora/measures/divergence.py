@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def smoothing(n: float, m: float) -> float:
-    """Give α: 0 where both sides have 600 turns or more, else 0.5."""
+    """Α: 0 where both sides have 600 turns or more, else 0.5."""
     return 0.0 if min(n, m) >= UNSMOOTHED_FROM else SMOOTHING
 
 
@@ -29,7 +29,7 @@ def entropy(p: ArrayLike) -> Any:
 
 
 def jsd_parts(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Give what each action adds to the divergence of two distributions; the parts sum to it."""
+    """What each action adds to the divergence of two distributions; the parts sum to it."""
     left, right = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
     middle = (left + right) / 2
     return _half(left, middle) + _half(right, middle)
@@ -56,7 +56,7 @@ def miller_madow(counts: ArrayLike) -> float | None:
 
 
 def normed_entropy(counts: ArrayLike) -> float | None:
-    """Give the corrected entropy over its maximum log₂ K, at most 1; None for no counts."""
+    """The corrected entropy over its maximum log₂ K, at most 1; None for no counts."""
     bits = miller_madow(counts)
     return None if bits is None else min(1.0, bits / float(np.log2(np.asarray(counts).shape[-1])))
 

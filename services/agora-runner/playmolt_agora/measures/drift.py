@@ -37,12 +37,12 @@ def windows(turns: int) -> int:
 
 
 def window(turn: Any, turns: int) -> Any:
-    """Give the window, from 1, of a turn or of an array of them; none is shorter at the end."""
+    """The window, from 1, of a turn or of an array of them; none is shorter at the end."""
     return (turn - 1) * windows(turns) // turns + 1
 
 
 def numbered(turns: Frame) -> Integers:
-    """Give each turn's window from 0."""
+    """Each turn's window from 0."""
     planned = np.array([seat.turns_planned for seat in turns.seats], dtype=np.int64)
     count = np.array([windows(seat.turns_planned) for seat in turns.seats], dtype=np.int64)
     return (turns.turn - 1) * count[turns.seat] // planned[turns.seat]
@@ -54,7 +54,7 @@ def longest(turns: Frame) -> int:
 
 
 def of_persona(turns: Frame, seed: str) -> list[Window]:
-    """Give the windows of one persona's agents in one run, pooled."""
+    """The windows of one persona's agents in one run, pooled."""
     seat = turns.seats[0]
     total = windows(seat.turns_planned)
     at = numbered(turns)
@@ -79,17 +79,17 @@ def by_persona(turns: Frame) -> dict[tuple[str, str | None], Frame]:
 
 
 def rows(turns: Frame, seed: str) -> list[Result]:
-    """Give the table `drift`."""
+    """The table `drift`."""
     return [row for group in by_persona(turns).values() for row in _rows(group, of_persona(group, seed))]
 
 
 def rolling(turns: Frame) -> list[Result]:
-    """Give the picture of entropy over 20 turns in steps of 5: the table `rolling`, by run and persona."""
+    """The picture of entropy over 20 turns in steps of 5: the table `rolling`, by run and persona."""
     return [row for group in by_persona(turns).values() for row in _rolling(group)]
 
 
 def by_model(turns: Frame) -> list[Result]:
-    """Give entropies by persona, window, model and language, pooled over runs: the table `entropy`."""
+    """Entropies by persona, window, model and language, pooled over runs: the table `entropy`."""
     played = turns.where(lambda seat: seat.phase == "phase2")
     groups = played.groups(lambda seat: (seat.persona, seat.model, seat.language))
     ordered = sorted(groups.items(), key=lambda item: (item[0][0] or "", *item[0][1:]))

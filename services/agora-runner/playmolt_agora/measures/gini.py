@@ -30,7 +30,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gini(values: Sequence[float]) -> float:
-    """Give the Gini coefficient, 0 to (n - 1) / n; 0 for no sum or one value; a negative value raises ValueError."""
+    """The Gini coefficient, 0 to (n - 1) / n; 0 for no sum or one value; a negative value raises ValueError."""
     ascending = sorted(values)
     n, total = len(ascending), sum(ascending)
     if ascending and ascending[0] < 0:
@@ -41,12 +41,11 @@ def gini(values: Sequence[float]) -> float:
 
 
 def logged(held: Holdings) -> Logged:
-    """Give the coefficient of what agents hold as a run would log it."""
     return Logged(run=held.run, epoch=held.epoch, kind=held.kind, gini=gini(held.values), agents=len(held.values))
 
 
 def rows(found: Iterable[Logged | Holdings]) -> list[Result]:
-    """Give one row per run, epoch and kind."""
+    """One row per run, epoch and kind."""
     known = [logged(each) if isinstance(each, Holdings) else each for each in found]
     return [
         Result(

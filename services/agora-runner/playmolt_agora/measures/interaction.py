@@ -12,13 +12,13 @@ from playmolt_agora.measures.data.results import Result, ratio
 
 
 def interactions(turns: Frame) -> Bools:
-    """Give the turns that are interactions: a successful speak, support, whisper or trade with another here."""
+    """The turns that are interactions: a successful speak, support, whisper or trade with another here."""
     social = np.isin(turns.action, (SPEAK, TRADE, SUPPORT, WHISPER))
     return turns.valid & social & turns.success & (turns.others > 0)
 
 
 def turn_rule(met: int, valid: int) -> int:
-    """Give the length of Phase 2, 100 to 200 in tens, at which an agent may expect 50 interactions."""
+    """The length of Phase 2, 100 to 200 in tens, at which an agent may expect 50 interactions."""
     if met == 0:
         return 200
     tens = -(-INTERACTIONS_PER_AGENT * valid // (10 * met))
@@ -35,7 +35,7 @@ def _idle_runs(early_idle: Sequence[float | None]) -> int:
 
 
 class Pilots(msgspec.Struct, frozen=True, kw_only=True):
-    """What pilots say together, before the lock: the length of Phase 2, and whether to consider seed events."""
+    """What pilots say together before anything is preregistered: the length of Phase 2, whether to consider seed events."""
 
     runs: int
     valid: int
@@ -62,7 +62,7 @@ def pilots(found: Sequence[Mapping[str, Any]]) -> Pilots:
 
 
 def rows(turns: Frame) -> list[Result]:
-    """Give the table `pint`, a row per run."""
+    """The table `pint`, a row per run."""
     groups = turns.groups(lambda seat: seat.run)
     return [_row(run, groups[run]) for run in sorted(groups)]
 

@@ -9,7 +9,7 @@ _KINDS = (("support", SUPPORT), ("whisper", WHISPER))
 
 
 def edges(turns: Frame) -> list[Result]:
-    """Give the table `network`: attempts and successes by run, kind, agent and target."""
+    """The table `network`: attempts and successes by run, kind, agent and target."""
     sums: dict[tuple[str, str, str, str], list[int]] = {}
     for kind, action in _KINDS:
         for at in np.flatnonzero(turns.valid & (turns.action == action)):
@@ -33,7 +33,7 @@ def edges(turns: Frame) -> list[Result]:
 
 
 def occupancy(turns: Frame) -> list[Result]:
-    """Give the table `occupancy`: agents in each place before acting, by run and turn."""
+    """The table `occupancy`: agents in each place before acting, by run and turn."""
     return [row for run, group in sorted(turns.groups(lambda seat: seat.run).items()) for row in _places(run, group)]
 
 

@@ -38,7 +38,6 @@ class Arm:
         return np.asarray(self.counts.sum(axis=0), dtype=np.float64)
 
     def without(self, at: int) -> "Arm":
-        """Leave one run out."""
         return Arm(self.runs[:at] + self.runs[at + 1 :], np.delete(self.counts, at, axis=0))
 
 
@@ -68,11 +67,10 @@ class Cell:
 
     @cached_property
     def pcs(self) -> float | None:
-        """The divergence."""
         return None if self.empty else float(count_jsd(self.stage1.pooled, self.phase1.pooled, self.alpha))
 
     def left_out(self) -> list[tuple[str, str, float]]:
-        """Give the divergence without each run: arm, run, value; not without an arm's only run."""
+        """The divergence without each run: arm, run, value; not without an arm's only run."""
         values = []
         for name, arm, other in (("stage1", self.stage1, self.phase1), ("phase1", self.phase1, self.stage1)):
             for at, run in enumerate(arm.runs if len(arm.runs) > 1 else ()):
@@ -81,7 +79,6 @@ class Cell:
         return values
 
     def replicates(self, generator: np.random.Generator) -> Floats:
-        """Give the divergence of every bootstrap replicate."""
         return bootstrap.replicates(
             generator,
             self.stage1.counts,
@@ -91,7 +88,6 @@ class Cell:
 
 
 def arm(turns: Frame) -> Arm:
-    """Count the turns of an arm by run."""
     names, group = turns.index(lambda seat: seat.run)
     counts = turns.counts(group, len(names))
     kept = np.flatnonzero(counts.sum(axis=1))
@@ -113,7 +109,7 @@ def imported_arms(rows: Iterable[Mapping[str, Any]], k: int) -> dict[tuple[str, 
 
 
 def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[Cell]:
-    """Give the cells of Stage 1 and Phase 1 in the order of model and language; imported counts replace Stage 1."""
+    """The cells of Stage 1 and Phase 1 in the order of model and language; imported counts replace Stage 1."""
     arms = {name: _by_cell(turns, name) for name in ("stage1", "phase1")}
     if imported:
         arms["stage1"] = imported_arms(imported, turns.k)
@@ -123,12 +119,12 @@ def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[Cell
 
 
 def tested(all_cells: Iterable[Cell]) -> tuple[str, ...]:
-    """Give the models that a test of PCS was planned for: those with both arms in some language."""
+    """The models that a test of PCS was planned for: those with both arms in some language."""
     return tuple(sorted({cell.model for cell in all_cells if cell.both}))
 
 
 def row(cell: Cell, seed: str) -> Result:
-    """Give a cell's row of the table `pcs`."""
+    """A cell's row of the table `pcs`."""
     return Result(
         {"model": cell.model, "language": cell.language, **_figures(cell, seed)},
         runs=cell.stage1.runs + cell.phase1.runs,
@@ -139,7 +135,7 @@ def row(cell: Cell, seed: str) -> Result:
 
 
 def left_out_rows(all_cells: Sequence[Cell]) -> list[Result]:
-    """Give the divergence of every cell without each of its runs: the table `pcs_left_out`."""
+    """The divergence of every cell without each of its runs: the table `pcs_left_out`."""
     return [
         Result(
             {"model": cell.model, "language": cell.language, "arm": name, "run": run, "pcs": value},
@@ -167,7 +163,7 @@ def test(model_cells: Sequence[Cell], seed: str) -> tuple[float | None, permutat
 
 
 def floor_iid(n: int, m: int, k: int = len(ACTIONS)) -> float:
-    """Give the divergence to expect of two samples of n and m independent turns of one distribution."""
+    """The divergence to expect of two samples of n and m independent turns of one distribution."""
     return (k - 1) * (1 / n + 1 / m) / (8 * _LN2)
 
 
@@ -195,7 +191,7 @@ def divergence(first: Any, second: Any) -> float | None:
 
 
 def within(stage1: Any, phase1: Any) -> tuple[float | None, float | None]:
-    """Give the mean divergence within places, weighted by their shares, and the weight that places of both arms have.
+    """The mean divergence within places, weighted by their shares, and the weight that places of both arms have.
 
     Takes counts (places, K), at least one turn an arm.
     """

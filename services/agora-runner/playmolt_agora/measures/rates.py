@@ -32,12 +32,10 @@ class Tallies:
     met: Integers
 
     def summed(self, group: Integers, size: int) -> "Tallies":
-        """Add seats up to groups."""
         return Tallies(*(_summed(getattr(self, field.name), group, size) for field in fields(self)))
 
 
 def tallies(turns: Frame) -> Tallies:
-    """Sum the turns of every seat."""
     every, near = np.ones_like(turns.valid), turns.others > 0
     acts = [turns.valid & (turns.action == number) for number in range(len(ACTIONS))]
     possible = [turns.feasible[:, number] for number in range(len(ACTIONS))]
@@ -58,12 +56,12 @@ def tallies(turns: Frame) -> Tallies:
 
 
 def agents(turns: Frame) -> list[Result]:
-    """Give a row per agent and action."""
+    """A row per agent and action."""
     return _rows("agent", turns.seats, tallies(turns), [(seat.run,) for seat in turns.seats])
 
 
 def cells(turns: Frame) -> list[Result]:
-    """Give a row per phase, set, model, language and action; every ratio is a ratio of sums."""
+    """A row per phase, set, model, language and action; every ratio is a ratio of sums."""
     seats_of: dict[tuple[Any, ...], list[int]] = {}
     for number, seat in enumerate(turns.seats):
         seats_of.setdefault((seat.phase, seat.set, seat.model, seat.language), []).append(number)

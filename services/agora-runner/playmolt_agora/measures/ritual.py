@@ -17,7 +17,7 @@ Group = Literal["model", "persona"]
 
 
 def rows(turns: Frame) -> list[Result]:
-    """Give the table `ri`: by agent, by model of a run, by persona of a run."""
+    """The table `ri`: by agent, by model of a run, by persona of a run."""
     sums = _sums(turns)
     with_persona = [at for at, seat in enumerate(turns.seats) if seat.persona is not None]
     everyone = list(range(len(turns.seats)))
@@ -29,7 +29,7 @@ def rows(turns: Frame) -> list[Result]:
 
 
 def fading(turns: Frame, seed: str) -> list[Result]:
-    """Give the table `ri_ext`: the slope of each model in each set, and how far it exceeds its null."""
+    """The table `ri_ext`: the slope of each model in each set, and how far it exceeds its null."""
     in_sets = turns.where(lambda seat: seat.set is not None)
     groups = in_sets.groups(lambda seat: (seat.set or "", seat.model))
     return [_fading(*key, group, seed) for key, group in groups.items()]
@@ -44,7 +44,7 @@ def test(turns: Frame, group: Group, seed: str) -> tuple[float | None, permutati
 
 
 def by_run(turns: Frame, group: Group) -> Floats:
-    """Give RI* of each run (row) and group (column), NaN where the run has no valid turn of the group."""
+    """RI* of each run (row) and group (column), NaN where the run has no valid turn of the group."""
     runs, run = turns.index(lambda seat: seat.run)
     names, column = turns.index(lambda seat: getattr(seat, group) or "")
     cell, size = run * len(names) + column, len(runs) * len(names)
@@ -55,7 +55,7 @@ def by_run(turns: Frame, group: Group) -> Floats:
 
 
 def slope(histories: list[Bools]) -> float | None:
-    """Give β of agents' histories of rituals; agents whose history never varies are dropped."""
+    """Β of agents' histories of rituals; agents whose history never varies are dropped."""
     kept = [history for history in histories if varies(history)]
     if not kept:
         return None
@@ -150,7 +150,7 @@ def _fading(set_: str, model: str, group: Frame, seed: str) -> Result:
 
 
 def _beyond(beta: float | None, null: Floats) -> tuple[float | None, float | None, float | None]:
-    """Give the null's mean, how far β exceeds it, and the two-sided p of that distance."""
+    """The null's mean, how far β exceeds it, and the two-sided p of that distance."""
     if beta is None or null.size == 0:
         return None, None, None
     centre = float(null.mean())

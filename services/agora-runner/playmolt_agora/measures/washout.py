@@ -18,7 +18,7 @@ _MOST_WORK: Final = 50_000_000
 
 
 def rows(turns: Frame, seed: str) -> list[Result]:
-    """Give the table `washout`: each persona of a model against the same model without one, in one language."""
+    """The table `washout`: each persona of a model against the same model without one, in one language."""
     played = turns.where(lambda seat: seat.phase == "phase2")
     found: list[Result] = []
     for (language, model), group in played.groups(lambda seat: (seat.language, seat.model)).items():
@@ -31,7 +31,7 @@ def rows(turns: Frame, seed: str) -> list[Result]:
 
 
 def divergences(on: Floats, off: Floats, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    """Give the divergence of each window with its null, the mean over all relabelings of the agents.
+    """The divergence of each window with its null, the mean over all relabelings of the agents.
 
     Takes counts (agents, windows, K); NaN where a window lacks a side. The mean is exact, but for so many agents (about
     a hundred) that summing up takes too long: then as the tests do it, over 10,000 drawn relabelings.
@@ -68,8 +68,8 @@ def _null(agents: Floats, chosen: int, generator: np.random.Generator) -> float:
 
 
 def _sums(action: Floats, turns: Floats, chosen: int) -> tuple[Floats, Floats, Floats]:
-    """Give each pair of sums, of an action and of all turns, that so many agents can have, and how many ways to it."""
-    ways = np.zeros((chosen + 1, *_reach(action, turns, chosen)))
+    """Each pair of sums, of an action and of all turns, that so many agents can have, and how many ways to it."""
+    ways = np.zeros((chosen + 1, *_span(action, turns, chosen)))
     ways[0, 0, 0] = 1
     steps = np.stack([action - action.min(), turns - turns.min()], axis=1).astype(np.int64)
     for own, n in steps:
@@ -79,14 +79,14 @@ def _sums(action: Floats, turns: Floats, chosen: int) -> tuple[Floats, Floats, F
     return own + chosen * action.min(), n + chosen * turns.min(), ways[-1, own, n]
 
 
-def _reach(action: Floats, turns: Floats, chosen: int) -> tuple[int, int]:
-    """Give how many values the sums can take beyond that of the lowest counts."""
+def _span(action: Floats, turns: Floats, chosen: int) -> tuple[int, int]:
+    """How many values the sums can take beyond that of the lowest counts."""
     own, n = (int(np.sort(each - each.min())[-chosen:].sum()) + 1 for each in (action, turns))
     return own, n
 
 
 def _work(action: Floats, turns: Floats, chosen: int) -> int:
-    return prod(_reach(action, turns, chosen)) * (chosen + 1) * len(turns)
+    return prod(_span(action, turns, chosen)) * (chosen + 1) * len(turns)
 
 
 def _jsd(one: Floats, other: Floats) -> Floats:

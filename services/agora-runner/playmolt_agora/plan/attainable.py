@@ -27,7 +27,7 @@ class Attainable(msgspec.Struct, frozen=True):
 
 
 def windows(turns: int) -> int:
-    """Give the number of windows of a run: max(2, T/25 rounded half up)."""
+    """The number of windows of a run: max(2, T/25 rounded half up)."""
     return max(2, (2 * turns + 25) // 50)
 
 
@@ -38,7 +38,7 @@ def persona_runs(plan: Plan) -> int:
 
 
 def tests(plan: Plan) -> tuple[PlannedTest, ...]:
-    """Give every test of the plan's design and every one it names, with what each can reach.
+    """Every test of the plan's design and every one it names, with what each can reach.
 
     Holm's correction runs over a whole family, registered or not, as the analysis does; a test that is not confirmatory
     has no α to miss.
@@ -53,7 +53,7 @@ def tests(plan: Plan) -> tuple[PlannedTest, ...]:
 
 
 def attainable_of(plan: Plan, test: str) -> Attainable:
-    """Give what one test can reach; `test` is one of `plan.known_tests`."""
+    """What one test can reach; `test` is one of `plan.known_tests`."""
     family, _, what = test.partition(":")
     if family == "pcs":
         return _pcs(plan, what)
@@ -66,7 +66,7 @@ def attainable_of(plan: Plan, test: str) -> Attainable:
 
 
 def _held(plan: Plan, *, by_model: bool) -> list[frozenset[str]]:
-    """Give the models or personas that each run of Sets A and B holds; of five models or more not every run has all."""
+    """The models or personas that each run of Sets A and B holds; of five models or more not every run has all."""
     phase = plans.phase_of(plan, "phase2")
     sets = sum(name in plans.WITH_PERSONA for name in plans.sets(plan))
     seats = [

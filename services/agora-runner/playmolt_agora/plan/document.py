@@ -40,7 +40,7 @@ def _yaml(text: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Give values as a plan may hold them: a float as the decimal it is written as.
+    """Values as a plan may hold them: a float as the decimal it is written as.
 
     Raises Unreadable for NaN, infinity, and texts with NUL or lone surrogates, which no log can store.
     """

@@ -12,12 +12,12 @@ MARGIN: Final = 0.02
 
 
 def level_sd(runs: int, alpha: float = 0.05) -> float:
-    """Give the observed SD of slopes below which H2b passes when their mean is 0; 2 runs or more."""
+    """The observed SD of slopes below which H2b passes when their mean is 0; 2 runs or more."""
     return MARGIN * sqrt(runs) / float(special.stdtrit(runs - 1, 1 - alpha))
 
 
 def level_power(runs: int, sd: float, alpha: float = 0.05) -> float:
-    """Give the power of H2b at a true mean of 0 and a true SD of slopes."""
+    """The power of H2b at a true mean of 0 and a true SD of slopes."""
     quantile = float(special.stdtrit(runs - 1, 1 - alpha))
     # Over the observed SD: its square is chi2 with runs - 1 degrees of freedom.
     steps = (np.arange(2000) + 0.5) / 2000
@@ -27,5 +27,5 @@ def level_power(runs: int, sd: float, alpha: float = 0.05) -> float:
 
 
 def level_sd_for(runs: int, power: float = 0.8, alpha: float = 0.05) -> float:
-    """Give the true SD of slopes at which H2b has that power."""
+    """The true SD of slopes at which H2b has that power."""
     return float(brentq(lambda sd: level_power(runs, sd, alpha) - power, 1e-4, 1.0))

@@ -18,7 +18,7 @@ Margins = dict[str, dict[str, dict[str, int]]]
 
 
 def offsets(models: int, pairs: Pairs = "neighbours") -> tuple[tuple[int, int], ...]:
-    """Give (run, d) of each run of one whole square of condition A."""
+    """(run, d) of each run of one whole square of condition A."""
     if pairs == "neighbours" or models < 2:
         return tuple((run, 1) for run in range(models))
     return tuple(
@@ -27,18 +27,18 @@ def offsets(models: int, pairs: Pairs = "neighbours") -> tuple[tuple[int, int], 
 
 
 def pair(run: int, persona: int, d: int, models: int) -> tuple[int, int]:
-    """Give the two models of a persona in a run, slot by slot (general rule, A)."""
+    """The two models of a persona in a run, slot by slot (general rule, A)."""
     return (run + persona) % models, (run + persona + d) % models
 
 
 def place(run: int, unit: int, models: int) -> int:
-    """Give the number of the place where unit 0 … 2k − 1 starts (general rule, B)."""
+    """The number of the place where unit 0 … 2k − 1 starts (general rule, B)."""
     block = unit // 2 if models % len(PLACES) == 0 else unit
     return (block - run) % len(PLACES)
 
 
 def squares(plan: Plan) -> tuple[Square, ...]:
-    """Give the squares of a plan's sets: one for the sets with personas, one for those without."""
+    """The squares of a plan's sets: one for the sets with personas, one for those without."""
     names = plans.sets(plan)
     with_persona = tuple(name for name in names if name in plans.WITH_PERSONA)
     without = tuple(name for name in names if name not in plans.WITH_PERSONA)
@@ -86,7 +86,7 @@ def _runs(plan: Plan) -> int:
 
 
 def labels(plan: Plan) -> tuple[str, ...]:
-    """Give the models of Phase 2 in the order that the squares use: the plan's, or a drawn one."""
+    """The models of Phase 2 in the order that the squares use: the plan's, or a drawn one."""
     models = plans.models(plan, "phase2")
     return draws.shuffle(plan.seed, "squares/labels", models) if plan.shuffle_labels else models
 
@@ -104,7 +104,7 @@ def condition_a(
 def seats_a(
     models: Sequence[str], number: int, *, pairs: Pairs = "neighbours", home_policy: HomePolicy = "persona"
 ) -> tuple[SquareAgent, ...]:
-    """Give the seats of condition A's run of that number, from 1."""
+    """The seats of condition A's run of that number, from 1."""
     base = offsets(len(models), pairs)
     run, d = base[(number - 1) % len(base)]
     agents: list[SquareAgent] = []
@@ -123,7 +123,7 @@ def condition_b(models: Sequence[str], runs: int) -> tuple[SquareRun, ...]:
 
 
 def seats_b(models: Sequence[str], number: int) -> tuple[SquareAgent, ...]:
-    """Give the seats of condition B's run of that number, from 1."""
+    """The seats of condition B's run of that number, from 1."""
     return tuple(
         SquareAgent(agent=agent_id(unit), model=models[unit // 2], home=PLACES[place(number - 1, unit, len(models))])
         for unit in range(2 * len(models))
@@ -131,12 +131,12 @@ def seats_b(models: Sequence[str], number: int) -> tuple[SquareAgent, ...]:
 
 
 def agent_id(seat: int) -> str:
-    """Give a seat's neutral id: an id that named the persona would give it away."""
+    """A seat's neutral id: an id that named the persona would give it away."""
     return f"agent_{seat + 1:02d}"
 
 
 def reasons_a(models: int, runs: int, pairs: Pairs = "neighbours") -> tuple[str, ...]:
-    """Say why a request of condition A cannot be balanced; nothing when it is."""
+    """Why a request of condition A cannot be balanced; nothing when it is."""
     reasons = []
     if models != len(PERSONAS):
         reasons.append(
@@ -152,7 +152,7 @@ def reasons_a(models: int, runs: int, pairs: Pairs = "neighbours") -> tuple[str,
 
 
 def reasons_b(runs: int) -> tuple[str, ...]:
-    """Say why a request of condition B cannot be balanced; nothing when it is."""
+    """Why a request of condition B cannot be balanced; nothing when it is."""
     if runs % len(PLACES) == 0:
         return ()
     return (f"{runs} runs are no multiple of {len(PLACES)}: only then each model starts equally often in each place",)

@@ -43,17 +43,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cells(plan: Plan) -> tuple[Cell, ...]:
-    """Give the cells of a plan, phase by phase in plan order."""
+    """The cells of a plan, phase by phase in plan order."""
     return tuple(cell for arm in plans.ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
 
 
 def planned(plan: Plan) -> tuple[tuple[Cell, int], ...]:
-    """Give every planned run as its cell and its number in it, from 1."""
+    """Every planned run as its cell and its number in it, from 1."""
     return tuple((cell, number) for cell in cells(plan) for number in range(1, cell.runs + 1))
 
 
 def cell_of(plan: Plan, name: str) -> Cell:
-    """Give a cell by its name; LookupError when the plan has none such."""
+    """A cell by its name; LookupError when the plan has none such."""
     found = next((cell for cell in cells(plan) if cell.name == name), None)
     if found is None:
         raise LookupError(f"the plan has no cell {name!r}")
@@ -61,18 +61,18 @@ def cell_of(plan: Plan, name: str) -> Cell:
 
 
 def run_id(experiment: str, cell: str, number: int) -> str:
-    """Give a run's id, the same for the same run of the same experiment."""
+    """A run's id, the same for the same run of the same experiment."""
     return f"agora-{uuid.uuid5(uuid.NAMESPACE_OID, f'{experiment}/{cell}/{number}')}"
 
 
 def run_seed(plan: Plan, number: int) -> str:
-    """Give a run's seed as a decimal string: it follows from plan and number alone, so that a plan run twice meets the
+    """A run's seed as a decimal string: it follows from plan and number alone, so that a plan run twice meets the
     same chances, and so do the runs of one number in every cell (stage1.md, invariant 6)."""
     return _seed(f"{len(plan.seed)},{plan.seed},{number}")
 
 
 def seed_of_cell(plan: Plan, cell: str, number: int) -> str:
-    """Give a run's seed as it was made before cells shared their chances; locks of that time hold it."""
+    """A run's seed as it was made before cells shared their chances; preregistrations of that time hold it."""
     return _seed(f"{len(plan.seed)},{plan.seed},{cell},{number}")
 
 
@@ -81,7 +81,7 @@ def _seed(text: str) -> str:
 
 
 def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
-    """Give the specification of one run; `number` goes past the cell's planned runs where runs are added."""
+    """The specification of one run; `number` goes past the cell's planned runs where runs are added."""
     seats = seats_of(plan, cell, number)
     condition: PersonaCondition = "no_persona" if seats[0].persona is None else "with_persona"
     return RunSpec(
@@ -106,12 +106,11 @@ def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
 
 
 def specs(plan: Plan, experiment: str) -> tuple[RunSpec, ...]:
-    """Give the specifications of all planned runs."""
     return tuple(spec(plan, experiment, cell, number) for cell, number in planned(plan))
 
 
 def seats_of(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
-    """Give who sits where in a run; `persona_assignment: shuffled` is the world's to apply."""
+    """Who sits where in a run; `persona_assignment: shuffled` is the world's to apply."""
     if cell.model is None:
         return _mixed(plan, cell, number)
     return tuple(Seat(agent=agent, model=cell.model, persona=persona, home=home) for agent, persona, home in _TABLE)

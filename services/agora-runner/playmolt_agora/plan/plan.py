@@ -75,12 +75,12 @@ def read_document(values: Any, imported: Mapping[str, str] | None = None) -> Pla
 
 
 def text_of(values: Any) -> str:
-    """Give a parsed plan the text that is locked: canonical JSON, numbers as the decimals they were written as."""
+    """The text of a parsed plan that is preregistered: canonical JSON, numbers as the decimals they were written as."""
     return canonical_json(document.plain(values)).decode()
 
 
 def preset(name: str) -> str:
-    """Give the text of a plan that comes with the software: `white-room`, `white-room-stage1`, `pilots`, `example`.
+    """The text of a plan that comes with the software: `white-room`, `white-room-stage1`, `pilots`, `example`.
 
     LookupError names those there are.
     """
@@ -91,32 +91,31 @@ def preset(name: str) -> str:
 
 @cache
 def presets() -> tuple[str, ...]:
-    """Give the names of the plans that come with the software."""
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in _PLANS.iterdir() if entry.name.endswith(".yaml")))
 
 
 def example() -> str:
-    """Give a commented plan that names every field."""
+    """A commented plan that names every field."""
     return preset("example")
 
 
 def identity(plan: Plan) -> str:
-    """Give 64 hex digits that stay the same when only the budget changes, so that a raised budget finds its own."""
+    """64 hex digits that stay the same when only the budget changes, so that a raised budget finds its own."""
     return digest(msgspec.structs.replace(plan, budget=Budget()))
 
 
 def hypotheses(plan: Plan) -> tuple[Hypothesis, ...]:
-    """Give the confirmatory tests that a plan names, the short names written out."""
+    """The confirmatory tests that a plan names, the short names written out."""
     return tuple(entry for entry in plan.hypotheses if isinstance(entry, Hypothesis) and entry.test)
 
 
 def claims(plan: Plan) -> tuple[str, ...]:
-    """Give the claims that name no test."""
+    """The claims that name no test."""
     return tuple(entry.claim for entry in plan.hypotheses if isinstance(entry, Hypothesis) and not entry.test)
 
 
 def imports(text: str) -> tuple[str, ...]:
-    """Give the names of the files that `read` wants in `imported`; none where the text does not read."""
+    """The names of the files that `read` wants in `imported`; none where the text does not read."""
     try:
         values = document.load(text)
     except document.Unreadable:
@@ -126,23 +125,23 @@ def imports(text: str) -> tuple[str, ...]:
 
 
 def phase_of(plan: Plan, phase: Arm) -> PhasePlan | None:
-    """Give a phase that runs; None for one that does not."""
+    """A phase that runs; None for one that does not."""
     found: PhasePlan | None = getattr(plan.phases, phase)
     return found if found and found.runs else None
 
 
 def world(phase: Arm) -> PhaseName:
-    """Give the world that an arm is played in."""
+    """The world that an arm is played in."""
     return "phase1" if phase == "phase1_costs_real" else phase
 
 
 def overrides(phase: Arm, rules: Mapping[str, Any]) -> dict[str, Any]:
-    """Give an arm's changes to its world's preset, the plan's own included."""
+    """An arm's changes to its world's preset, the plan's own included."""
     return {"energy.ledger": "real", **rules} if phase == "phase1_costs_real" else dict(rules)
 
 
 def told(plan: Plan) -> tuple[symmetry.Told, ...]:
-    """Give the seed events of all phases, which agents read as they read every other text."""
+    """The seed events of all phases, which agents read as they read every other text."""
     found = [symmetry.Told("phase2", event.turn, event.ko, event.en) for event in plan.seed_events]
     for arm in ARMS:
         phase = phase_of(plan, arm)
@@ -153,19 +152,19 @@ def told(plan: Plan) -> tuple[symmetry.Told, ...]:
 
 
 def models(plan: Plan, phase: Arm) -> tuple[str, ...]:
-    """Give the models of a phase, in plan order."""
+    """The models of a phase, in plan order."""
     found = phase_of(plan, phase)
     return (found.models or plan.models) if found else ()
 
 
 def languages(plan: Plan, phase: Arm) -> tuple[Language, ...]:
-    """Give the languages of a phase, in plan order."""
+    """The languages of a phase, in plan order."""
     found = phase_of(plan, phase)
     return (found.languages or plan.languages) if found else ()
 
 
 def sets(plan: Plan) -> tuple[SetName, ...]:
-    """Give the sets of Phase 2 in their own order."""
+    """The sets of Phase 2 in their own order."""
     phase = cast("Phase2Plan | None", phase_of(plan, "phase2"))
     if phase is None:
         return ()
@@ -175,7 +174,6 @@ def sets(plan: Plan) -> tuple[SetName, ...]:
 
 
 def all_models(plan: Plan) -> tuple[str, ...]:
-    """Give every model that plays in some phase."""
     return tuple(dict.fromkeys(model for phase in ARMS for model in models(plan, phase)))
 
 
@@ -188,7 +186,6 @@ def stage1_runs(plan: Plan, model: str, language: Language) -> int:
 
 
 def phase1_runs(plan: Plan, model: str, language: Language) -> int:
-    """Count the Phase 1 runs of a cell."""
     return _runs(plan, "phase1", model, language)
 
 
@@ -199,7 +196,7 @@ def _runs(plan: Plan, phase: Arm, model: str, language: Language) -> int:
 
 
 def known_tests(plan: Plan) -> tuple[str, ...]:
-    """Give the names of all tests that a plan may name, whether or not its design can hold them."""
+    """The names of all tests that a plan may name, whether or not its design can hold them."""
     pcs = tuple(f"pcs:{model}" for model in all_models(plan))
     return (*pcs, "H1", "H2", "ri_star:model", "ri_star:persona")
 

@@ -76,7 +76,7 @@ def _refusals(
 
 
 def _opening_faults(plan: Plan) -> Iterator[FieldFault]:
-    """Tell what would keep a run from being opened, once for each phase: nobody could mend it after the lock."""
+    """What would keep a run from being opened, once for each phase: nobody could mend it once it is preregistered."""
     told: set[tuple[str, FieldFault]] = set()
     for spec in matrix.specs(plan, ""):
         for fault in opening.faults(spec):

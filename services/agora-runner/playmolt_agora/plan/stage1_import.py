@@ -55,12 +55,12 @@ def read(name: str, text: str) -> Stage1Import | tuple[FieldFault, ...]:
 
 
 def empty(run: str, model: str, language: str) -> str:
-    """Say why counts of nothing are refused: they would pass for one more run of the test."""
+    """Why counts of nothing are refused: they would pass for one more run of the test."""
     return f"{run} counts no turn of {model} in {language}: leave a run without turns out"
 
 
 def rows(plan: Plan) -> list[dict[str, Any]]:
-    """Give the counts that a plan imports, a row for each run and action, as the measures take them."""
+    """The counts that a plan imports, a row for each run and action, as the measures take them."""
     imported = plan.stage1_import
     if not isinstance(imported, Stage1Import):
         return []

@@ -30,29 +30,29 @@ Runs = Mapping[str, Sequence[Record]]
 def study_of(
     experiment: Sequence[Record], runs: Runs, analysis: Analysis, *, made_at: str, links: Links | None = None
 ) -> Study:
-    """Give the study of an experiment, from all records of its stream and of its runs', in the order of versions.
+    """The study of an experiment, from all records of its stream and of its runs', in the order of versions.
 
     `analysis` is what the measures made of `turns_of(runs)` and `ginis(runs)`. Raises StudyFault for an experiment
-    without its lock and for a stream that does not begin with its first event.
+    without its preregistration and for a stream that does not begin with its first event.
     """
     told = list(_read(experiment, events.EVENTS))
-    lock = told[0] if told else None
-    if not isinstance(lock, events.Preregistered):
+    preregistered = told[0] if told else None
+    if not isinstance(preregistered, events.Preregistered):
         raise StudyFault("the experiment's first event is not its lock: there is nothing to report")
     notes = tuple(run_note(records, _money(told, run)) for run, records in runs.items())
     turns = turns_of(runs)
-    imported = lock.plan.stage1_import
+    imported = preregistered.plan.stage1_import
     return Study(
         experiment=experiment[0].stream,
-        name=lock.name,
+        name=preregistered.name,
         made_at=made_at,
         definitions=analysis.definition,
-        stage1=lock.pins.stage1,
+        stage1=preregistered.pins.stage1,
         stage1_import=imported if isinstance(imported, str) or imported is None else imported.file,
-        seed=lock.seed,
-        registered=_registered(lock, experiment[0].at),
+        seed=preregistered.seed,
+        registered=_registered(preregistered, experiment[0].at),
         runs=notes,
-        models=_models(lock, turns),
+        models=_models(preregistered, turns),
         turns=turns,
         tables=analysis.tables,
         unexcluded=analysis.unexcluded,
@@ -66,7 +66,7 @@ def study_of(
 
 
 def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
-    """Give all turns of the runs in the order of the log, as `turns.jsonl` holds them."""
+    """All turns of the runs in the order of the log, as `turns.jsonl` holds them."""
     return tuple(
         event.record
         for records in runs.values()
@@ -76,12 +76,12 @@ def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
 
 
 def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
-    """Give the first and last version of each run, for `measures.study`."""
+    """The first and last version of each run, for `measures.study`."""
     return {run: (records[0].version, records[-1].version) for run, records in runs.items() if records}
 
 
 def ginis(runs: Runs) -> tuple[Logged, ...]:
-    """Give the coefficients that the runs logged at the start of each epoch, for `measures.study`."""
+    """The coefficients that the runs logged at the start of each epoch, for `measures.study`."""
     return tuple(
         msgspec.convert(
             {"run": run, "epoch": event.turn, "kind": kind, "gini": float(value), "agents": len(event.order)}, Logged
@@ -94,7 +94,7 @@ def ginis(runs: Runs) -> tuple[Logged, ...]:
 
 
 def treasuries(runs: Runs) -> Table:
-    """Give the treasury after each epoch, in energy: run, epoch, treasury."""
+    """The treasury after each epoch, in energy: run, epoch, treasury."""
     return _columns(
         ("run", "epoch", "treasury"), [line for run, records in runs.items() for line in _settled(run, records)]
     )
@@ -110,7 +110,7 @@ def _settled(run: str, records: Sequence[Record]) -> Iterator[tuple[str, int, fl
 
 
 def run_note(records: Sequence[Record], money: str | None = None) -> RunNote:
-    """Give what a report says about a run. Raises StudyFault for records that do not begin with `run_opened`."""
+    """What a report says about a run. Raises StudyFault for records that do not begin with `run_opened`."""
     opened = next(_read(records[:1], run_events.EVENTS), None)
     if not isinstance(opened, run_events.RunOpened):
         raise StudyFault(f"{records[0].stream if records else 'a run'}: its records do not begin with run_opened")
@@ -137,24 +137,26 @@ def _outcome(last: Event) -> str:
     return f"ended by the operator: {last.reason}" if isinstance(last, run_events.GameAborted) else "not finished"
 
 
-def _registered(lock: events.Preregistered, at: str) -> Registered:
+def _registered(preregistered: events.Preregistered, at: str) -> Registered:
     return Registered(
         at=at,
-        plan_hash=lock.plan_hash,
-        plan_text=lock.text,
-        hypotheses={test.test: test.claim for test in lock.tests if test.claim},
+        plan_hash=preregistered.plan_hash,
+        plan_text=preregistered.text,
+        hypotheses={test.test: test.claim for test in preregistered.tests if test.claim},
         tests=tuple(
-            PlannedTest(name=test.test, alpha=test.alpha, p_min=test.p_min) for test in lock.tests if test.confirmatory
+            PlannedTest(name=test.test, alpha=test.alpha, p_min=test.p_min)
+            for test in preregistered.tests
+            if test.confirmatory
         ),
-        exclusions=lock.exclusions,
-        stopping_rule=lock.stopping_rule,
-        stimuli=lock.pins.stimuli,
-        definitions=lock.pins.measures,
-        remarks=lock.warnings,
+        exclusions=preregistered.exclusions,
+        stopping_rule=preregistered.stopping_rule,
+        stimuli=preregistered.pins.stimuli,
+        definitions=preregistered.pins.measures,
+        remarks=preregistered.warnings,
     )
 
 
-def _models(lock: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[Model, ...]:
+def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[Model, ...]:
     answered: dict[str, set[str]] = {}
     for turn in turns:
         answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
@@ -167,7 +169,7 @@ def _models(lock: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[Mo
             output_price=model.output_price,
             scripted=model.scripted,
         )
-        for model in lock.models
+        for model in preregistered.models
     )
 
 
@@ -184,7 +186,7 @@ def _deviations(records: Sequence[Record], told: Sequence[Event]) -> tuple[Devia
 
 
 def _money(told: Sequence[Event], run: str) -> str | None:
-    """Give what a run cost when it was last counted."""
+    """What a run cost when it was last counted."""
     spent = [
         event.spent
         for event in told

@@ -28,7 +28,7 @@ class Style(msgspec.Struct, frozen=True):
 
 
 def style(index: int) -> Style:
-    """Give the style of the series number `index`; with many series colours repeat, dash and mark then differ."""
+    """The style of the series number `index`; with many series colours repeat, dash and mark then differ."""
     turn = index // len(HUES)
     return Style(HUES[index % len(HUES)], DASHES[(index + turn) % len(DASHES)], SHAPES[(index + turn) % len(SHAPES)])
 
@@ -42,14 +42,14 @@ class Scale(msgspec.Struct, frozen=True):
     end: float
 
     def __call__(self, value: float) -> float:
-        """Give the pixel of a value; an empty range maps to the middle."""
+        """The pixel of a value; an empty range maps to the middle."""
         if self.high == self.low:
             return (self.start + self.end) / 2
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
 def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:
-    """Give at most `most` + 1 round numbers that lie in the range."""
+    """At most `most` + 1 round numbers that lie in the range."""
     if high <= low:
         return (low,)
     rough = (high - low) / most
@@ -61,7 +61,7 @@ def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:
 
 
 def rounded_up(value: float) -> float:
-    """Give the next round number that is at least `value`, for the end of an axis; 1 for nothing."""
+    """The next round number that is at least `value`, for the end of an axis; 1 for nothing."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -69,7 +69,6 @@ def rounded_up(value: float) -> float:
 
 
 def label_of(value: float) -> str:
-    """Write a number on an axis."""
     text = f"{value:.4f}".rstrip("0").rstrip(".")
     return text.replace("-", "−") if text not in {"", "-0"} else "0"
 
@@ -90,7 +89,6 @@ class Drawing:
     def line(
         self, x1: float, y1: float, x2: float, y2: float, *, hue: str = INK, width: float = 1, dash: str = ""
     ) -> None:
-        """Draw a straight line."""
         self._marks.append(
             f'<line x1="{_px(x1)}" y1="{_px(y1)}" x2="{_px(x2)}" y2="{_px(y2)}" stroke="{hue}"'
             f' stroke-width="{_px(width)}"{_dashed(dash)}/>'
@@ -99,7 +97,6 @@ class Drawing:
     def path(
         self, points: Sequence[tuple[float, float]], *, hue: str, width: float = 1.8, dash: str = "", opacity: float = 1
     ) -> None:
-        """Draw a line through points."""
         if len(points) < 2:
             return
         self._marks.append(
@@ -108,7 +105,6 @@ class Drawing:
         )
 
     def area(self, points: Sequence[tuple[float, float]], *, hue: str, opacity: float = 1) -> None:
-        """Fill what the points enclose."""
         self._marks.append(f'<polygon points="{_points(points)}" fill="{hue}"{_opacity(opacity)}/>')
 
     def rect(self, x: float, y: float, width: float, height: float, *, hue: str, note: str = "") -> None:
@@ -123,7 +119,6 @@ class Drawing:
         self, start: tuple[float, float], middle: tuple[float, float], end: tuple[float, float], *,
         hue: str, width: float, opacity: float, note: str,
     ) -> None:  # fmt: skip
-        """Draw a bent line from start to end."""
         self._marks.append(
             f'<path d="M{_px(start[0])} {_px(start[1])}Q{_px(middle[0])} {_px(middle[1])} {_px(end[0])} {_px(end[1])}"'
             f' fill="none" stroke="{hue}" stroke-width="{_px(width)}"{_opacity(opacity)}>'
@@ -159,7 +154,7 @@ class Drawing:
         )
 
     def svg(self, name: str, title: str, description: str) -> str:
-        """Give the picture with its name for those who do not see it; `name` is unique on a page."""
+        """The picture with its name for those who do not see it; `name` is unique on a page."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{name}-t {name}-d"'
             f' viewBox="0 0 {_px(self.width)} {_px(self.height)}" width="{_px(self.width)}"'
@@ -239,7 +234,6 @@ class Panel:
                 self.drawing.mark(look.shape, x, y, hue=look.hue, size=3)
 
     def band(self, low: Sequence[tuple[float, float]], high: Sequence[tuple[float, float]]) -> None:
-        """Fill between two lines over the same x."""
         around = [(self.x(x), self.y(y)) for x, y in low] + [(self.x(x), self.y(y)) for x, y in reversed(high)]
         self.drawing.area(around, hue=BAND, opacity=0.75)
 
@@ -264,6 +258,6 @@ def legend(
 
 
 def grid(count: int, columns: int) -> tuple[int, int]:
-    """Give rows and columns for `count` panels."""
+    """Rows and columns for `count` panels."""
     columns = max(1, min(columns, count))
     return max(1, math.ceil(count / columns)), columns

@@ -13,40 +13,39 @@ PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 
 
 def is_confirmatory(study: Study) -> bool:
-    """Say whether anything here confirms: a test was registered, and a run that is not exploratory took place."""
+    """Whether anything here confirms: a test was registered, and a run that is not exploratory took place."""
     return study.registered is not None and bool(study.registered.tests) and bool(registered_runs(study))
 
 
 def registered_tests(study: Study) -> tuple[str, ...]:
-    """Give the names of the tests that were registered, parts included; none where nothing confirms."""
+    """The names of the tests that were registered, parts included; none where nothing confirms."""
     if study.registered is None or not is_confirmatory(study):
         return ()
     return tuple(name for test in study.registered.tests for name in (test.name, *PARTS.get(test.name, ())))
 
 
 def registration(study: Study) -> Section:
-    """Tell what was locked, and what was changed afterwards."""
-    return Section("registration", "Registration", _locked(study) + _deviations(study))
+    return Section("registration", "Registration", _preregistered(study) + _deviations(study))
 
 
-def _locked(study: Study) -> str:
-    locked = study.registered
-    if locked is None:
+def _preregistered(study: Study) -> str:
+    registered = study.registered
+    if registered is None:
         return markup.paragraph(prose.NOT_REGISTERED, "notice")
     facts = (
         ("Experiment", study.experiment),
-        ("Locked at", locked.at),
-        ("Plan, SHA-256", locked.plan_hash),
-        ("Stimuli", locked.stimuli),
-        ("Definitions at the lock", locked.definitions),
+        ("Locked at", registered.at),
+        ("Plan, SHA-256", registered.plan_hash),
+        ("Stimuli", registered.stimuli),
+        ("Definitions at the lock", registered.definitions),
         ("Definitions of this report", study.definitions),
-        ("Stopping rule", locked.stopping_rule),
-        ("Exclusions", " ".join(locked.exclusions)),
+        ("Stopping rule", registered.stopping_rule),
+        ("Exclusions", " ".join(registered.exclusions)),
         ("Logged looks before the end", str(study.looks)),
     )
     changed = (
         ""
-        if not locked.definitions or locked.definitions == study.definitions
+        if not registered.definitions or registered.definitions == study.definitions
         else markup.paragraph(prose.DEFINITIONS_CHANGED, "notice")
     )
     return "".join(
@@ -54,14 +53,16 @@ def _locked(study: Study) -> str:
             "" if is_confirmatory(study) else markup.paragraph(prose.NOT_REGISTERED, "notice"),
             changed,
             _facts(facts),
-            "".join(markup.paragraph(f"{name}: {text}") for name, text in locked.hypotheses.items()),
+            "".join(markup.paragraph(f"{name}: {text}") for name, text in registered.hypotheses.items()),
             markup.table(
                 "Registered tests",
                 ("test", "α", "smallest p it can reach"),
-                [(test.name, test.alpha, test.p_min) for test in locked.tests],
+                [(test.name, test.alpha, test.p_min) for test in registered.tests],
             ),
-            (markup.paragraph("Remarks of the plan:") + markup.listed(locked.remarks)) if locked.remarks else "",
-            markup.folded("The plan as it was locked", f"<pre>{markup.escaped(locked.plan_text)}</pre>"),
+            (markup.paragraph("Remarks of the plan:") + markup.listed(registered.remarks))
+            if registered.remarks
+            else "",
+            markup.folded("The plan as it was locked", f"<pre>{markup.escaped(registered.plan_text)}</pre>"),
         )
     )
 
@@ -81,7 +82,6 @@ def _deviations(study: Study) -> str:
 
 
 def results(study: Study, drawn: Mapping[str, Figure]) -> Section:
-    """Give the registered tests and PCS."""
     names = registered_tests(study)
     if not names:
         return Section("confirmatory", "Confirmatory results", markup.paragraph(prose.NOT_REGISTERED, "notice"))
@@ -99,7 +99,7 @@ def results(study: Study, drawn: Mapping[str, Figure]) -> Section:
 
 
 def tests_markup(study: Study, caption: str, found: Sequence[dict[str, Any]]) -> str:
-    """Give rows of the table `tests` with the level each was registered at."""
+    """Rows of the table `tests` with the level each was registered at."""
     levels = {test.name: test.alpha for test in study.registered.tests} if study.registered else {}
     lines = [
         (
@@ -120,7 +120,7 @@ def tests_markup(study: Study, caption: str, found: Sequence[dict[str, Any]]) ->
 
 
 def _verdict(row: dict[str, Any], alpha: str | None) -> str | None:
-    """Say what a registered level makes of a test; parts and exploratory tests get no verdict."""
+    """What a registered level makes of a test; parts and exploratory tests get no verdict."""
     p = row["p_holm"] if row["p_holm"] is not None else row["p"]
     if alpha is None or p is None:
         return None
@@ -128,7 +128,7 @@ def _verdict(row: dict[str, Any], alpha: str | None) -> str | None:
 
 
 def pcs_markup(study: Study, drawn: Mapping[str, Figure]) -> str:
-    """Give PCS with its figures, companions and leave-one-run-out values, under the notice that Stage 1 asks for."""
+    """PCS with its figures, companions and leave-one-run-out values, under the notice that Stage 1 asks for."""
     found = rows(study.tables.get("pcs"))
     if not has_pcs(study):
         return f"<h3>Phantom Cost Sensitivity</h3>{markup.paragraph(prose.NO_PCS)}"
@@ -153,7 +153,7 @@ _COMPANIONS: Final = (
 
 
 def _companions(found: Sequence[dict[str, Any]]) -> str:
-    """Give one column a cell: there are more figures than cells."""
+    """One column a cell: there are more figures than cells."""
     head = ("figure", *(f"{row['model']} · {row['language']}" for row in found))
     lines = [(name, *(_figure(name, row.get(name)) for row in found)) for name in _COMPANIONS]
     return markup.table("PCS and its companions per model and language", head, lines)
@@ -164,7 +164,7 @@ def _figure(name: str, value: Any) -> object:
 
 
 def stage1_notice(study: Study) -> str:
-    """Give the sentence that every report with Stage 1 carries, and the file where counts were imported."""
+    """The sentence that every report with Stage 1 carries, and the file where counts were imported."""
     notice = prose.STAGE1.format(stage1=study.stage1)
     if study.stage1_import is not None:
         notice = f"{notice} {prose.STAGE1_IMPORT.format(file=study.stage1_import)}"

@@ -44,8 +44,7 @@ class Gathered(msgspec.Struct, frozen=True):
     runs: Mapping[str, Sequence[Record]]
 
     @property
-    def lock(self) -> experiment_events.Preregistered:
-        """The experiment's first event."""
+    def preregistered(self) -> experiment_events.Preregistered:
         return msgspec.json.decode(self.experiment[0].data, type=experiment_events.Preregistered)
 
 
@@ -71,8 +70,8 @@ def analysed(gathered: Gathered, links: Links | None = None) -> Study:
     analysis = measured(
         turns,
         ginis=assembly.ginis(gathered.runs),
-        seed=gathered.lock.seed,
-        stage1_import=stage1_import.rows(gathered.lock.plan),
+        seed=gathered.preregistered.seed,
+        stage1_import=stage1_import.rows(gathered.preregistered.plan),
         events=assembly.event_ranges(gathered.runs),
     )
     return assembly.study_of(
@@ -103,7 +102,7 @@ async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
         made_at=study.made_at,
         definitions=study.definitions,
         stage1=study.stage1,
-        stimuli=gathered.lock.pins.stimuli,
+        stimuli=gathered.preregistered.pins.stimuli,
     )
     return seal(out, contents, files)
 

@@ -27,7 +27,6 @@ _FURTHER: Final = {
 
 
 def sections(study: Study, drawn: Mapping[str, Figure]) -> tuple[Section, ...]:
-    """Give the exploratory sections in the order of the page."""
     made = (
         ("behaviour", "Behaviour over time", _behaviour),
         ("rates", "Rates per action", _rates),
@@ -144,7 +143,7 @@ def _contrasts(study: Study, drawn: Mapping[str, Figure]) -> str:
 
 
 def _whole(caption: str, found: Sequence[dict[str, Any]]) -> str:
-    """Give a table; a long one is folded, so that it does not bury what follows."""
+    """A table; a long one is folded, so that it does not bury what follows."""
     made = rows_markup(caption, found)
     return made if len(found) <= _LONG else markup.folded(f"{caption} ({len(found)} rows)", made)
 

@@ -30,7 +30,7 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forks(study: Study) -> tuple[Fork, ...]:
-    """Give the forks of a study whose parent is in it, too."""
+    """The forks of a study whose parent is in it, too."""
     by_run: dict[str, list[TurnRecord]] = {}
     for turn in study.turns:
         by_run.setdefault(turn.run, []).append(turn)
@@ -58,7 +58,7 @@ def _fork(run: RunNote, parent: Sequence[TurnRecord], child: Sequence[TurnRecord
 
 
 def act(turn: TurnRecord) -> tuple[Any, ...]:
-    """Give what a turn did, for a comparison: not what it cost or how long it took."""
+    """What a turn did, for a comparison: not what it cost or how long it took."""
     return (turn.parse_code, turn.action, turn.target, turn.content)
 
 

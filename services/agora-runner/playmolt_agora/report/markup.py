@@ -12,7 +12,7 @@ NULL = "–"
 
 
 def escaped(text: object) -> str:
-    """Give text that is safe between tags and in quoted attributes, of HTML and of XML."""
+    """Text that is safe between tags and in quoted attributes, of HTML and of XML."""
     return html.escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(text)))
 
 
@@ -37,7 +37,7 @@ def shown_p(value: float | None) -> str:
 
 
 def table(caption: str, columns: Sequence[str], lines: Iterable[Sequence[object]], *, label: str | None = None) -> str:
-    """Give a table of plain values under its caption, in a frame that can be scrolled with the keyboard."""
+    """A table of plain values under its caption, in a frame that can be scrolled with the keyboard."""
     listed_lines = [[shown(value) for value in line] for line in lines]
     kinds = [_kind([line[number] for line in listed_lines]) for number in range(len(columns))]
     head = "".join(f'<th scope="col"{kind}>{escaped(column)}</th>' for column, kind in zip(columns, kinds, strict=True))
@@ -62,20 +62,18 @@ def _kind(cells: Sequence[str]) -> str:
 
 
 def worded(text: str) -> str:
-    """Give a sentence, escaped; what stands between backticks is code."""
+    """A sentence, escaped; what stands between backticks is code."""
     return _CODE.sub(r"<code>\1</code>", escaped(text))
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """Give a paragraph of plain text, of a class if one is named."""
     return f'<p class="{escaped(kind)}">{worded(text)}</p>' if kind else f"<p>{worded(text)}</p>"
 
 
 def listed(items: Iterable[str]) -> str:
-    """Give a list of plain texts."""
     return f"<ul>{''.join(f'<li>{worded(item)}</li>' for item in items)}</ul>"
 
 
 def folded(summary: str, inner: str) -> str:
-    """Give what is shown when asked for; `inner` is markup."""
+    """What is shown when asked for; `inner` is markup."""
     return f"<details><summary>{escaped(summary)}</summary>{inner}</details>"

@@ -12,7 +12,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 
 def render(study: Study) -> str:
-    """Give the page. Equal studies give equal bytes; StudyFault when a table's columns differ in length."""
+    """Equal studies give equal bytes; StudyFault when a table's columns differ in length."""
     drawn = gallery(study)
     confirming = (confirmatory.registration(study), confirmatory.results(study, drawn), confirmatory.exclusions(study))
     exploring = exploratory.sections(study, drawn)

@@ -20,12 +20,11 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def events(self) -> int:
-        """How many events the runs hold."""
         return sum(run.last - run.first + 1 for run in self.runs if run.last)
 
     @property
     def scripted(self) -> str:
-        """Say which of the runs were scripted: none (`""`), all or some."""
+        """Which of the runs were scripted: none (`""`), all or some."""
         marked = sum(run.scripted for run in self.runs)
         if not marked:
             return ""
@@ -33,7 +32,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def source(study: Study, measure: str, runs: Iterable[RunNote], table: str = "", **facts: str) -> Source:
-    """Give the source of a figure of this study.
+    """The source of a figure of this study.
 
     `runs` are those that it shows; where `table` has a provenance, that says which of them it was computed from, and
     α, unit and how many runs or models of runs were left out of it.
@@ -59,7 +58,7 @@ def _distinct(stored: Sequence[Mapping[str, Any]], column: str) -> str:
 
 
 def source_markup(origin: Source, links: Links) -> str:
-    """Give the line under a figure, and folded in it the runs with links to their events."""
+    """The line under a figure, and folded in it the runs with links to their events."""
     if not origin.runs:
         return '<p class="source">Source: no run.</p>'
     facts = "".join(f" · {escaped(name)} {escaped(value)}" for name, value in origin.facts.items())
@@ -72,7 +71,7 @@ def source_markup(origin: Source, links: Links) -> str:
 
 
 def run_link(run: RunNote, links: Links) -> str:
-    """Give a run's name with the range of its events, leading to them."""
+    """A run's name with the range of its events, leading to them."""
     marks = [word for word, holds in (("scripted", run.scripted), ("exploratory", run.exploratory)) if holds]
     note = f" ({', '.join(marks)})" if marks else ""
     span = f"events {run.first}–{run.last}" if run.last else "no events"
@@ -83,5 +82,4 @@ def run_link(run: RunNote, links: Links) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -19,7 +19,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def _figure(study: Study, figure: Figure) -> str:
-    """Give a figure with its caption, its source, and the numbers behind it folded away."""
+    """A figure with its caption, its source, and the numbers behind it folded away."""
     origin = provenance.source(study, figure.measure, figure.runs, figure.table, seed=study.seed)
     data = ""
     if figure.columns:
@@ -36,12 +36,12 @@ def _figure(study: Study, figure: Figure) -> str:
 
 
 def figures_markup(study: Study, drawn: Mapping[str, Figure], *names: str) -> str:
-    """Give the named figures, as far as there were data for them."""
+    """The named figures, as far as there were data for them."""
     return "".join(_figure(study, drawn[name]) for name in names if name in drawn)
 
 
 def rows_markup(caption: str, lines: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
-    """Give rows as a table; without named columns those of the first row, less what is null everywhere."""
+    """Rows as a table; without named columns those of the first row, less what is null everywhere."""
     known = columns or [
         column for column in (lines[0] if lines else ()) if any(line[column] is not None for line in lines)
     ]

@@ -44,7 +44,7 @@ class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Deviation(msgspec.Struct, frozen=True, kw_only=True):
-    """A change after the lock."""
+    """A change after the preregistration."""
 
     at: str
     text: str
@@ -53,7 +53,7 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """What was locked before the first turn (agora.md, Lock). `remarks` are the plan's warnings, to be repeated."""
+    """What was preregistered (agora.md, Lock). `remarks` are the plan's warnings, to be repeated."""
 
     at: str
     plan_hash: str
@@ -85,7 +85,7 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
     base: str = ""
 
     def events(self, run: str, version: int = 1) -> str:
-        """Give the address of a run's events from `version` on."""
+        """The address of a run's events from `version` on."""
         if self.place == "bundle":
             return f"events/{run}.jsonl#{version}"
         return f"{self.base}/api/agora/runs/{run}/events?after={max(0, version - 1)}"
@@ -122,17 +122,17 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def has_stage1(study: Study) -> bool:
-    """Say whether anything rests on Stage 1, played or imported."""
+    """Whether anything rests on Stage 1, played or imported."""
     return study.stage1_import is not None or any(run.phase == "stage1" for run in study.runs)
 
 
 def has_pcs(study: Study) -> bool:
-    """Say whether any model has both arms of PCS."""
+    """Whether any model has both arms of PCS."""
     return any(row["pcs"] is not None for row in rows(study.tables.get("pcs")))
 
 
 def rows(table: Table | None) -> list[dict[str, Any]]:
-    """Give a table row by row; none for a table that is not there. StudyFault when columns differ in length."""
+    """A table row by row; none for a table that is not there. StudyFault when columns differ in length."""
     if not table:
         return []
     columns = list(table)

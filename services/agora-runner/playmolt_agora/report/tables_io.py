@@ -71,12 +71,12 @@ def _origins(provenance: Mapping[str, Table]) -> Iterator[bytes]:
 
 
 def turn_line(turn: TurnRecord) -> bytes:
-    """Give a turn's line of `turns.jsonl`, with its end."""
+    """A turn's line of `turns.jsonl`, with its end."""
     return _encode(turn) + b"\n"
 
 
 def csv_text(table: Table) -> str:
-    """Give a table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`."""
+    """A table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
@@ -119,7 +119,7 @@ def _write_parquet(table: Table, path: Path) -> None:
 
 
 def kind_of(column: str, values: Sequence[Any]) -> str:
-    """Say what a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
+    """What a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
     for names, kind in ((TEXTS, "text"), (FLAGS, "flag"), (COUNTS, "count")):
         if column in names:
             return kind

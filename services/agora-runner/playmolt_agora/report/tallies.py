@@ -22,7 +22,7 @@ class Mix(msgspec.Struct, frozen=True):
     counts: tuple[Mapping[str, int], ...]
 
     def share(self, position: int, name: str) -> float | None:
-        """Give the share of a name in a piece of time; None where nothing was counted."""
+        """The share of a name in a piece of time; None where nothing was counted."""
         total = sum(self.counts[position].values())
         return self.counts[position].get(name, 0) / total if total else None
 
@@ -32,12 +32,12 @@ Cell = tuple[str, str, Language, str]
 
 
 def is_valid(turn: TurnRecord) -> bool:
-    """Say whether a turn is valid in the sense of measures.md, section 0."""
+    """Whether a turn is valid in the sense of measures.md, section 0."""
     return turn.parse_code in VALID_CODES and turn.action in ACTIONS
 
 
 def arm_of(cell: str, phase: PhaseName) -> str:
-    """Give the arm that a run or turn of a cell belongs to, one of ARMS."""
+    """The arm that a run or turn of a cell belongs to, one of ARMS."""
     return COSTS_REAL if cell.startswith(f"{COSTS_REAL}/") else phase
 
 
@@ -47,7 +47,7 @@ def place_of(place: str) -> str:
 
 
 def piece_of(turn: TurnRecord) -> int:
-    """Give the piece of time of a turn, from 0, over the planned length of its run."""
+    """The piece of time of a turn, from 0, over the planned length of its run."""
     return (turn.turn - 1) * _pieces(turn) // turn.turns_planned
 
 

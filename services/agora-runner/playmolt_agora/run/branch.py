@@ -17,7 +17,7 @@ class InvalidChange(ValueError):
 
 
 def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
-    """Give the specification of an exploratory run that branches off `parent` after its event `version`.
+    """The specification of an exploratory run that branches off `parent` after its event `version`.
 
     Raises InvalidChange. Whether there is such a model is the caller's to ask (`models_of`).
     """
@@ -37,13 +37,13 @@ def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
 
 
 def content_of(change: str) -> str | None:
-    """Give what the last replayed act is to say instead; None where the change is another one."""
+    """What the last replayed act is to say instead; None where the change is another one."""
     kind, _, value = change.partition("=")
     return value if kind == "content" else None
 
 
 def models_of(spec: RunSpec) -> tuple[str, ...]:
-    """Give the models of a run, each once."""
+    """The models of a run, each once."""
     return tuple(dict.fromkeys(seat.model for seat in spec.seats))
 
 

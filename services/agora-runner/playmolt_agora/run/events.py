@@ -168,8 +168,6 @@ class RunPaused(Event, frozen=True, kw_only=True):
 
 
 class RunResumed(Event, frozen=True, kw_only=True):
-    """Turns are asked for again."""
-
     type: ClassVar[str] = "run_resumed"
 
 
@@ -183,8 +181,6 @@ class RunEnded(Event, frozen=True, kw_only=True):
 
 
 class GameAborted(Event, frozen=True, kw_only=True):
-    """The operator ended the run."""
-
     type: ClassVar[str] = "game_aborted"
     closes: ClassVar[bool] = True
     reason: str

@@ -33,7 +33,6 @@ Changes = dict[str, Any]
 
 
 def evolve(state: State, event: Event, at: datetime) -> State:
-    """Fold one event, stored at `at`, into the state."""
     changes = _FOLDS[type(event)](state, event, at)
     told = visibility.of(state, event)
     if told:
@@ -44,14 +43,14 @@ def evolve(state: State, event: Event, at: datetime) -> State:
 
 
 def dying(state: State) -> str | None:
-    """Give the first agent, in seat order, whose energy is used up."""
+    """The first agent, in seat order, whose energy is used up."""
     if not state.rules.death:
         return None
     return next((name for name, agent in state.agents.items() if agent.alive and agent.energy <= 0), None)
 
 
 def _stage(state: State) -> Stage:
-    """Give where the epoch stands once what needs no event is passed over."""
+    """Where the epoch stands once what needs no event is passed over."""
     stage = state.stage
     if stage in ("morning", "evening") and dying(state) is not None:
         return stage

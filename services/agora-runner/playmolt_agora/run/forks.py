@@ -18,7 +18,7 @@ _SAYING: Final = ("speak", "whisper", "build_billboard")
 
 
 def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Iterator[FieldFault]:
-    """Say why a spec cannot go on from a parent's events."""
+    """Why a spec cannot go on from a parent's events."""
     parent = events[0].spec if events and isinstance(events[0], RunOpened) else None
     if parent is None:
         yield FieldFault("events", "must be the parent's, from its first on")
@@ -37,7 +37,7 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
 
 
 def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:
-    """Give the parent's events after its first as those of the fork.
+    """The parent's events after its first as those of the fork.
 
     `content` replaces what the last act said; what came after that act is left to follow anew.
     """
@@ -50,7 +50,6 @@ def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> t
 
 
 def turns(events: Iterable[Event]) -> int:
-    """Count the turns among events."""
     return sum(isinstance(event, AgentActed | TurnFailed) for event in events)
 
 

@@ -16,7 +16,7 @@ SEATS_MAX = 100
 
 
 def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened | tuple[FieldFault, ...]:
-    """Give event 1 of a run, or every fault of its spec."""
+    """Event 1 of a run, or every fault of its spec."""
     rules = worlds.rules(spec.phase, spec.rules)
     if not isinstance(rules, Rules):
         return rules
@@ -34,7 +34,7 @@ def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened
 
 
 def faults(spec: RunSpec) -> tuple[FieldFault, ...]:
-    """Give every fault for which a run with this spec could never be opened."""
+    """Every fault for which a run with this spec could never be opened."""
     rules = worlds.rules(spec.phase, spec.rules)
     return tuple(_faults(spec, rules)) if isinstance(rules, Rules) else rules
 

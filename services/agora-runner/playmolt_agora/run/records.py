@@ -11,7 +11,7 @@ from playmolt_agora.world.acts import Deed, Try
 
 
 def parsed(state: State, agent: str, found: Parsed) -> Parsed:
-    """Give a reply as the world takes it: an action that is not the agent's is no act, whatever read it."""
+    """A reply as the world takes it: an action that is not the agent's is no act, whatever read it."""
     if found.code not in VALID_CODES:
         return Parsed(code=found.code)
     if found.action in ACTIONS or (found.action in SKILLS and _architect(state, agent)):
@@ -20,7 +20,7 @@ def parsed(state: State, agent: str, found: Parsed) -> Parsed:
 
 
 def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed | None) -> TurnRecord:
-    """Give the record of an agent's turn; `deed` is None when the reply was no act."""
+    """The record of an agent's turn; `deed` is None when the reply was no act."""
     spec, seat, place = state.run, state.seat(agent), state.agents[agent].place
     applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
     cues = coding.cues(found.thought, spec.language)

@@ -91,17 +91,16 @@ class Agora(Game[State]):
 
     @override
     def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:
-        """Give an event's message, the same for everybody."""
         return views.public(event)
 
     @override
     def view(self, state: State, viewer: Viewer) -> RunView | views.Unopened:
-        """Give the state as everybody sees it; for one of the run's agents with what it had before it."""
+        """The state as everybody sees it; for one of the run's agents with what it had before it."""
         return views.run(state, viewer.agent_id) if state.version else views.Unopened()
 
     @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
-        """Give what pins the run: its spec with the seed, the rules as they hold, the versions."""
+        """What pins the run: its spec with the seed, the rules as they hold, the versions."""
         if not state.version:
             return {}
         return {
@@ -115,14 +114,14 @@ class Agora(Game[State]):
 
     @override
     def summary(self, state: State) -> GameSummary:
-        """Give the run at a glance; its round is its turn."""
+        """Its round is its turn."""
         return GameSummary(
             phase=state.phase, round=state.turn, seated=len(state.living), needed=len(state.seats), over=state.over
         )
 
     @override
     def participants(self, state: State) -> Mapping[str, str]:
-        """Give the run's agents, each with its model: none of them has a key, so that nobody looks as one of them."""
+        """Agent → model. None of them has a key, so nobody looks as one of them."""
         return {seat.agent: seat.model for seat in state.seats}
 
     @override

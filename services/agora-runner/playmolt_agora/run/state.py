@@ -113,7 +113,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """Whether the run has ended or was ended."""
         return self.phase in ("ended", "aborted")
 
     @property
@@ -134,7 +133,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return self.order[self.acted] if self.stage == "acting" and self.acted < len(self.order) else None
 
     def seat(self, agent: str) -> Seat:
-        """Give an agent's seat; LookupError when it has none."""
+        """An agent's seat; LookupError when it has none."""
         for seat in self.seats:
             if seat.agent == agent:
                 return seat
@@ -148,6 +147,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown(content: str | None) -> str:
-    """Give as much of what was said as the state keeps."""
+    """As much of what was said as the state keeps."""
     text = content or ""
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"

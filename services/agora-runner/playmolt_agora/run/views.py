@@ -59,13 +59,13 @@ class Unopened(msgspec.Struct, frozen=True):
 
 
 def public(event: Event) -> PublicMessage:
-    """Give an event's message, the same for everybody; what has nothing to tell is progress."""
+    """An event's message, the same for everybody; what has nothing to tell is progress."""
     tell = _PUBLIC.get(type(event))
     return tell(event) if tell else ProgressMessage()
 
 
 def run(state: State, seat: str | None = None) -> RunView:
-    """Give the state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
+    """The state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
     spec, rules = state.run, state.rules
     market = rules.market
     return RunView(

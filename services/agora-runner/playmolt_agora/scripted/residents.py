@@ -97,12 +97,12 @@ def _script() -> _Script:
 
 
 def characters() -> Mapping[str, Character]:
-    """Give the character behind each alias."""
+    """The character behind each alias."""
     return {alias: partial(_answer, alias) for alias in ALIASES}
 
 
 def cast() -> Cast:
-    """Give a cast in which each alias plays every turn."""
+    """A cast in which each alias plays every turn."""
     whole = Cast()
     for alias, character in characters().items():
         whole.add(character, alias=alias)
@@ -187,7 +187,7 @@ class _Player:
         raise AssertionError("a draw below the sum falls into one of the weights")
 
     def _weight(self, action: Action) -> int:
-        """Give an action's weight, 10,000 for indifference; never 0, so that every act can happen."""
+        """An action's weight, 10,000 for indifference; never 0, so that every act can happen."""
         weight: int = getattr(self._profile.weights, action) * self._persona_weight(action)
         seen = self._seen
         if not seen.at_stake:
@@ -265,7 +265,7 @@ class _Player:
         return self._one("plain")
 
     def _fear(self) -> str:
-        """Say whether survival comes to mind: always where it is at stake, half the time where costs are shown."""
+        """Whether survival comes to mind: always where it is at stake, half the time where costs are shown."""
         odds = {"stage1": 100, "phase1": 50, "phase2": 5}[self._seen.phase]
         return "survival" if self._draw("fear", 100) < odds else "plain"
 

@@ -83,7 +83,7 @@ def _phase(status: Sequence[str], village: Sequence[str]) -> PhaseName:
 
 
 def _energy(status: Sequence[str]) -> int | None:
-    """Give the energy; Phase 2 shows none."""
+    """The energy; Phase 2 shows none."""
     return int(_NUMBER.findall(status[3])[0]) if len(status) > 3 else None
 
 

@@ -50,12 +50,12 @@ def render(scene: Scene, words: Texts | None = None) -> Prompt:
 
 
 def seen(scene: Scene) -> tuple[str, ...]:
-    """Give what the agent has just come to know, a line each, as its prompt has them."""
+    """What the agent has just come to know, a line each, as its prompt has them."""
     return tuple(_Writer(scene, texts.of(scene.language)).lines(scene.events))
 
 
 def prompt_text(system: str, user: str) -> str:
-    """Give both messages as the one text that is kept: canonical JSON."""
+    """Both messages as the one text that is kept: canonical JSON."""
     return canonical_json({"system": system, "user": user}).decode()
 
 

@@ -64,7 +64,7 @@ class _Act(msgspec.Struct, frozen=True):
 def read(
     text: str | None, scene: Scene, *, refused: bool = False, timed_out: bool = False, reask: bool = False
 ) -> Parsed:
-    """Say what a reply comes to for the agent of a scene. `reask`: it answers a second question.
+    """What a reply comes to for the agent of a scene. `reask`: it answers a second question.
 
     Thought and content come trimmed, storable and cut at THOUGHT_CHARS and CONTENT_CHARS; the raw text is kept by
     whoever asked.
@@ -83,7 +83,7 @@ def reask_message(parsed: Parsed, language: Language) -> str:
 
 
 def reply_schema(scene: Scene) -> dict[str, Any]:
-    """Give the JSON Schema of the reply for servers that bind or check it; the skills are the architect's alone."""
+    """The JSON Schema of the reply for servers that bind or check it; the skills are the architect's alone."""
     properties: dict[str, Any] = {
         "thought": {"type": "string"},
         "action": {"type": "string", "enum": list(_offered(scene))},
@@ -144,7 +144,7 @@ def _unwrapped(pairs: _Pairs) -> _Pairs:
 
 
 def _objects(text: str) -> Iterator[_Pairs]:
-    """Give the objects inside a text, outermost first; braces in prose and in strings are passed over."""
+    """The objects inside a text, outermost first; braces in prose and in strings are passed over."""
     start = -1
     for _ in range(_OPENINGS):
         start = text.find("{", start + 1)
@@ -181,7 +181,7 @@ def _declines(text: str) -> bool:
 
 
 def _fields(pairs: Sequence[tuple[str, Any]]) -> tuple[Mapping[str, str | None], bool]:
-    """Give the four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
+    """The four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
 
     A synonym stands for a field only where the field itself is missing.
     """

@@ -29,7 +29,7 @@ MINIMAL: Final = Context("minimal", events=2, history=0)
 
 
 def scene(state: State, agent_id: str) -> Scene:
-    """Give an agent's scene now; LookupError for an agent that is not in the run."""
+    """An agent's scene now; LookupError for an agent that is not in the run."""
     spec, rules, seat = state.run, state.rules, state.seat(agent_id)
     agent = state.agents[agent_id]
     context = _context(state, agent)
@@ -57,14 +57,14 @@ def scene(state: State, agent_id: str) -> Scene:
 
 
 def constraint_level(spec: RunSpec, seat: Seat) -> ConstraintLevel | None:
-    """Give how strongly Phase 2 instructs a seat; None outside Phase 2."""
+    """How strongly Phase 2 instructs a seat; None outside Phase 2."""
     if spec.phase != "phase2":
         return None
     return LEVELS.get(seat.persona or "", "none") if spec.persona_condition == "with_persona" else "none"
 
 
 def shown_gini(state: State) -> str | None:
-    """Give the inequality of the epoch's start with two decimals."""
+    """The inequality of the epoch's start with two decimals."""
     return str(Decimal(state.gini).quantize(Decimal("0.01"), ROUND_HALF_UP)) if state.gini is not None else None
 
 

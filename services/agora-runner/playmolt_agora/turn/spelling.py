@@ -42,7 +42,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Spelling:
-    """The table, ready to be asked."""
+    """Looks spellings up in the table of synonyms."""
 
     def __init__(self, table: _Table) -> None:
         self._keys = _index(table.keys)
@@ -54,15 +54,15 @@ class Spelling:
         self.refusals = tuple(table.refusals["starts"])
 
     def key(self, spelt: str) -> str | None:
-        """Give the field that a key means."""
+        """The field that a key means."""
         return self._keys.get(spelt) or self._keys.get(_plain(spelt))
 
     def is_name(self, spelt: str) -> bool:
-        """Say whether a key is a field's own name, give or take its case, and no synonym."""
+        """Whether a key is a field's own name, give or take its case, and no synonym."""
         return _plain(spelt) == self.key(spelt)
 
     def action(self, spelt: str, agents: Sequence[str]) -> Named | None:
-        """Give the action that a text names; None when it names none, or two, or says more than a target and words."""
+        """The action that a text names; None when it names none, or two, or says more than a target and words."""
         if spelt in _NAMES:
             return Named(spelt)
         plain = _plain(spelt)
@@ -101,7 +101,7 @@ class Spelling:
         return Named(action, aim)
 
     def target(self, spelt: str, agents: Sequence[str]) -> str:
-        """Give the place or agent that a text means; a text that means neither stays as it is."""
+        """The place or agent that a text means; a text that means neither stays as it is."""
         known = _agents(tuple(agents))
         for plain in self._readings(spelt):
             found = self._places.get(plain) or known.get(plain) or known.get(_unpadded(plain))
@@ -110,7 +110,7 @@ class Spelling:
         return spelt
 
     def is_nothing(self, spelt: str) -> bool:
-        """Say whether a target is a word for none."""
+        """Whether a target is a word for none."""
         return spelt in self._nothing or _plain(spelt) in self._nothing
 
     def _known(self, spelt: str, agents: Sequence[str]) -> bool:
@@ -131,7 +131,6 @@ class Spelling:
 
 @cache
 def spelling() -> Spelling:
-    """Give the table of this package."""
     return Spelling(msgspec.convert(texts.table("synonyms.toml"), _Table))
 
 

@@ -62,24 +62,20 @@ Library = Mapping[Language, Texts]
 
 
 def data(name: str) -> str:
-    """Read a data file of this package."""
     return _DATA.joinpath(name).read_text(encoding="utf-8")
 
 
 def table(name: str) -> dict[str, Any]:
-    """Read a data file that is TOML."""
     parsed: dict[str, Any] = msgspec.toml.decode(data(name))
     return parsed
 
 
 @cache
 def library() -> Library:
-    """Give the texts of both languages."""
     return {language: _read(language) for language in LANGUAGES}
 
 
 def of(language: Language) -> Texts:
-    """Give the texts of a language."""
     return library()[language]
 
 

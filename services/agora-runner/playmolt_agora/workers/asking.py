@@ -184,7 +184,7 @@ def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
 
 
 def _stored(attempt: Attempt, digest: str) -> dict[str, Any]:
-    """Give an attempt as it is logged: the prompt lies under its hash, what was added to it is told."""
+    """An attempt as it is logged: the prompt lies under its hash, what was added to it is told."""
     told: dict[str, Any] = msgspec.to_builtins(attempt)
     messages = told["request"].get("messages", [])
     told["request"] = {**told["request"], "messages": {"prompt": digest, "added": messages[2:]}}

@@ -1,4 +1,4 @@
-"""Where an experiment stands, as its runs need to know it before each turn."""
+"""Whether an experiment goes on, as its runs need to know it before each turn."""
 
 import time
 from collections.abc import Mapping
@@ -33,13 +33,13 @@ class ExperimentStatuses:
         self._known: dict[str, tuple[float, Status]] = {}
 
     async def plan(self, experiment: str) -> Plan | None:
-        """Give an experiment's plan; None for a run of no experiment. Raises LogUnavailable."""
+        """An experiment's plan; None for a run of no experiment. Raises LogUnavailable."""
         snapshot = await self._engines["experiment"].fresh.snapshot(experiment)
         found: State | None = snapshot.state if snapshot else None
         return found.plan if found else None
 
     async def of(self, experiment: str) -> Status:
-        """Give where an experiment stands; a run of none goes on. Raises LogUnavailable."""
+        """An experiment's status; a run of none goes on. Raises LogUnavailable."""
         known = self._known.get(experiment)
         now = time.monotonic()
         if known is not None and now - known[0] < FRESH_SECONDS:

@@ -40,7 +40,7 @@ class Library:
         self._one = asyncio.Lock()
 
     async def __call__(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
-        """Give a file, or 202 while it is being made."""
+        """A file, or 202 while it is being made."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
         making = self._making(state)

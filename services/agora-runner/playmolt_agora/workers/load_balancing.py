@@ -20,7 +20,6 @@ class LoadBalancer:
         self._seen: dict[str, float] = {}
 
     def leaves_to_others(self, run: str) -> bool:
-        """Say whether a run is left to another replica for now."""
         now = self._clock()
         if len(self._seen) > _FORGET:
             self._seen.clear()
@@ -29,7 +28,6 @@ class LoadBalancer:
 
     @contextmanager
     def hold(self, run: str) -> Iterator[None]:
-        """Have a run in hand while the body runs."""
         self._seen.pop(run, None)
         self._in_hand.add(run)
         try:

@@ -36,7 +36,6 @@ def counted(events: Iterable[Event]) -> Spent:
 
 
 def acts_of(events: Iterable[Event]) -> Counter[str]:
-    """Count the valid turns of a run by action."""
     return Counter(str(event.record.action) for event in events if isinstance(event, AgentActed))
 
 
@@ -53,7 +52,7 @@ def spent_of(events: Iterable[Event], replayed: int) -> Spent:
 
 
 def lost_call(lost: int, lease_attempt: int) -> dict[str, Any]:
-    """Give the calls that went down with their workers, as they are stored."""
+    """The calls that went down with their workers, as they are stored."""
     detail = "the process that asked ended before it could tell"
     return {"outcome": _LOST, "lost": lost, "lease_attempt": lease_attempt, "detail": detail}
 

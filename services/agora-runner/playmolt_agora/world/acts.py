@@ -38,7 +38,6 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def success(self) -> bool:
-        """Whether the attempt is more than one."""
         return self.reason is None
 
 
@@ -52,12 +51,10 @@ class Try(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where the agent stands."""
         return self.state.agents[self.agent].place
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The others there."""
         return places.beside(self.state.agents, self.agent)
 
 
@@ -67,7 +64,7 @@ def judged(attempt: Try, action: str) -> Deed:
 
 
 def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
-    """Give what a deed did and what it would have done."""
+    """What a deed did and what it would have done."""
     rules = state.rules
     if not deed.success:
         return Effect(), Effect()
@@ -81,7 +78,7 @@ def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
 
 
 def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
-    """Say whether an act changed nobody's energy or influence (measures.md, 5).
+    """Whether an act changed nobody's energy or influence (measures.md, 5).
 
     Who paid and got as much back, at the maximum, is where it was, and yet paid.
     """
@@ -92,7 +89,7 @@ def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
 
 
 def feasible(state: State, agent: str) -> tuple[Action, ...]:
-    """Give the actions that could have succeeded with the right target (measures.md, 2)."""
+    """The actions that could have succeeded with the right target (measures.md, 2)."""
     attempt = Try(state, agent)
     return tuple(action for action in ACTIONS if _possible(attempt, action))
 
@@ -245,7 +242,7 @@ def _payable(attempt: Try, what: str) -> bool:
 
 
 def _paid(attempt: Try, what: str, *rewards: tuple[str, int]) -> Deed:
-    """Give the deed of an act that may happen if it can be paid for; rewards are in whole energy."""
+    """The deed of an act that may happen if it can be paid for; rewards are in whole energy."""
     if not _payable(attempt, what):
         return Deed(reason="not_enough_energy")
     unit = attempt.state.rules.unit

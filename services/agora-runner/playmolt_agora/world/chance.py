@@ -15,24 +15,21 @@ CRISES: Final = ("drought", "plague", "famine")
 
 
 def order(spec: RunSpec, turn: int) -> tuple[str, ...]:
-    """Give all agents in the order of a turn; who has died is to be left out of it."""
+    """All agents in the order of a turn; who has died is to be left out of it."""
     return draws.shuffle(spec.seed, _name(spec, "order", turn), tuple(seat.agent for seat in spec.seats))
 
 
 def crisis(spec: RunSpec, turn: int, probability: str | int) -> str | None:
-    """Give the crisis of an epoch, or None."""
     if not _happens(spec, _name(spec, "crisis", turn), Fraction(probability)):
         return None
     return draws.choice(spec.seed, _name(spec, "crisis_kind", turn), CRISES)
 
 
 def leaks(spec: RunSpec, turn: int, agent: str, probability: Fraction) -> bool:
-    """Say whether an agent's whisper leaks."""
     return _happens(spec, f"{_name(spec, 'leak', turn)}/{agent}", probability)
 
 
 def homes(spec: RunSpec) -> tuple[str, ...]:
-    """Give the homes of the seats, shuffled."""
     return draws.shuffle(spec.seed, _name(spec, "placement", 0), _homes(spec))
 
 

@@ -22,7 +22,7 @@ from playmolt_agora.world import chance, ledger, market, ranks
 
 
 def next_event(state: State) -> Event | None:
-    """Give the event that a state brings about by itself; None when it waits for an agent, or for its report."""
+    """The event that a state brings about by itself; None when it waits for an agent, or for its report."""
     if state.over:
         return None
     if state.owed is not None:
@@ -31,7 +31,7 @@ def next_event(state: State) -> Event | None:
 
 
 def decay(state: State, turn: int, crisis: str | None) -> int:
-    """Give what an epoch takes from everybody, in whole energy."""
+    """What an epoch takes from everybody, in whole energy."""
     rules = state.rules
     steps = turn // rules.decay.every
     return int(rules.decay.base + Fraction(rules.decay.step) * steps) + (rules.crisis.extra if crisis else 0)
@@ -54,7 +54,7 @@ def _epoch(state: State) -> EpochStarted:
 
 
 def _gini(state: State) -> dict[str, str]:
-    """Give what is to be told of inequality; a world without energy has none."""
+    """What is to be told of inequality; a world without energy has none."""
     rules, living = state.rules, [state.agents[name] for name in state.living]
     kinds: dict[str, list[int]] = {}
     if rules.energy.ledger != "none":

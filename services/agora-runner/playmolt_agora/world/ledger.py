@@ -10,13 +10,13 @@ _DIGITS: Final = 12
 
 
 def balances(state: State) -> dict[str, int]:
-    """Give the energy of the living by which the world reckons: the real one, or the shadow's."""
+    """The energy of the living by which the world reckons: the real one, or the shadow's."""
     shadow = state.rules.energy.ledger == "shadow"
     return {name: _held(agent, shadow=shadow) for name, agent in state.agents.items() if agent.alive}
 
 
 def moved(held: Mapping[str, int], steps: Iterable[tuple[str, int]], ceiling: int) -> dict[str, int]:
-    """Give the change of each balance after steps in order; what leads below 0 or above the ceiling is lost.
+    """The change of each balance after steps in order; what leads below 0 or above the ceiling is lost.
 
     Who ends where it began is left out.
     """
@@ -27,7 +27,7 @@ def moved(held: Mapping[str, int], steps: Iterable[tuple[str, int]], ceiling: in
 
 
 def gini(values: Sequence[int]) -> Fraction:
-    """Give Σ(2i − n − 1)·x₍ᵢ₎ / (n·Σx), x ascending (measures.md, 1); 0 for one holder or nothing to share."""
+    """Σ(2i − n − 1)·x₍ᵢ₎ / (n·Σx), x ascending (measures.md, 1); 0 for one holder or nothing to share."""
     total, count = sum(values), len(values)
     if not total or count <= 1:
         return Fraction(0)

@@ -19,7 +19,7 @@ class Shares(msgspec.Struct, frozen=True):
 
 
 def tax(rules: Rules, rate: int) -> int:
-    """Give the tax on one trade at a rate in percent, in units.
+    """The tax on one trade at a rate in percent, in units.
 
     `at_least_one` rounds half up and takes 1 at least; only a rate of 0 is free. `exact` takes the rate of the reward.
     """
@@ -29,7 +29,7 @@ def tax(rules: Rules, rate: int) -> int:
 
 
 def effective_tax(rules: Rules, rate: int) -> str:
-    """Give the tax on one trade in energy, as decimal text."""
+    """The tax on one trade in energy, as decimal text."""
     due = Fraction(tax(rules, rate), rules.unit)
     return str(due.numerator) if due.denominator == 1 else ledger.decimal(due, 2)
 
@@ -47,7 +47,7 @@ def shares(rules: Rules, pool: int, trades: dict[str, int], idle: tuple[str, ...
 
 
 def settled(state: State) -> MarketSettled:
-    """Give the end of an epoch at the market: pool, then treasury."""
+    """The end of an epoch at the market: pool, then treasury."""
     rules = state.rules
     trades = state.trades
     idle = tuple(agent for agent in places.there(state.agents, places.MARKET) if agent not in trades)

@@ -11,33 +11,32 @@ _PUBLIC: Final = frozenset(("plaza", MARKET))
 
 
 def is_alley(place: str) -> bool:
-    """Say whether a place is an alley: what is said there is not heard outside."""
+    """Whether a place is an alley: what is said there is not heard outside."""
     return place == "alley" or place.startswith("alley_")
 
 
 def is_public(place: str) -> bool:
-    """Say whether everybody may know what happens in a place."""
+    """Whether everybody may know what happens in a place."""
     return place in _PUBLIC
 
 
 def there(agents: Mapping[str, Agent], place: str) -> tuple[str, ...]:
-    """Give the living in a place, in seat order."""
+    """The living in a place, in seat order."""
     return tuple(name for name, agent in agents.items() if agent.alive and agent.place == place)
 
 
 def beside(agents: Mapping[str, Agent], agent: str) -> tuple[str, ...]:
-    """Give the living others in an agent's place, in seat order."""
+    """The living others in an agent's place, in seat order."""
     return tuple(name for name in there(agents, agents[agent].place) if name != agent)
 
 
 def full(rules: Rules, agents: Mapping[str, Agent], place: str) -> bool:
-    """Say whether a place takes no more."""
     room = room_of(rules, place)
     return room is not None and len(there(agents, place)) >= room
 
 
 def room_of(rules: Rules, place: str) -> int | None:
-    """Say how many a place holds; None: as many as come."""
+    """How many a place holds; None: as many as come."""
     capacity = rules.capacity
     room = capacity.alley if is_alley(place) else capacity.market if place == MARKET else capacity.plaza
     return room or None

@@ -9,7 +9,6 @@ FIRST: Final[Rank] = "commoner"
 
 
 def rank_of(rules: Rules, influence: int) -> Rank:
-    """Give the rank of an influence."""
     if influence >= rules.ranks.elder:
         return "elder"
     return "notable" if influence >= rules.ranks.notable else FIRST

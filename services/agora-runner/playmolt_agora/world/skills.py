@@ -8,18 +8,18 @@ _NUMBER: Final = re.compile(r"\+?(\d{1,9})\s*%?")
 
 
 def text_of(target: str | None, content: str | None) -> str | None:
-    """Give the text of a billboard; None when there is none."""
+    """The text of a billboard; None when there is none."""
     return content or target or None
 
 
 def rate_of(target: str | None, content: str | None) -> int | None:
-    """Give a tax rate from 0 to 30; None when neither field is one."""
+    """A tax rate from 0 to 30; None when neither field is one."""
     rate = _number(content) if _number(content) is not None else _number(target)
     return rate if rate is not None and rate <= RATE_MAX else None
 
 
 def amount_of(content: str | None) -> int | None:
-    """Give a whole amount from 1; None when the field is none."""
+    """A whole amount from 1; None when the field is none."""
     return _number(content) or None
 
 

@@ -30,13 +30,13 @@ Told = tuple[Happening, tuple[str, ...]]
 
 
 def of(state: State, event: Event) -> list[Told]:
-    """Give the happenings of an event with those who see them; `state` is the one right before it."""
+    """The happenings of an event with those who see them; `state` is the one right before it."""
     tell = _TOLD.get(type(event))
     return tell(state, event) if tell else []
 
 
 def heard(agents: Mapping[str, Agent], told: Iterable[Told]) -> dict[str, Agent]:
-    """Give the agents with what they have just come to know; the dead learn nothing."""
+    """The agents with what they have just come to know; the dead learn nothing."""
     after = dict(agents)
     for happening, audience in told:
         for name in audience:

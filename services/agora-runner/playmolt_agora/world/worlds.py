@@ -126,7 +126,6 @@ class SeedEvent(Strict, frozen=True, kw_only=True):
     en: str
 
     def told(self, language: Language) -> str:
-        """Give the text for a run's language."""
         return self.ko if language == "ko" else self.en
 
 
@@ -173,7 +172,6 @@ class Rules(Strict, frozen=True, kw_only=True):
         return 100 if self.tax_rounding == "exact" else 1
 
     def importance(self, kind: str) -> int:
-        """Give the importance of a kind of happening."""
         weights: dict[str, int] = msgspec.structs.asdict(self.history)
         return weights.get(_WEIGHTS.get(kind, "other"), self.history.other)
 
@@ -197,12 +195,11 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 
 @cache
 def preset(phase: PhaseName) -> Rules:
-    """Give the rules of a world as its file has them."""
     return msgspec.convert(_table(phase), Rules)
 
 
 def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[FieldFault, ...]:
-    """Give a world's rules with the changes of a plan: nested tables or dotted names; floats become decimal text.
+    """A world's rules with the changes of a plan: nested tables or dotted names; floats become decimal text.
 
     Faults name every override that is unknown, of the wrong type or out of range.
     """
@@ -221,7 +218,7 @@ def version(phase: PhaseName, found: Rules, texts_version: str) -> str:
 
 
 def stored(value: Any) -> Any:
-    """Give a value as it may be stored: floats as decimal text, mappings and sequences likewise inside."""
+    """A value as it may be stored: floats as decimal text, mappings and sequences likewise inside."""
     if isinstance(value, float):
         return format(Decimal(repr(value)).normalize(), "f")
     if isinstance(value, Mapping):

@@ -134,13 +134,11 @@ def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
 
 
 def reported(played: Played, links: Links | None = None) -> tuple[Study, analysis.Analysis]:
-    """Analyse what was played."""
     made = analysis.study(turns_of(played.runs), ginis=ginis(played.runs), seed="3", events=event_ranges(played.runs))
     return study_of(played.experiment, played.runs, made, made_at="2026-01-03T00:00:00Z", links=links), made
 
 
 def exported(played: Played, out: Path) -> str:
-    """Analyse, write and seal; the hash of the manifest."""
     study, made = reported(played, Links(place="bundle"))
     tables = {**study.tables, **study.further, **study.unexcluded}
     written = write_tables(tables, study.turns, out, made.provenance)

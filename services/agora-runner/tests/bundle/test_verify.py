@@ -20,7 +20,6 @@ Change = Callable[[Lines], None]
 
 
 def faults(bundle: Path) -> list[str]:
-    """What the verifier finds."""
     verifier = verify.Verifier(verify.opened(bundle))
     verifier.check()
     return verifier.faults
@@ -52,7 +51,6 @@ def listed_anew(bundle: Path) -> None:
 
 
 def files(bundle: Path) -> tuple[str, str, str]:
-    """The experiment's file, that of a run, and that of another run."""
     streams = json.loads((bundle / "manifest.json").read_bytes())["streams"]
     return streams[0]["file"], streams[1]["file"], streams[2]["file"]
 

@@ -143,29 +143,29 @@ def bench() -> Bench:
 class TestTheLock:
     def test_is_the_first_event_and_holds_all_that_was_promised(self) -> None:
         text = plans.preset("white-room-stage1")
-        locked = Bench(text).log[0][0]
-        assert isinstance(locked, Preregistered)
+        preregistered = Bench(text).log[0][0]
+        assert isinstance(preregistered, Preregistered)
         plan = plans.read(text)
         assert isinstance(plan, Plan)
-        assert (locked.text, locked.plan, locked.plan_hash) == (text, plan, digest(plan))
-        assert {test.test: (test.alpha, test.p_min) for test in locked.tests if test.confirmatory} == {
+        assert (preregistered.text, preregistered.plan, preregistered.plan_hash) == (text, plan, digest(plan))
+        assert {test.test: (test.alpha, test.p_min) for test in preregistered.tests if test.confirmatory} == {
             **{f"pcs:{model}": ("0.05", "1/3136") for model in plan.models},
             "H1": ("0.05", "1/64"),
             "H2": ("0.05", "1/64"),
         }
-        assert {test.n for test in locked.tests if test.test == "H1"} == {"6 runs"}
-        assert next(test.claim for test in locked.tests if test.test == "H2").startswith("Jesters")
-        assert "20 %" in locked.exclusions[0]
-        assert "fixed" in locked.stopping_rule
-        assert (locked.pins.stimuli, locked.pins.measures) == (texts.version(), definitions.version())
-        assert locked.pins.stage1 == stage1_version()
-        assert len(locked.runs) == 60
-        assert len(canonical_json(locked)) < 100_000
+        assert {test.n for test in preregistered.tests if test.test == "H1"} == {"6 runs"}
+        assert next(test.claim for test in preregistered.tests if test.test == "H2").startswith("Jesters")
+        assert "20 %" in preregistered.exclusions[0]
+        assert "fixed" in preregistered.stopping_rule
+        assert (preregistered.pins.stimuli, preregistered.pins.measures) == (texts.version(), definitions.version())
+        assert preregistered.pins.stage1 == stage1_version()
+        assert len(preregistered.runs) == 60
+        assert len(canonical_json(preregistered)) < 100_000
 
     def test_pins_models_with_their_prices(self) -> None:
-        locked = Bench(SMALL | {"models": ["paid", "unpriced"]}).log[0][0]
-        assert isinstance(locked, Preregistered)
-        assert [(m.alias, m.model, m.input_price, m.scripted) for m in locked.models] == [
+        preregistered = Bench(SMALL | {"models": ["paid", "unpriced"]}).log[0][0]
+        assert isinstance(preregistered, Preregistered)
+        assert [(m.alias, m.model, m.input_price, m.scripted) for m in preregistered.models] == [
             ("paid", "mini", "0.15", False), ("unpriced", "local", None, False),
         ]  # fmt: skip
 
@@ -226,9 +226,9 @@ class TestTheLock:
         text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n + 1}\n" for n in range(5))
         plan = SMALL | {"stage1_import": "old.csv", "hypotheses": ["pcs"], "phases": {"phase1": {"turns": 3}}}
         opened = commands.OpenExperiment(operator="o", plan=plan, imported={"old.csv": text})
-        locked = Bench().when(opened).then("preregistered").log[0][0]
-        assert isinstance(locked, Preregistered)
-        assert locked.tests[0].n == "5 v 3 runs, ko"
+        preregistered = Bench().when(opened).then("preregistered").log[0][0]
+        assert isinstance(preregistered, Preregistered)
+        assert preregistered.tests[0].n == "5 v 3 runs, ko"
 
 
 class TestRuns:
@@ -758,7 +758,6 @@ TestExperiments = Experiments_.TestCase
 
 
 def every_event() -> list[Event]:
-    """Give events of all types."""
     grown = Bench(ADAPTIVE | {"budget": {"calls": 10, "per_run": {"tokens": 9000}}})
     grown.when(commands.RunOpened(run=grown.run(0)))
     grown.when(commands.RunProgressed(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1")))

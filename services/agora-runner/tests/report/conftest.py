@@ -19,7 +19,6 @@ Rows = list[dict[str, Any]]
 
 
 def table(rows: Rows) -> dict[str, list[Any]]:
-    """Lay rows out in columns."""
     return {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
 
 
@@ -168,7 +167,6 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
 
 @pytest.fixture(scope="session")
 def study() -> Study:
-    """The whole experiment."""
     runs = notes()
     tables = tables_of(runs)
     return Study(
@@ -196,8 +194,6 @@ def study() -> Study:
 
 @pytest.fixture
 def changed(study: Study) -> Callable[..., Study]:
-    """Give the study with some things different."""
-
     def change(**values: Any) -> Study:
         return msgspec.structs.replace(study, **values)
 

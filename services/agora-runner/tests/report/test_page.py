@@ -55,7 +55,6 @@ def html(study: Study) -> str:
 
 
 def part(html: str, anchor: str) -> str:
-    """The section with an anchor."""
     return html.split(f'<section id="{anchor}"', 1)[1].split("</section>", 1)[0]
 
 

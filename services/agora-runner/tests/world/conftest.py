@@ -37,7 +37,6 @@ IDLE: Choice = ("idle", None, None)
 
 
 def neutral_seats() -> tuple[Seat, ...]:
-    """Give the six of Phase 2."""
     homes = ("plaza", "plaza", "market", "market", "alley", "alley")
     personas: tuple[Any, ...] = ("archivist", "archivist", "merchant", "merchant", "jester", "jester")
     return tuple(
@@ -54,7 +53,7 @@ def spec_of(
     rules: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> RunSpec:
-    """Give a run's spec: table 1-D, or six neutral agents; Stage 1 without crises unless rules say otherwise."""
+    """A run's spec: table 1-D, or six neutral agents; Stage 1 without crises unless rules say otherwise."""
     table = tuple(
         Seat(agent=agent, model="scripted", persona=persona, home=(homes or {}).get(agent, home))  # type: ignore[arg-type]
         for agent, persona, home in TABLE
@@ -141,7 +140,6 @@ class Run:
         )
 
     def answer(self, choice: Choice = IDLE, **fields: Any) -> "Run":
-        """The next agent answers."""
         return self.when(commands.TakeTurn(effect_id=effect_id(self.state) or "", reply=self.reply(choice, **fields)))
 
     def fail(self, code: str = "parse_error") -> "Run":
@@ -173,7 +171,6 @@ class Run:
 
     @property
     def record(self) -> TurnRecord:
-        """The newest turn's record."""
         return next(e.record for e in reversed(self.caused) if isinstance(e, AgentActed | TurnFailed))
 
     @property
@@ -181,7 +178,6 @@ class Run:
         return [event for event, _, _ in self.log]
 
     def of(self, kind: str) -> list[Any]:
-        """All events of a type."""
         return [event for event in self.events if event.type == kind]
 
     def scene(self, agent: str) -> Scene:

@@ -16,7 +16,7 @@ ALLEY = {"jester_02": "alley_a", "citizen_01": "alley_a"}
 
 
 def public(run: Any) -> list[bytes]:
-    """Give every public byte of a run: all messages, and after each event the state and what each agent had seen."""
+    """Every public byte of a run: all messages, and after each event the state and what each agent had seen."""
     told = []
     for event, _, state in run.log:
         told.append(canonical_json(run.decider.public(state, event, PUBLIC)))

@@ -14,7 +14,7 @@ LEAKY = {"leak": "0.5", "leak_observer": "0.5", "crisis": {"p": "0.5", "from": 2
 
 
 def busy(seed: int) -> Any:
-    """Give a choice that does a bit of everything, the same for the same seed, turn and agent."""
+    """A choice that does a bit of everything, the same for the same seed, turn and agent."""
 
     def choose(state: Any, agent: str) -> Any:
         draw = random.Random(f"{seed}/{state.turn}/{agent}")

@@ -34,7 +34,7 @@ def choose(state: Any, agent: str) -> Any:
 
 
 def every_event(runs: Any) -> list[Event]:
-    """Give events of all types: a run with everything in it, one that died out, and one that was ended."""
+    """Events of all types: a run with everything in it, one that died out, and one that was ended."""
     rules = {"leak": 1, "leak_observer": 0, "ranks": {"notable": 1}, "crisis": {"p": 1, "from": 1}}
     rules |= {"seed_events": [{"turn": 1, "ko": "종이 울린다.", "en": "A bell rings."}]}
     run = runs(turns=3, homes={"jester_02": "alley_a", "citizen_01": "alley_a"}, rules=rules)

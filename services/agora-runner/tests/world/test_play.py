@@ -21,7 +21,7 @@ SEEDS = st.integers(0, 10**6)
 
 
 def anything(draw: random.Random, state: Any, agent: str) -> Any:
-    """Give an attempt that may or may not be possible."""
+    """An attempt that may or may not be possible."""
     names = [*state.agents, "nobody_01"]
     action = draw.choice(["speak", "trade", "support", "whisper", "move", "idle", "support", "trade", "move"])
     if agent == "architect_01":

@@ -90,7 +90,7 @@ def test_a_billboard_is_shown_in_its_epoch_and_the_next_and_replaced_by_a_new_on
 
 
 def whispers(runs: Any, *, third: str | None, rules: dict[str, Any] | None = None, seeds: int = 300) -> float:
-    """Give the share of whispers that leak over many seeds."""
+    """The share of whispers that leak over many seeds."""
     homes = {"jester_02": "alley_a"} | ({third: "alley_a"} if third else {})
     leaked = 0
     for seed in range(seeds):

@@ -58,7 +58,7 @@ class _Matcher(msgspec.Struct, frozen=True):
 
 
 def fn_class(action: str | None) -> FnClass | None:
-    """Say what an action is for: A instrumental, B communicative, C positional; None without a known action."""
+    """What an action is for: A instrumental, B communicative, C positional; None without a known action."""
     return _CLASSES.get(action) if action is not None else None
 
 
@@ -78,7 +78,7 @@ def plain(text: str) -> str:
 
 
 def dissoc(cues: Cues, *, valid: bool, action: str | None, target: str | None) -> Dissoc:
-    """Say whether thought and act agree: C yes, A survival but another act, B a social aim but a serving act, else U.
+    """Whether thought and act agree: C yes, A survival but another act, B a social aim but a serving act, else U.
 
     `target` is where a move goes to; a move to the market serves survival, any other is social. A turn that is not
     valid and a skill are U.
@@ -106,7 +106,7 @@ def _kind(action: str | None, target: str | None) -> str | None:
 
 
 def _named(cue: re.Pattern[str], text: str, never: Sequence[tuple[int, int]]) -> bool:
-    """Say whether a cue begins outside of what is never one: 대화 counts in 대화합니다, where 화합 does not."""
+    """Whether a cue begins outside of what is never one: 대화 counts in 대화합니다, where 화합 does not."""
     found = cue.search(text)
     while found and any(start <= found.start() < end for start, end in never):
         found = cue.search(text, found.start() + 1)

@@ -1,4 +1,4 @@
-"""What each measure is, as text and numbers that are hashed and locked before the first turn (`measures.md`).
+"""What each measure is, as text and numbers that are hashed and preregistered before the first turn (`measures.md`).
 
 A definition that changes gets another hash, and every result names the version it was computed by.
 """
@@ -99,10 +99,10 @@ _SHARED: Final = {**NUMBERS, **{"/".join(key): mark for key, mark in MARKS.items
 
 
 def hashes() -> dict[str, str]:
-    """Give each definition's hash: SHA-256 of its text and of the numbers and marks that all share."""
+    """Each definition's hash: SHA-256 of its text and of the numbers and marks that all share."""
     return {name: digest({"text": text, "shared": _SHARED}) for name, text in TEXTS.items()}
 
 
 def version() -> str:
-    """Give the version that results name: `measures@` and 12 hex digits of the hash of all definitions."""
+    """The version that results name: `measures@` and 12 hex digits of the hash of all definitions."""
     return f"measures@{digest(hashes())[:12]}"

@@ -90,7 +90,6 @@ class Frame:
         return self.valid & self.instrumental & self.success & self.null_effect
 
     def where(self, keep: Callable[[Seat], bool]) -> Frame:
-        """Give the frame of the seats that are kept."""
         kept = np.array([keep(seat) for seat in self.seats], dtype=np.bool_)
         if kept.all():
             return self
@@ -131,7 +130,7 @@ class Frame:
         return summed.astype(np.int64)
 
     def treated(self, treatment: Treatment) -> Frame:
-        """Give the frame with failed turns dropped, counted as a seventh action, or counted as idle."""
+        """The frame with failed turns dropped, counted as a seventh action, or counted as idle."""
         if treatment == "dropped":
             return self
         seventh = treatment == "seventh"

@@ -10,13 +10,13 @@ RunModel = tuple[str, str]
 
 
 def rows(turns: Frame) -> list[Result]:
-    """Give the table `parse`, a row per run and model."""
+    """The table `parse`, a row per run and model."""
     groups = turns.groups(lambda seat: (seat.run, seat.model))
     return [_row(key, groups[key]) for key in sorted(groups)]
 
 
 def excluded(parsed: list[Result]) -> frozenset[RunModel]:
-    """Give the models of runs that leave the confirmatory set."""
+    """The models of runs that leave the confirmatory set."""
     return frozenset((each.row["run"], each.row["model"]) for each in parsed if each.row["excluded"])
 
 

@@ -23,7 +23,7 @@ class Result:
 
 
 def number(value: Any) -> float | None:
-    """Give a float, or None for None and NaN."""
+    """A float, or None for None and NaN."""
     return None if value is None or np.isnan(value) else float(value)
 
 

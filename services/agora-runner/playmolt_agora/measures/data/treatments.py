@@ -12,7 +12,7 @@ TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
 
 
 def rows(turns: Frame, seed: str, imported: Sequence[Mapping[str, Any]] = ()) -> list[Result]:
-    """Give the table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times.
+    """The table `headline`: PCS, RI*, P_int and the parts of H1 and H2, each three times.
 
     Imported Stage 1 counts hold no failed turns, so they are the same every time.
     """

@@ -38,7 +38,7 @@ def replicates(
 
 
 def interval(values: Floats, first: int, second: int) -> Interval:
-    """Give the interval of replicates of arms of so many runs; replicates without a value are left out."""
+    """The interval of replicates of arms of so many runs; replicates without a value are left out."""
     defined = values[~np.isnan(values)]
     indicative = min(first, second) <= INDICATIVE_RUNS
     if defined.size == 0:

@@ -10,7 +10,7 @@ from playmolt_agora.measures.inference.permutation import Test
 
 
 def rows(turns: Frame, cells: Sequence[pcs.Cell], seed: str, models: Sequence[str]) -> list[Result]:
-    """Give a row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
+    """A row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
 
     `models` are those that PCS is tested for: one that left the confirmatory set altogether still counts for Holm.
     """

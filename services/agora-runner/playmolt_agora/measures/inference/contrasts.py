@@ -29,7 +29,6 @@ class Contrast(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> dict[str, Any]:
-        """The key of its rows."""
         return {"contrast": self.contrast, "phase": self.phase, "condition": self.condition, "model": self.model}
 
     @property
@@ -44,12 +43,12 @@ class Contrast(msgspec.Struct, frozen=True):
 
 
 def found(turns: Frame) -> list[Contrast]:
-    """Give the language and persona contrasts of which both arms have a valid turn."""
+    """The language and persona contrasts of which both arms have a valid turn."""
     return [each for each in (*_languages(turns), *_personas(turns)) if each.first.n and each.second.n]
 
 
 def of_models(turns: Frame) -> list[Contrast]:
-    """Give the contrasts of pairs of models inside phase, condition and language; `condition` names the last two."""
+    """The contrasts of pairs of models inside phase, condition and language; `condition` names the last two."""
     pairs: list[Contrast] = []
     groups = turns.groups(lambda seat: (seat.phase, seat.condition, seat.language))
     for (phase, condition, language), group in groups.items():
@@ -63,12 +62,12 @@ def of_models(turns: Frame) -> list[Contrast]:
 
 
 def rows(all_contrasts: Sequence[Contrast]) -> list[Result]:
-    """Give the table `contrasts`."""
+    """The table `contrasts`."""
     return [_result(each, {"jsd": divergence(each.first.pooled, each.second.pooled)}) for each in all_contrasts]
 
 
 def intervals(all_contrasts: Sequence[Contrast], seed: str) -> tuple[list[Result], list[Result]]:
-    """Give the tables `contrast_intervals` and `contrast_shares`: divergence, percentage points and effect sizes."""
+    """The tables `contrast_intervals` and `contrast_shares`: divergence, percentage points and effect sizes."""
     divergences: list[Result] = []
     points: list[Result] = []
     for each in all_contrasts:
@@ -124,7 +123,7 @@ def _points(each: Contrast, first: Floats, second: Floats) -> list[Result]:
 
 
 def _of_runs(counts: Floats) -> Floats:
-    """Give shares with the action first and the run last: (K, …, runs)."""
+    """Shares with the action first and the run last: (K, …, runs)."""
     return np.moveaxis(shares(counts, 0.0), -1, 0)
 
 

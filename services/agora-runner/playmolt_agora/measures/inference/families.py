@@ -10,12 +10,12 @@ CORRECTED: Final = ("pcs", "H")
 
 
 def family(test: str) -> str:
-    """Give the family of a test of the table `tests`."""
+    """The family of a test of the table `tests`."""
     return "H" if test in {"H1", "H2"} else test.partition(":")[0]
 
 
 def corrected(found: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Give each test's p by Holm over its family, which `found` holds whole; None for RI* and parts of H1 and H2."""
+    """Each test's p by Holm over its family, which `found` holds whole; None for RI* and parts of H1 and H2."""
     adjusted: dict[str, float | None] = dict.fromkeys(found)
     for name in CORRECTED:
         members = [test for test in found if family(test) == name]

@@ -30,12 +30,12 @@ class Figures(msgspec.Struct, frozen=True):
     parts: dict[str, Floats]
 
     def means(self) -> dict[str, float | None]:
-        """Give the statistic of each part: its mean over runs."""
+        """The statistic of each part: its mean over runs."""
         return {part: float(values.mean()) if values.size else None for part, values in self.parts.items()}
 
 
 def figures(turns: Frame, seed: str) -> Figures:
-    """Give H1a and H2a as differences of entropy, H1b of slopes of excess drift, H2b as Jester's slope, by run."""
+    """H1a and H2a as differences of entropy, H1b of slopes of excess drift, H2b as Jester's slope, by run."""
     by_run = _in_sets(turns).groups(lambda seat: seat.run)
     values: dict[str, list[float]] = {part: [] for part in PARTS}
     for run in sorted(by_run):
@@ -54,7 +54,7 @@ def parts(found: Figures, seed: str) -> dict[str, Test]:
 
 
 def level_p(slopes: Sequence[float] | Floats) -> float | None:
-    """Give the larger p of two one-sided t tests of the mean slope against ±0.02 a window; None below two runs.
+    """The larger p of two one-sided t tests of the mean slope against ±0.02 a window; None below two runs.
 
     Slopes without any spread are level with p 0 inside the margin, and not (p 1) on it or outside.
     """
@@ -79,7 +79,7 @@ def slope(values: Sequence[float | None], first: int = 1) -> float | None:
 
 
 def shared_models(turns: Frame) -> list[Result]:
-    """Give the table `shared_model`: models that play Jester and Archivist in one run, compared in the first window."""
+    """The table `shared_model`: models that play Jester and Archivist in one run, compared in the first window."""
     groups = _in_sets(turns).groups(lambda seat: (seat.run, seat.model))
     return [row for key in sorted(groups) if (row := _shared(*key, groups[key])) is not None]
 

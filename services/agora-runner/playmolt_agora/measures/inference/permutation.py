@@ -25,7 +25,7 @@ class Test(msgspec.Struct, frozen=True):
 
 
 def exact_p(values: Floats, observed: float) -> float:
-    """Share of all arrangements that reach the observed one."""
+    """Share of all arrangements that are at least as large as the observed one."""
     return float(np.count_nonzero(values >= observed - TIE) / values.size)
 
 
@@ -40,7 +40,7 @@ def labelings(first: int, second: int) -> int:
 
 
 def members(size: int, chosen: int, generator: np.random.Generator) -> tuple[Floats, bool]:
-    """Give who is in the first arm, 0 or 1, (arrangements, size), and whether these are all arrangements, not drawn."""
+    """Who is in the first arm, 0 or 1, (arrangements, size), and whether these are all arrangements, not drawn."""
     total = comb(size, chosen)
     if total <= EXACT_LIMIT:
         places = np.array(list(combinations(range(size), chosen)), dtype=np.int64).reshape(total, chosen)
@@ -72,7 +72,7 @@ def two_arms(
         parts.append(statistic(inside @ rows, (1 - inside) @ rows))
         exact &= complete
     if exact:
-        return Test(_reached(parts, observed), count)
+        return Test(_at_least_share(parts, observed), count)
     drawn = [part if part.size == DRAWS else generator.choice(part, DRAWS) for part in parts]
     return Test(drawn_p(np.sum(drawn, axis=0), observed), count)
 
@@ -113,14 +113,14 @@ def within_rows(values: Floats, generator: np.random.Generator) -> tuple[float |
     return observed, Test(drawn_p(statistic(_drawn_sums(rows, generator)), observed), count)
 
 
-def _reached(parts: list[Floats], observed: float) -> float:
+def _at_least_share(parts: list[Floats], observed: float) -> float:
     # The sums over strata are never laid out: for each sum of the first strata the last is searched in its order.
     last = np.sort(parts[-1])
     sums = np.zeros(1)
     for part in parts[:-1]:
         sums = np.add.outer(sums, part).ravel()
-    reached = last.size - np.searchsorted(last, observed - TIE - sums, side="left")
-    return float(reached.sum() / (sums.size * last.size))
+    at_least = last.size - np.searchsorted(last, observed - TIE - sums, side="left")
+    return float(at_least.sum() / (sums.size * last.size))
 
 
 def _all_sums(rows: Sequence[Floats]) -> Floats:

@@ -25,7 +25,7 @@ def intervals(
     seed: str,
     stage1_import: Sequence[Mapping[str, Any]] = (),
 ) -> dict[tuple[str, str], Interval | None]:
-    """Give (model, language) → the 95 % interval of a measure over the runs so far; None where there is none.
+    """(model, language) → the 95 % interval of a measure over the runs so far; None where there is none.
 
     `stage1_import` are the counts that stand instead of Stage 1 runs, as `analysis.study` takes them.
     """

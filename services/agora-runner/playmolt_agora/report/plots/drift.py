@@ -85,7 +85,7 @@ def entropy_figure(study: Study) -> Figure:
 
 
 def rolls(study: Study) -> bool:
-    """Say whether runs are long enough for two rolling windows, so that there is a line to draw."""
+    """Whether runs are long enough for two rolling windows, so that there is a line to draw."""
     return len({line["first_turn"] for line in shown_rows(study, study.further.get("rolling"))}) > 1
 
 

@@ -47,12 +47,12 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def registered_runs(study: Study) -> tuple[RunNote, ...]:
-    """Give the runs that may confirm something: neither exploratory nor a fork."""
+    """The runs that may confirm something: neither exploratory nor a fork."""
     return tuple(run for run in study.runs if not run.exploratory and run.parent is None)
 
 
 def shown_runs(study: Study, *arms: str) -> tuple[RunNote, ...]:
-    """Give the runs that figures are of, of the named arms or of all.
+    """The runs that figures are of, of the named arms or of all.
 
     The registered ones. Where there are none (pilots only), all but forks, whose first turns are their parents'.
     """
@@ -61,28 +61,26 @@ def shown_runs(study: Study, *arms: str) -> tuple[RunNote, ...]:
 
 
 def shown_turns(study: Study) -> list[TurnRecord]:
-    """Give the turns of the runs that figures are of."""
     kept = {run.run for run in shown_runs(study)}
     return [turn for turn in study.turns if turn.run in kept]
 
 
 def shown_rows(study: Study, table: Table | None) -> list[dict[str, Any]]:
-    """Give the rows of a table with a row a run, of the runs that figures are of."""
+    """The rows of a table with a row a run, of the runs that figures are of."""
     kept = {run.run for run in shown_runs(study)}
     return [row for row in rows(table) if row["run"] in kept]
 
 
 def in_order(values: Iterable[object]) -> list[str]:
-    """Give the distinct texts among values, sorted."""
+    """The distinct texts among values, sorted."""
     return sorted({str(value) for value in values if value is not None})
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """Give the mean of what is known; None of nothing."""
+    """The mean of what is known; None of nothing."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def percent(share: float | None) -> str:
-    """Write a share for a sentence."""
     return "none" if share is None else f"{100 * share:.0f} %"

@@ -17,12 +17,10 @@ _CIRCLE = 230.0
 
 
 def support_figure(study: Study) -> Figure:
-    """Draw who supported whom, by phase and language."""
     return _network(study, "support")
 
 
 def whisper_figure(study: Study) -> Figure:
-    """Draw who whispered to whom, by phase and language."""
     return _network(study, "whisper")
 
 
@@ -97,7 +95,6 @@ def _bend(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, 
 
 
 def gini_figure(study: Study) -> Figure:
-    """Draw the Gini of energy, influence and shadow energy by epoch."""
     found = rows(study.tables.get("gini"))
     panels = _panels(study, found, "gini", ("kind",))
     alt = _told("Gini", panels)
@@ -114,7 +111,6 @@ def gini_figure(study: Study) -> Figure:
 
 
 def treasury_figure(study: Study) -> Figure:
-    """Draw the treasury by epoch."""
     panels = _panels(study, rows(study.treasury), "treasury", ())
     highest = max((value for _, lines in panels for _, points in lines for _, value in points), default=0.0)
     alt = _told("Treasury", panels)

@@ -42,7 +42,6 @@ def action_figure(study: Study) -> Figure:
 
 
 def place_figure(study: Study) -> Figure:
-    """Draw the occupancy of the places."""
     mixes = occupancy(shown_turns(study))
     alt = _told(mixes, PLACES, "place")
     return Figure(
