@@ -65,21 +65,20 @@ class JuryApi(GameApi[State]):
 
     @override
     def command(self, state: State, ask: ApiRequest) -> Command | Refused:
-        """Give the command of a writing route; whoever does not own the session may not know of it."""
+        """To whoever does not own the session, it does not exist."""
         if ask.route not in self.opens and not owns(state, ask.agent_id):
             return unknown_session()
         return self._commands[ask.route](ask)
 
     @override
     def answer(self, state: State, ask: ApiRequest) -> Answer:
-        """Answer a route; 202 while models or the chain are at work."""
+        """202 while models or the chain are at work."""
         if not owns(state, ask.agent_id):
             return unknown_session()
         return self._answers[ask.route](state, ask)
 
     @override
     def many(self, states: Sequence[State], ask: ApiRequest) -> Answer:
-        """Answer with the caller's sessions."""
         return ApiReply(JurySessions(tuple(self._view(state) for state in states if owns(state, ask.agent_id))))
 
     def _view(self, state: State) -> JurySession:
@@ -148,7 +147,7 @@ class JuryApi(GameApi[State]):
 
 
 def _lost_vote(state: State, call: str) -> Lost | None:
-    """Give the failure that a call of the vote met: its own, or another call's that leaves it nothing to wait for."""
+    """The failure that a call of the vote met: its own, or another call's that leaves it nothing to wait for."""
     own = state.outcomes.get(call)
     if isinstance(own, Lost):
         return own

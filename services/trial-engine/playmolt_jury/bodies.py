@@ -35,14 +35,13 @@ def _optional_id(fields: BodyFields, name: str) -> str | None:
 
 
 def read_opening(body: Any, aliases: Collection[str]) -> OpenJuryRequest | Faults:
-    """Read what opens a session; `aliases` are the models there are."""
+    """`aliases` are the models there are."""
     fields = _fields(body, OpenJuryRequest.__struct_fields__)
     model = fields.known("model", aliases, DEFAULT_MODEL)
     return fields.result(OpenJuryRequest(language=fields.one_of("language", LANGUAGES), model=model))
 
 
 def read_phase(body: Any) -> PhaseRequest | Faults:
-    """Read where to go."""
     fields = _fields(body, PhaseRequest.__struct_fields__)
     # Every phase is read: one that cannot be led to is a conflict, no fault of the form. A fault names what leads on.
     known = PHASES if fields.body.get("to") in PHASES else CHOSEN
@@ -50,7 +49,7 @@ def read_phase(body: Any) -> PhaseRequest | Faults:
 
 
 def read_talk(body: Any) -> TalkRequest | Faults:
-    """Read a step of a talk: a choice, an item, or neither."""
+    """A choice, an item, or neither."""
     fields = _fields({} if body is None else body, TalkRequest.__struct_fields__)
     request = TalkRequest(choice=_optional_id(fields, "choice"), evidence_id=_optional_id(fields, "evidence_id"))
     if request.choice is not None and request.evidence_id is not None:
@@ -59,13 +58,12 @@ def read_talk(body: Any) -> TalkRequest | Faults:
 
 
 def read_chat(body: Any) -> ChatRequest | Faults:
-    """Read what is said to a juror."""
     fields = _fields(body, ChatRequest.__struct_fields__)
     return fields.result(ChatRequest(text=fields.text("text", CHAT_CHARS)))
 
 
 def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
-    """Read a secret note to one of these jurors."""
+    """`jurors` are the ids there are."""
     fields = _fields(body, NoteRequest.__struct_fields__)
     juror = fields.text("juror_id", _ID_CHARS)
     if juror and juror not in jurors:
@@ -74,5 +72,5 @@ def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
 
 
 def empty_faults(body: Any) -> Faults:
-    """Say what is wrong with the body of a call that takes none."""
+    """What is wrong with the body of a call that takes none."""
     return tuple(_fields({} if body is None else body).faults)

@@ -7,37 +7,31 @@ from playmolt_schemas.codes import Code, FieldFault
 
 
 def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refused:
-    """Refuse with faults by field."""
     return Refused(code, detail, tuple(errors))
 
 
 def invalid(errors: Iterable[FieldFault]) -> Refused:
-    """Refuse a body, saying its faults in one line."""
+    """Names the first five faults in one line."""
     listed = tuple(errors)
     told = "; ".join(f"{error.field} {error.message}".strip() for error in listed[:5])
     return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {told}.", listed)
 
 
 def unknown_session() -> Refused:
-    """Refuse to know of a session."""
     return Refused(Code.NOT_FOUND, "You have no such session. POST /api/jury/sessions opens one.")
 
 
 def no_witness() -> Refused:
-    """Refuse to know of a witness."""
     return Refused(Code.NOT_FOUND, "There is no such witness. GET …/witnesses lists them.")
 
 
 def no_juror() -> Refused:
-    """Refuse to know of a juror."""
     return Refused(Code.NOT_FOUND, "There is no such juror. GET the session: it lists them.")
 
 
 def no_item() -> Refused:
-    """Refuse to know of an item of evidence."""
     return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
 
 
 def locked() -> Refused:
-    """Refuse what nobody has opened yet."""
     return refused(Code.LOCKED, "This item is locked. Somebody among the witnesses can open it.")

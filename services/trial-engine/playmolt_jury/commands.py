@@ -86,8 +86,8 @@ class ToolUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurorTurn(Command, frozen=True, kw_only=True):
-    """A turn is done. `topics` are those of the overseer's text (chat, note) or of the speech; `text` is the juror's;
-    `diverged` says that the juror did not cast the rule's vote itself."""
+    """`topics` are those of the overseer's text (chat, note) or of the speech; `text` is the juror's; `diverged`
+    says that the juror did not cast the rule's vote itself."""
 
     effect_id: str
     topics: tuple[TopicImpact, ...] = ()
@@ -97,7 +97,7 @@ class JurorTurn(Command, frozen=True, kw_only=True):
 
 
 class TurnLost(Command, frozen=True, kw_only=True):
-    """A turn could not be had. `tools` are the calls that were made in it all the same."""
+    """The model gave nothing usable. `tools` are the calls that were made all the same."""
 
     effect_id: str
     code: FailureCode

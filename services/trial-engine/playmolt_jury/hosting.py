@@ -15,7 +15,7 @@ from playmolt_jury.workers.model_worker import ModelWorker
 
 
 def build(context: ServiceContext) -> HostedGame:
-    """Build the jury of what this process has. Raises ValueError, in one line, for a chain without a key that pays."""
+    """Raises ValueError, in one line for the operator, for a chain without a key that pays."""
     settings = context.settings
     jury = game.jury(show_stances=settings.jury_show_stances)
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)

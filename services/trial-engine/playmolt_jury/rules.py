@@ -113,11 +113,10 @@ class Jury(Game[State]):
         )
 
     def material(self, state: State) -> Material:
-        """Give the content of a session's language."""
+        """The content in the session's language."""
         return self._materials[state.language]
 
     def witness(self, state: State, witness_id: str) -> Witness | None:
-        """Give a witness; None when there is none of that id."""
         return next((each for each in self.material(state).witnesses if each.id == witness_id), None)
 
     @override
@@ -136,23 +135,23 @@ class Jury(Game[State]):
 
     @override
     def public(self, state: State, event: Event, viewer: Viewer) -> JuryMessage | None:
-        """Give an event's message for the session's owner; there is none for anybody else."""
+        """A message for the session's owner; there is none for anybody else."""
         return views.public(event, open_=self.shows(state)) if owns(state, viewer.agent_id) else None
 
     @override
     def view(self, state: State, viewer: Viewer) -> JurySession | UnseenJury:
-        """Give the session as its owner sees it; anybody else sees nothing of it."""
+        """The session as its owner sees it; anybody else sees nothing of it."""
         if not owns(state, viewer.agent_id):
             return UnseenJury()
         return views.session(state, self.material(state), open_=self.shows(state))
 
     def shows(self, state: State) -> bool:
-        """Say whether stances may be seen as numbers: after the verdict, or by the operator's switch."""
+        """Whether stances may be seen as numbers: after the verdict, or by the operator's switch."""
         return self.show_stances or state.verdict is not None
 
     @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
-        """Give what pins the session; what was said in it stays its owner's."""
+        """What pins the session; what was said in it stays its owner's."""
         return {"language": state.language, "model": state.model, "seed": state.seed}
 
     @override
@@ -234,12 +233,11 @@ class Jury(Game[State]):
 
 
 def owns(state: State, agent_id: str | None) -> bool:
-    """Say whether a session is this agent's."""
     return bool(state.version) and agent_id == state.owner
 
 
 def closed(state: State, evidence_id: str) -> Refused | None:
-    """Say why an item cannot be had; None when it can."""
+    """Why an item cannot be had; None when it can."""
     if state.item(evidence_id) is None:
         return no_item()
     return locked() if evidence_id in state.sealed else None

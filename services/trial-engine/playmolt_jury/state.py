@@ -81,7 +81,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rounds_left(self) -> int:
-        """How many dialogue rounds the overseer still has with it."""
+        """How many dialogue rounds the overseer still has with this juror."""
         return ROUNDS_WITH_JUROR - len(self.exchanges)
 
 
@@ -99,7 +99,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The turn's name in the header of its requests."""
+        """As it stands in the header of the turn's requests."""
         if self.kind == "note":
             return "classify"
         return f"{self.kind}:{self.juror_id}" + (f":{self.round}" if self.kind == "speech" else "")
@@ -132,7 +132,6 @@ class Debate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next_speaker(self) -> str | None:
-        """Who speaks next; None when all have."""
         return self.speakers[len(self.speeches)] if len(self.speeches) < SPEECHES else None
 
 
@@ -158,8 +157,6 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """A session."""
-
     game_id: str
     version: int = 0
     owner: str = ""
@@ -191,16 +188,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """Whether the session has ended or was ended."""
         return self.phase in ("ended", "aborted")
 
     @property
     def notes_left(self) -> int:
-        """How many secret notes are left; those being read count as sent."""
+        """Those being read count as sent."""
         return NOTES - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
 
     def juror(self, juror_id: str) -> Juror:
-        """Give a juror's file; LookupError when there is none of that id."""
+        """LookupError when there is none of that id."""
         for file in self.files:
             if file.id == juror_id:
                 return file
@@ -208,16 +204,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Juror ids in the order that breaks ties."""
+        """In the order that breaks ties."""
         return tuple(file.id for file in self.files)
 
     @property
     def stances(self) -> dict[str, int]:
-        """Every juror's stance now."""
         return {juror: seat.stance for juror, seat in self.seats.items()}
 
     def item(self, evidence_id: str) -> EvidenceFile | None:
-        """Give an item; None when there is none of that id."""
         return next((item for item in self.evidence if item.id == evidence_id), None)
 
     @property
@@ -238,11 +232,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return "something" if self.sealed or len(self.read) < len(self.evidence) else "everything"
 
     def turn(self, effect_id: str) -> Turn | None:
-        """Give the turn of an effect; None when it is not owed (any more)."""
         return next((turn for turn in self.turns if turn.id == effect_id), None)
 
     def pending(self, juror_id: str) -> tuple[Turn, ...]:
-        """Give what a juror still owes, first things first."""
+        """What a juror still owes, first things first."""
         return tuple(turn for turn in self.turns if turn.juror_id == juror_id)
 
 

@@ -81,7 +81,6 @@ from playmolt_jury.state import State
 
 
 def session(state: State, material: Material, *, open_: bool) -> JurySession:
-    """Give the session whole."""
     return JurySession(
         id=state.game_id,
         language=state.language,
@@ -96,12 +95,11 @@ def session(state: State, material: Material, *, open_: bool) -> JurySession:
 
 
 def dossier(material: Material) -> DossierView:
-    """Give the case as the government tells it."""
     return DossierView(title=material.dossier.title, text=material.dossier.text)
 
 
 def evidence_list(state: State, material: Material) -> EvidenceList:
-    """Give all items; of a locked one nothing but its id."""
+    """Of a locked item nothing but its id."""
     titles = {item.id: item.title for item in material.evidence}
     sealed = state.sealed
     return EvidenceList(
@@ -115,13 +113,12 @@ def evidence_list(state: State, material: Material) -> EvidenceList:
 
 
 def evidence(material: Material, evidence_id: str) -> EvidenceView:
-    """Give an item that is open."""
+    """The item has to be open."""
     item = next(each for each in material.evidence if each.id == evidence_id)
     return EvidenceView(id=item.id, title=item.title, text=item.text)
 
 
 def witnesses(state: State, material: Material) -> WitnessList:
-    """Give all witnesses."""
     cracked = state.cracked
     return WitnessList(
         tuple(WitnessEntry(id=each.id, name=each.name, cracked=each.id in cracked) for each in material.witnesses)
@@ -129,7 +126,7 @@ def witnesses(state: State, material: Material) -> WitnessList:
 
 
 def talk(state: State, witness: Witness, *, step: bool) -> TalkView:
-    """Give a talk after a `step`, or as it stands."""
+    """After a `step`, or as it stands."""
     here = state.talks.get(witness.id, Talk())
     place = dialogue.place(witness, here)
     shown = here.shown if step and here.shown in witness.nodes else place
@@ -147,7 +144,6 @@ def talk(state: State, witness: Witness, *, step: bool) -> TalkView:
 
 
 def ending(state: State, material: Material) -> EndingView | None:
-    """Give how it ended; None before."""
     told = next((each for each in material.endings if each.id == state.ending), None)
     if told is None:
         return None
@@ -155,7 +151,7 @@ def ending(state: State, material: Material) -> EndingView | None:
 
 
 def public(event: Event, *, open_: bool) -> JuryMessage:
-    """Give an event's message for the owner; what has nothing to tell is progress."""
+    """A message for the owner; an event that has nothing to say is progress."""
     if isinstance(event, StanceChanged):
         return _moved(event, open_=open_)
     tell = _PUBLIC.get(type(event))

@@ -27,7 +27,6 @@ class Content(msgspec.Struct, frozen=True):
 
 @cache
 def shipped() -> Content:
-    """Give the cases that come with this package."""
     return read(files("playmolt_trial").joinpath("data/cases.json").read_bytes())
 
 

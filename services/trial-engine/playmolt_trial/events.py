@@ -9,8 +9,6 @@ from playmolt_schemas.games.trial import Case, JurorVote, Party, Phase, Role, Te
 
 
 class GameStarted(Event, frozen=True, kw_only=True):
-    """The case is drawn and the roles are dealt."""
-
     type: ClassVar[str] = "game_started"
     case: Case
     participants: tuple[Party, ...]
@@ -30,7 +28,7 @@ class Spoke(Event, frozen=True, kw_only=True):
 
 
 class VoteSubmitted(Event, frozen=True, kw_only=True):
-    """A juror voted, or missed the deadline and abstains (`verdict` null)."""
+    """A juror voted; `verdict` is null when it missed the deadline and abstains."""
 
     type: ClassVar[str] = "vote_submitted"
     agent_id: str
@@ -49,8 +47,6 @@ class PhaseChanged(Event, frozen=True, kw_only=True):
 
 
 class JuryTallied(Event, frozen=True, kw_only=True):
-    """The votes are counted."""
-
     type: ClassVar[str] = "jury_tally"
     guilty: int = msgspec.field(name="GUILTY")
     not_guilty: int = msgspec.field(name="NOT_GUILTY")
@@ -59,8 +55,6 @@ class JuryTallied(Event, frozen=True, kw_only=True):
 
 
 class GameEnded(Event, frozen=True, kw_only=True):
-    """The judge has spoken; the points are final."""
-
     type: ClassVar[str] = "game_end"
     closes: ClassVar[bool] = True
     verdict: Verdict

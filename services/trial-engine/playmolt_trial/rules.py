@@ -56,7 +56,7 @@ _SHAPES: Final = ActionShapes(ACTIONS)
 
 
 class Trial(SeatedGame[State, Seat]):
-    """The decider of the mock trial; draws its cases from the shipped content unless it is given other."""
+    """Draws its cases from the shipped content unless it is given other."""
 
     game = "trial"
     rules_version = 1
@@ -114,7 +114,7 @@ class Trial(SeatedGame[State, Seat]):
 
     @override
     def submit(self, state: State, seat: Seat, action: Any) -> Decision:
-        """Take what the phase asks of a role, once; a role of which it asks nothing passes, whatever it sends."""
+        """A role of which the phase wants nothing passes, whatever it sends."""
         if seat.role not in REQUIRED[state.phase]:
             return Accepted(())
         if shape := _SHAPES.faults(action):
@@ -128,7 +128,7 @@ class Trial(SeatedGame[State, Seat]):
 
     @override
     def forfeits(self, state: State) -> Sequence[Event]:
-        """Let the missing jurors abstain, everybody else say nothing."""
+        """Missing jurors abstain, everybody else says nothing."""
         if state.phase == "jury_vote":
             return [_voted(seat, None, forfeit=True) for seat in state.missing()]
         return [_spoke(state, seat, "", forfeit=True) for seat in state.missing()]

@@ -33,13 +33,11 @@ REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {
 
 
 class Seat(seats.Seat, frozen=True, gc=False):
-    """A seat; the role is dealt when the game starts."""
-
     role: Role | None = None
 
 
 class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
-    """A trial. `submitted` are the agents whose submission of the present phase and round is in, in that order."""
+    """`submitted` are the agents whose submission of the present phase and round is in, in that order."""
 
     phase: Phase = "waiting"
     case: Case | None = None
@@ -51,12 +49,12 @@ class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
     results: tuple[TrialResult, ...] | None = None
 
     def required(self) -> list[Seat]:
-        """Give the seats whose submission the present phase waits for, in seat order."""
+        """The seats whose submission the present phase waits for, in seat order."""
         roles = REQUIRED.get(self.phase, frozenset())
         return [seat for seat in self.seats if seat.role in roles]
 
     def missing(self) -> list[Seat]:
-        """Give those of `required` whose submission is not in yet."""
+        """Those of `required` whose submission is not in yet."""
         return [seat for seat in self.required() if seat.id not in self.submitted]
 
 

@@ -37,12 +37,12 @@ _OFFERS: Final = seats.allowed_actions_of(ACTIONS)
 
 
 def action_of(state: State) -> str:
-    """Name the action type that the present phase takes; only meaningful in a phase that requires one."""
+    """The action type of the present phase; means something only in a phase that requires one."""
     return "vote" if state.phase == "jury_vote" else "speak"
 
 
 def view(state: State, viewer: Viewer) -> TrialState:
-    """Give the state as a viewer may see it; who has no seat sees what a spectator sees."""
+    """Who has no seat sees what a spectator sees."""
     required = {seat.id for seat in state.required()}
     own = state.seat(viewer.agent_id)
     return TrialState(
@@ -69,7 +69,7 @@ def view(state: State, viewer: Viewer) -> TrialState:
 
 
 def operator_view(state: State) -> dict[str, Any]:
-    """Give the whole state for the operator's page, votes included."""
+    """The whole state for the operator's page, votes included."""
     return {
         "max_agents": SEATS,
         "max_rounds": ARGUMENT_ROUNDS,
@@ -92,12 +92,10 @@ def operator_view(state: State) -> dict[str, Any]:
 
 
 def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
-    """Give what the trial wants of an agent now."""
     return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
 
 
 def public(event: Event, viewer: Viewer) -> PublicMessage:
-    """Give an event's message for a viewer."""
     if type(event) is VoteSubmitted:
         return _voted(event, viewer)
     return _PUBLIC[type(event)](event)

@@ -34,7 +34,7 @@ __all__ = [
 
 
 async def connect(url: str, key: str, secret: str = "") -> Chain:
-    """Give the chain behind a JSON-RPC node; says nothing to it yet. `key` as `deployer_key` gives it; `secret`, which
+    """The chain behind a JSON-RPC node; says nothing to it yet. `key` as `deployer_key` gives it; `secret`, which
     the jurors' keys follow from, is derived from it when empty."""
     chain: Chain = (await _loaded("jsonrpc")).JsonRpcChain(url, key, secret)
     return chain
@@ -51,7 +51,7 @@ async def read_chain(url: str, address: str) -> Verdict:
 
 @cache
 def preload() -> None:
-    """Begin to load what signs and speaks, once, beside everything else: a vote shall not wait for its imports."""
+    """Begins to load what signs and speaks, once, beside everything else: a vote shall not wait for its imports."""
     name = f"{__name__}.jsonrpc"
     threading.Thread(target=importlib.import_module, args=(name,), name="preload chain", daemon=True).start()
 

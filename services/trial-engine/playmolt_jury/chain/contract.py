@@ -32,34 +32,32 @@ class Reading(NamedTuple):
 
 @cache
 def artifact() -> dict[str, Any]:
-    """Give the committed build: `abi`, `bytecode`, `deployedBytecode`."""
+    """The committed build: `abi`, `bytecode`, `deployedBytecode`."""
     found: dict[str, Any] = json.loads(files("playmolt_jury.chain").joinpath("JuryVoting.json").read_text())
     return found
 
 
 def deployed_code() -> str:
-    """Give the code that every case has on the chain, 0x and hex."""
+    """The code that every case has on the chain, 0x and hex."""
     return str(artifact()["deployedBytecode"])
 
 
 def creation(jurors: list[str], log_hash: bytes, deadline: int) -> bytes:
-    """Give the data of the transaction that opens a case."""
+    """The data of the transaction that opens a case."""
     arguments = encode([f"address[{SEATS}]", "bytes32", "uint256"], [jurors, log_hash, deadline])
     return bytes.fromhex(artifact()["bytecode"][2:]) + arguments
 
 
 def vote_call(guilty: bool) -> bytes:
-    """Give the data of a vote."""
     return _keccak("vote(bool)")[:4] + encode(["bool"], [guilty])
 
 
 def reading_call() -> bytes:
-    """Give the data of `reading()`."""
     return _keccak("reading()")[:4]
 
 
 def reading_of(output: bytes) -> Reading:
-    """Read the answer of `reading()`; ValueError when it is none."""
+    """The output of `reading()`; ValueError when it is none."""
     seats = f"address[{SEATS}],uint8[{SEATS}],uint256[{SEATS}]"
     try:
         (fields,) = decode([f"(bytes32,uint256,uint256,uint256,uint8,uint256,uint256,{seats})"], output)
@@ -69,7 +67,7 @@ def reading_of(output: bytes) -> Reading:
 
 
 def topic(event: str) -> str:
-    """Give an event's first topic by its signature, as `Voted(address,bool)`."""
+    """An event's first topic by its signature, as `Voted(address,bool)`."""
     return "0x" + _keccak(event).hex()
 
 
@@ -83,7 +81,7 @@ def _errors() -> dict[bytes, str]:
 
 
 def error_name(output: bytes) -> str:
-    """Give the name of the error that a call reverted with; "" for one that is not the contract's."""
+    """The error that a call reverted with; "" for one that is not the contract's."""
     return _errors().get(output[:4], "")
 
 

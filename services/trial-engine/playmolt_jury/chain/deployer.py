@@ -11,7 +11,7 @@ _KEY = re.compile(r"0x[0-9a-fA-F]{64}")
 
 
 def deployer_key(rpc_url: str, configured: str) -> str:
-    """Give the key that pays: the embedded chain's own when `rpc_url` is empty, else the configured one.
+    """The key that pays: the embedded chain's own when `rpc_url` is empty, else the configured one.
 
     ValueError, in one line for the operator, when there is none or it is no key.
     """

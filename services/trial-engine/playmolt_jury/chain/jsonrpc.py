@@ -43,11 +43,10 @@ class JsonRpcChain:
         self._open_seconds = open_seconds
 
     async def close(self) -> None:
-        """Let go of connections."""
         await self._rpc.close()
 
     async def deploy(self, case: Case) -> Deployed:
-        """Open the case, once. ChainFault when it was opened for another log."""
+        """ChainFault when the case was opened for another log."""
         address = self._address(case)
 
         async def standing() -> Reading | None:
@@ -63,10 +62,7 @@ class JsonRpcChain:
         return Deployed(address=address, tx_hash=opened, chain_id=await self._wallet.chain_id())
 
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
-        """Cast a juror's one vote in a deployed case and give what stands on the chain: an earlier vote stays.
-
-        `guilty` is None when the case closed at its deadline without it.
-        """
+        """`guilty` is None when the case closed at its deadline without this vote."""
         key = self._keys.juror(case, juror_id)
         address, seat = self._address(case), case.jurors.index(juror_id)
 
@@ -90,7 +86,6 @@ class JsonRpcChain:
         )
 
     async def verdict(self, case: Case) -> Verdict:
-        """Read a deployed case."""
         found = await reading.verdict(self._rpc, self._address(case))
         votes = zip(case.jurors, found.votes, strict=True)
         return replace(found, votes=tuple(replace(vote, juror_id=juror) for juror, vote in votes))

@@ -16,18 +16,17 @@ from playmolt_jury.chain.port import Case
 
 
 class Keys:
-    """The keys of all sessions. `secret` "" derives it from the deployer's key."""
+    """`secret` "" derives it from the deployer's key."""
 
     def __init__(self, deployer: str, secret: str = "") -> None:
         self.deployer = bytes.fromhex(deployer.removeprefix("0x"))
         self._secret = secret.encode() or hmac.digest(self.deployer, b"playmolt: secret of the juries", "sha256")
 
     def session(self, case: Case) -> bytes:
-        """Give the key that opens the case."""
+        """Opens the case."""
         return self._derived("session", case.session)
 
     def juror(self, case: Case, juror_id: str) -> bytes:
-        """Give a juror's key in this case."""
         if juror_id not in case.jurors:
             raise ValueError(f"{juror_id!r} is not a juror of {case.session}: {', '.join(case.jurors)}")
         return self._derived("juror", case.session, juror_id)
@@ -38,12 +37,12 @@ class Keys:
 
 
 def address_of(key: bytes) -> str:
-    """Give a key's address, 0x and lower-case hex."""
+    """0x and lower-case hex."""
     return PrivateKey(key).public_key.to_address()
 
 
 def contract_of(address: str, nonce: int) -> str:
-    """Give the address of the contract that an account creates with its transaction of this nonce."""
+    """The address of the contract that an account creates with its transaction of this nonce."""
     return "0x" + keccak(rlp.encode([bytes.fromhex(address[2:]), nonce]))[12:].hex()
 
 
@@ -59,7 +58,7 @@ class Transaction(NamedTuple):
 
 
 def signed(key: bytes, transaction: Transaction, chain_id: int) -> bytes:
-    """Give a transaction signed for one chain (EIP-155), ready to send. The same one always gives the same bytes."""
+    """Ready to send on one chain (EIP-155). The same transaction always gives the same bytes."""
     fields = [bytes.fromhex(each[2:]) if isinstance(each, str) else each for each in transaction]
     signature = PrivateKey(key).sign_msg_hash(keccak(rlp.encode([*fields, chain_id, 0, 0])))
     return bytes(rlp.encode([*fields, signature.v + 35 + 2 * chain_id, signature.r, signature.s]))

@@ -85,12 +85,12 @@ async def settled(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
 
 
 async def opening(rpc: Rpc, address: str, case: Reading) -> str:
-    """Give the hash of the transaction that opened a case."""
+    """The hash of the transaction that opened a case."""
     return await _transaction(rpc, address, case.opened_in, [contract.topic(_OPENED)])
 
 
 async def voted(rpc: Rpc, address: str, case: Reading, seat: int) -> str:
-    """Give the hash of the transaction of a vote that was cast."""
+    """The hash of the transaction of a vote that was cast."""
     juror = "0x" + case.jurors[seat][2:].rjust(64, "0")
     return await _transaction(rpc, address, case.voted_in[seat], [contract.topic(_VOTED), juror])
 

@@ -47,11 +47,10 @@ class Rpc:
         self._calls = 0
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._client.aclose()
 
     async def call(self, method: str, *params: Any) -> Any:
-        """Give a method's result. ChainAway when the node cannot be had after three tries; Reverted or Refusal when it
+        """A method's result. ChainAway when the node cannot be had after three tries; Reverted or Refusal when it
         says no."""
         for pause in _PAUSES:
             try:
@@ -61,7 +60,7 @@ class Rpc:
         return await self._call(method, params)
 
     async def number(self, method: str, *params: Any) -> int:
-        """Give the result of a method that answers with a quantity."""
+        """The result of a method that answers with a quantity."""
         result = await self.call(method, *params)
         try:
             return int(result, 16)

@@ -35,14 +35,17 @@ class NoVerdict(ValueError):
 
 
 def contract_of(records: Sequence[Record]) -> str:
-    """Give the address that the log says the session voted at; NoVerdict when it has not read a verdict yet."""
+    """The address that the log says the session voted at; NoVerdict when it has not read a verdict yet."""
     return _verdict(records).contract
 
 
 def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_ENDINGS) -> list[str]:
-    """Give what differs between a session's log, whole from version 1, and its case as read from the chain; empty when
-    they agree. NoVerdict when the session has not read its verdict yet. An ending that is none of `endings` is not
-    judged: the story may have been written anew since."""
+    """What differs between a session's log, whole from version 1, and its case as read from the chain; empty when they
+    agree.
+
+    NoVerdict when the session has not read its verdict yet. An ending that is none of `endings` is not judged: the case
+    may have been written anew since.
+    """
     said = _verdict(records)
     return [
         *_broken(records),
@@ -149,7 +152,7 @@ def _seats(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iter
 
 
 def _stances(records: Sequence[Record]) -> dict[str, int]:
-    """Follow the stances through the log, whose hash the chain holds as of the vote."""
+    """As the log left them, whose hash the chain holds as of the vote."""
     stances = {juror.id: juror.initial_stance for opened in _told(records, JuryOpened) for juror in opened.jurors}
     return stances | {moved.juror_id: moved.after for moved in _told(records, StanceChanged)}
 

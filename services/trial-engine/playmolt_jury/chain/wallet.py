@@ -28,16 +28,15 @@ class Wallet:
         self._chain_id = 0
 
     async def chain_id(self) -> int:
-        """Give the chain's id."""
         self._chain_id = self._chain_id or await self._rpc.number("eth_chainId")
         return self._chain_id
 
     async def price(self) -> int:
-        """Give a price per gas that still does when the next blocks are dearer, in wei."""
+        """Wei per gas, enough still when the next blocks are dearer."""
         return await self._rpc.number("eth_gasPrice") * 3 // 2 + 1
 
     async def creation_gas(self, data: bytes, shares: int) -> int:
-        """Give a limit for a creation that passes on what it is sent in `shares`.
+        """A limit for a creation that passes on what it is sent in `shares`.
 
         It is estimated for the deployer and a wei each: the account that will send it holds nothing yet.
         """
@@ -45,14 +44,14 @@ class Wallet:
         return await self._paid(self._estimate(call)) * 3 // 2
 
     async def call_gas(self, sender: str, to: str, data: bytes) -> int:
-        """Give a limit for a call. Reverted when the call would be refused.
+        """A limit for a call. Reverted when the call would be refused.
 
         Other calls may come first, and one of them may leave more to do for this one.
         """
         return await self._estimate({"from": sender, "to": to, "data": "0x" + data.hex()}) * 3 // 2 + 50_000
 
     async def send_first(self, key: bytes, to: str, data: bytes, gas: int, price: int, value: int = 0) -> None:
-        """Send a key's first transaction, unless there is one: then this one is dropped. `to` "" creates."""
+        """Sends a key's first transaction, unless there is one: then this one is dropped. `to` "" creates."""
         try:
             await self._send(key, Transaction(0, price, gas, to, value, data))
         except Refusal as refusal:
@@ -64,7 +63,7 @@ class Wallet:
                 raise
 
     async def fill(self, address: str, wei: int, price: int) -> None:
-        """See to it that an account holds `wei`. ChainAway when the deployer cannot pay."""
+        """Sees to it that an account holds `wei`. ChainAway when the deployer cannot pay."""
 
         async def full() -> bool | None:
             return await self._balance(address, "latest") >= wei or None
@@ -77,7 +76,7 @@ class Wallet:
         await self.until(full, f"the payment to {address}")
 
     async def until(self, found: Callable[[], Awaitable[T | None]], what: str) -> T:
-        """Wait for a block after which `found` gives something, and give it; ChainAway after `mined_seconds`."""
+        """Waits for a block after which `found` gives something; ChainAway after `mined_seconds`."""
         pause = _FIRST_PAUSE
         try:
             async with asyncio.timeout(self._mined_seconds):

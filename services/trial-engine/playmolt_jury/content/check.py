@@ -52,7 +52,7 @@ def report() -> tuple[list[str], str]:
 
 
 def check(structure: Structure, materials: Mapping[Language, Material]) -> list[str]:
-    """Give every fault of a case: first of its structure, then of each language."""
+    """Every fault of a case: first of its structure, then of each language."""
     faults = [*_evidence_faults(structure), *_juror_faults(structure.jurors), *_reference_faults(structure)]
     if not faults:
         # What leads nowhere cannot be searched.
@@ -204,7 +204,7 @@ def _furthest(juror: JurorFrame, *, guilty: bool) -> int:
 
 
 def strongest(weights: Mapping[str, int], *, guilty: bool) -> tuple[TopicImpact, ...]:
-    """Give the message that moves a juror of these weights the most by rule 1."""
+    """The message that moves a juror of these weights the most by rule 1."""
 
     def moves(said: TopicImpact) -> int:
         return argued(MIDDLE, weights, (said,)).after

@@ -54,8 +54,6 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class EvidenceFrame(_Part, frozen=True, kw_only=True):
-    """An item without its words."""
-
     id: str
     stem: str
     locked: bool = False
@@ -63,8 +61,6 @@ class EvidenceFrame(_Part, frozen=True, kw_only=True):
 
 
 class JurorFrame(_Part, frozen=True, kw_only=True):
-    """A juror without words."""
-
     id: str
     initial_stance: int
     speaker_power: str
@@ -72,8 +68,6 @@ class JurorFrame(_Part, frozen=True, kw_only=True):
 
 
 class ChoiceFrame(_Part, frozen=True, kw_only=True):
-    """A choice without its words."""
-
     id: str
     goto: str
     pressure: int = 0
@@ -81,7 +75,7 @@ class ChoiceFrame(_Part, frozen=True, kw_only=True):
 
 
 class NodeFrame(_Part, frozen=True, kw_only=True):
-    """A node without its words. `afterwards`: it belongs to the talk once the witness has broken."""
+    """`afterwards`: it belongs to the talk once the witness has broken."""
 
     choices: tuple[ChoiceFrame, ...] = ()
     evidence: dict[str, Reaction] = {}
@@ -90,7 +84,7 @@ class NodeFrame(_Part, frozen=True, kw_only=True):
 
 
 class WitnessFrame(_Part, frozen=True, kw_only=True):
-    """A witness without words. The reactions of `afterwards` hold in every node marked so."""
+    """The reactions of `afterwards` hold in every node marked so."""
 
     id: str
     start: str
@@ -103,20 +97,18 @@ class WitnessFrame(_Part, frozen=True, kw_only=True):
     nodes: dict[str, NodeFrame]
 
     def reactions(self, node: NodeFrame) -> dict[str, Reaction]:
-        """Give what shown evidence brings about at a node that differs from the rest of the talk."""
+        """What shown evidence brings about at this node alone, beside the witness's own `evidence`."""
         return {**self.afterwards, **node.evidence} if node.afterwards else node.evidence
 
 
 class EndingFrame(_Part, frozen=True, kw_only=True):
-    """An ending without its words."""
-
     id: str
     verdict: Verdict
     when: Found
 
 
 class Structure(_Part, frozen=True, kw_only=True):
-    """What all languages share."""
+    """What all languages share; each frame in it is the entry without its words."""
 
     evidence: tuple[EvidenceFrame, ...]
     jurors: tuple[JurorFrame, ...]
@@ -125,8 +117,6 @@ class Structure(_Part, frozen=True, kw_only=True):
 
 
 class TitledText(_Part, frozen=True, kw_only=True):
-    """The words of an item or an ending."""
-
     title: str
     text: str
 
@@ -142,8 +132,6 @@ class CaseText(_Part, frozen=True, kw_only=True):
 
 
 class JurorText(_Part, frozen=True, kw_only=True):
-    """The words of a juror."""
-
     name: str
     trigger_keywords: tuple[str, ...]
     personality: tuple[str, ...]
@@ -151,7 +139,7 @@ class JurorText(_Part, frozen=True, kw_only=True):
 
 
 class NodeText(_Part, frozen=True, kw_only=True):
-    """The words of a node, its choices by id."""
+    """`choices` by id."""
 
     text: str
     choices: dict[str, str] = {}
@@ -175,25 +163,25 @@ class Words(_Part, frozen=True, kw_only=True):
 
 @cache
 def load(language: Language) -> Material:
-    """Give the case in a language; raises ContentError when a file cannot be read or lacks something."""
+    """The case in a language; raises ContentError when a file cannot be read or lacks something."""
     shared = structure()
     return assemble(shared, words(language, shared), language)
 
 
 @cache
 def version() -> str:
-    """Name this very content, so that a change of any file is seen in event 1."""
+    """A digest of every file, so that a change of any is seen in event 1."""
     return digest(dict(_sources()))[:16]
 
 
 @cache
 def structure() -> Structure:
-    """Read what all languages share; raises ContentError."""
+    """Raises ContentError when the file cannot be read."""
     return _read("structure.toml", Structure)
 
 
 def words(language: Language, shared: Structure) -> Words:
-    """Read what one language says; raises ContentError."""
+    """What one language says. Raises ContentError when a file cannot be read."""
     return Words(
         case=_read(f"{language}/case.toml", CaseText),
         evidence=_read(f"{language}/evidence.toml", dict[str, TitledText]),
@@ -203,7 +191,7 @@ def words(language: Language, shared: Structure) -> Words:
 
 
 def assemble(shared: Structure, said: Words, language: Language) -> Material:
-    """Join structure and words; raises ContentError naming every id that lacks words and all words without an id."""
+    """Raises ContentError naming every id that lacks words and all words without an id."""
     faults = [f"{language}: {fault}" for fault in _misfits(shared, said)]
     if faults:
         raise ContentError(faults)

@@ -14,12 +14,12 @@ _WORDS: Final = (
 
 
 def jury(*, show_stances: bool = False) -> Jury:
-    """Give the rules with all content loaded; ContentError names what is wrong with it."""
+    """The rules with all content loaded; raises ContentError naming what is wrong with it."""
     materials = {language: content.load(language) for language in content.LANGUAGES}
     return Jury(materials, version(), show_stances=show_stances)
 
 
 def version() -> str:
-    """Name the case and all words beside it, so that a change of any of them is seen in event 1."""
+    """A digest of the case and of all words beside it, so that a change of any is seen in event 1."""
     data = files("playmolt_jury").joinpath("data")
     return digest([content.version(), *(data.joinpath(name).read_text() for name in _WORDS)])[:16]

@@ -35,8 +35,6 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Line(_Part, frozen=True, kw_only=True):
-    """Somebody says something."""
-
     speaker: str
     text: str
 

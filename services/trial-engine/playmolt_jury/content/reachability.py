@@ -26,7 +26,7 @@ Breaks = Callable[[WitnessFrame, World], bool]
 
 
 def opened(structure: Structure, breaks: Breaks) -> World:
-    """Break whom one can, whatever order it takes, and give what is then at hand."""
+    """The world once everybody who can be broken is, whatever order that takes."""
     broken: frozenset[str] = frozenset()
     while True:
         world = having(structure, broken)
@@ -37,19 +37,18 @@ def opened(structure: Structure, breaks: Breaks) -> World:
 
 
 def having(structure: Structure, broken: frozenset[str]) -> World:
-    """Give the world in which these witnesses have broken."""
+    """The world in which these witnesses have broken."""
     unlocked = {item for each in structure.witnesses if each.id in broken for item in each.unlocks}
     at_hand = frozenset(each.id for each in structure.evidence if not each.locked or each.id in unlocked)
     return World(at_hand, broken)
 
 
 def can_break(witness: WitnessFrame, world: World) -> bool:
-    """Say whether a witness can be broken."""
     return _pressures(witness, world._replace(sure=True))[0] >= witness.threshold
 
 
 def must_break(witness: WitnessFrame, world: World) -> bool:
-    """Say whether a witness can be broken from wherever the talk has got to."""
+    """Whether a witness can be broken from wherever the talk has got to."""
     sure = world._replace(sure=True)
     gained, lost = _pressures(witness, sure)
     nodes = before(witness, world)
@@ -58,17 +57,17 @@ def must_break(witness: WitnessFrame, world: World) -> bool:
 
 
 def before(witness: WitnessFrame, world: World) -> frozenset[str]:
-    """Give the nodes a talk can get to while the witness holds."""
+    """The nodes a talk can get to while the witness holds."""
     return _reached(witness, witness.start, world)
 
 
 def afterwards(witness: WitnessFrame, world: World) -> frozenset[str]:
-    """Give the nodes a talk can get to once the witness has broken."""
+    """The nodes a talk can get to once the witness has broken."""
     return _reached(witness, witness.breaks, world._replace(broken=world.broken | {witness.id}))
 
 
 def offered(witness: WitnessFrame, nodes: Collection[str], world: World) -> Iterator[tuple[str, ChoiceFrame]]:
-    """Give the choices that may be offered at nodes which a talk can visit."""
+    """The choices that may be offered at nodes which a talk can visit, each with its node."""
     for name in nodes:
         for choice in witness.nodes[name].choices:
             if _may_hold(choice.when, nodes, world, witness.threshold):
@@ -76,19 +75,19 @@ def offered(witness: WitnessFrame, nodes: Collection[str], world: World) -> Iter
 
 
 def speechless(witness: WitnessFrame, nodes: Iterable[str]) -> list[str]:
-    """Give the nodes that neither end nor always leave something to say, whatever has been read."""
+    """The nodes that neither end nor always leave something to say, whatever has been read."""
     return [name for name in nodes if not witness.nodes[name].ends and not _sure(witness.nodes[name])]
 
 
 def endless(witness: WitnessFrame, nodes: Collection[str]) -> list[str]:
-    """Give the nodes from which no end can be reached by what is always offered."""
+    """The nodes from which no end can be reached by what is always offered."""
     ends = {name for name in nodes if witness.nodes[name].ends}
     steps = {name: {choice.goto for choice in _sure(witness.nodes[name])} for name in nodes}
     return sorted(set(nodes) - _leading(steps, ends))
 
 
 def _leading(steps: Mapping[str, Collection[str]], targets: Collection[str]) -> set[str]:
-    """Give the targets and all nodes from which one of them can be reached."""
+    """The targets and all nodes from which one of them can be reached."""
     leads = set(targets)
     while more := {name for name, gotos in steps.items() if not leads.isdisjoint(gotos)} - leads:
         leads |= more
@@ -106,7 +105,7 @@ def _always(witness: WitnessFrame, name: str, sure: World) -> set[str]:
 
 
 def _pressures(witness: WitnessFrame, sure: World) -> tuple[int, int]:
-    """Give what all steps before the break add, and what all of them take (0 or less)."""
+    """What all steps before the break add, and what all of them take (0 or less)."""
     nodes = before(witness, sure)
     said = [choice.pressure for _, choice in offered(witness, nodes, sure)]
     # Steps that need pressure may not be there to gain by, but they may be there to lose by.

@@ -17,7 +17,7 @@ class InvalidAnswer(ValueError):
 
 
 def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[TopicImpact, ...]:
-    """Give the first three different topics of the list; what is not on it is dropped."""
+    """The first three different topics of the list; what is not on it is dropped."""
     first: dict[str, TopicImpact] = {}
     for each in topics:
         if each.topic in allowed:

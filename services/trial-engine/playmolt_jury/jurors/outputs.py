@@ -15,18 +15,17 @@ _IDS: Final = 32
 
 
 def read_topics(reply: str, allowed: Collection[str]) -> tuple[TopicImpact, ...]:
-    """Read the answer of a `classify` turn; InvalidAnswer when it is none."""
+    """The reply of a `classify` turn; InvalidReply when it is none."""
     return kept(_read(reply, Classification).topics, allowed)
 
 
 def read_speech(reply: str, allowed: Collection[str]) -> tuple[str, tuple[TopicImpact, ...]]:
-    """Read the answer of a `speech` turn; InvalidAnswer when it is none."""
+    """The reply of a `speech` turn; InvalidReply when it is none."""
     speech = _read(reply, SpeechReply)
     return read_text(speech.text), kept(speech.topics, allowed)
 
 
 def topics_schema(allowed: Collection[str]) -> dict[str, Any]:
-    """Give the JSON Schema of a list of topics."""
     item = {
         "type": "object",
         "properties": {"topic": {"enum": list(allowed)}, "impact": {"enum": list(IMPACTS)}},
@@ -37,12 +36,10 @@ def topics_schema(allowed: Collection[str]) -> dict[str, Any]:
 
 
 def classify_schema(allowed: Collection[str]) -> dict[str, Any]:
-    """Give the JSON Schema that a `classify` turn is asked with."""
     return _object({"topics": topics_schema(allowed)})
 
 
 def speech_schema(allowed: Collection[str]) -> dict[str, Any]:
-    """Give the JSON Schema that a `speech` turn is asked with."""
     return _object({"text": {"type": "string"}, "topics": topics_schema(allowed)})
 
 
@@ -63,12 +60,10 @@ CAST_PARAMETERS: Final[Mapping[str, Any]] = {
 
 
 def lookup_tool(description: str) -> Tool:
-    """Give the tool that looks up evidence."""
     return Tool(LOOKUP, description, LOOKUP_PARAMETERS)
 
 
 def cast_tool(description: str) -> Tool:
-    """Give the tool that casts the vote."""
     return Tool(CAST, description, CAST_PARAMETERS)
 
 

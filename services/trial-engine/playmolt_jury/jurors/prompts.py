@@ -53,17 +53,16 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def words(language: Language) -> Words:
-    """Give the words of a language."""
     return _all()[language]
 
 
 def filled(text: str, **values: str) -> str:
-    """Fill the fields of a text in one pass: a value that looks like a field stays what it is."""
+    """Fills the `{fields}` of a text in one pass: a value that looks like a field stays what it is."""
     return _FIELD.sub(lambda field: values.get(field[1], field[0]), text)
 
 
 def classify(state: State, material: Material, text: str) -> tuple[Message, ...]:
-    """Ask what a text of the overseer is about."""
+    """Asks what a text of the overseer is about."""
     told = words(state.language)
     found = answers.kept(lexicon.classify(text, state.language), state.topics)
     return _asked(filled(told.classify, topics=_topics(material)), {"text": text, "word_list": found})
@@ -72,7 +71,7 @@ def classify(state: State, material: Material, text: str) -> tuple[Message, ...]
 def chat(
     state: State, material: Material, turn: Turn, *, topics: Iterable[TopicImpact], now: int, struck: bool
 ) -> tuple[Message, ...]:
-    """Ask a juror for its answer; `now` is its stance after what was said."""
+    """`now` is the juror's stance after what was said."""
     data = {
         "leaning": stance.band(now),
         "struck": struck,
@@ -84,7 +83,7 @@ def chat(
 
 
 def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[Message, ...]:
-    """Ask a juror what a presented item does to it; `now` is its stance after it."""
+    """`now` is the juror's stance after the item."""
     shown = next(item for item in material.evidence if item.id == turn.evidence_id)
     data = {
         "leaning": stance.band(now),
@@ -96,7 +95,7 @@ def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[
 
 
 def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
-    """Ask a juror to speak to the others; only its own notes are in it."""
+    """Of the secret notes, only this juror's own are in it."""
     seat, debate = state.seats[turn.juror_id], state.debate
     data = {
         "leaning": stance.band(seat.stance),
@@ -112,29 +111,27 @@ def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
 
 
 def vote(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
-    """Ask a juror to cast its vote."""
     data = {"conclusion": conclusion(state.seats[turn.juror_id].stance)}
     return _juror(state, material, turn, words(state.language).vote, data)
 
 
 def conclusion(stance_now: int) -> str:
-    """Give a juror's conclusion in the code that prompts use."""
+    """A juror's conclusion in the code that prompts use."""
     return "guilty" if stance.votes_guilty(stance_now) else "not_guilty"
 
 
 def open_items(state: State, material: Material) -> tuple[Evidence, ...]:
-    """Give the items that are not locked (any more)."""
+    """The items that are not locked (any more)."""
     sealed = state.sealed
     return tuple(item for item in material.evidence if item.id not in sealed)
 
 
 def clipped(text: str) -> str:
-    """Cut a text to what may stand in a prompt."""
     return text if len(text) <= QUOTE_CHARS else f"{text[:QUOTE_CHARS]}…"
 
 
 def history(state: State, juror_id: str) -> str:
-    """Give what the overseer and a juror have said; "" before they have."""
+    """What the overseer and a juror have said; "" before they have."""
     told = words(state.language)
     return "\n".join(
         f"{told.overseer}: {clipped(_given(state, each))}\n{told.you}: {clipped(each.reply)}"
@@ -143,7 +140,7 @@ def history(state: State, juror_id: str) -> str:
 
 
 def as_data(value: Any) -> str:
-    """Write JSON on one line, whatever is in it."""
+    """JSON on one line, whatever is in it: no text can end the line and pass for a prompt's own words."""
     text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
     return _LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 

@@ -44,9 +44,9 @@ class _Away(Exception):
 def next_request(
     state: State, turn: Turn, material: Material, so_far: Sequence[Answer]
 ) -> ModelRequest | JurorTurn | TurnLost:
-    """Give the request that a turn makes after these answers, or the command it ends in.
+    """The request that a turn makes after these replies, or the command it ends in.
 
-    `state` is the one the turn was taken up with, for all requests of it; `so_far` the answer to each request made.
+    `state` is the one the turn was taken up with, for all requests of it; `so_far` the reply to each request made.
     """
     stage = _Stage(state, turn, material)
     script = _SCRIPTS[turn.kind](stage)
@@ -184,7 +184,7 @@ def _of_kind(request: ModelRequest, kind: RequestKind) -> ModelRequest:
 
 
 def _told_apart(request: ModelRequest, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """Give every call an id of its own: some servers leave them out or use them again."""
+    """Every call gets an id of its own: some servers leave them out or use them again."""
     seen = {call.id for message in request.messages for call in message.tool_calls}
     told: list[ToolCall] = []
     for call in calls:

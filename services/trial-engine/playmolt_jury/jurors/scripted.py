@@ -55,7 +55,7 @@ class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def add_to(cast: Cast) -> Cast:
-    """Give the jury's turns to its characters, for every scripted alias, and give the cast back."""
+    """Gives the jury's turns to these characters, for every scripted alias; returns the cast."""
     parts: Mapping[str, Callable[[Scene], Said]] = {
         "classify": classify,
         "chat:*": chat,
@@ -69,12 +69,12 @@ def add_to(cast: Cast) -> Cast:
 
 
 def classify(scene: Scene) -> Said:
-    """Say what the list of words found."""
+    """Says what the list of words found."""
     return Said(_json({"topics": _data(scene)["word_list"]}))
 
 
 def chat(scene: Scene) -> Said:
-    """Answer the overseer, sometimes after a look at the file or at what was said before."""
+    """Sometimes after a look at the file or at what was said before."""
     data = _data(scene)
     wanted = _EVIDENCE_ID.findall(data["overseer"])
     if not wanted and data["earlier"] and scene.draw("remembers", _REMEMBERS_ONE_IN) == 0:
@@ -87,7 +87,6 @@ def chat(scene: Scene) -> Said:
 
 
 def present(scene: Scene) -> Said:
-    """Say what an item does to the juror."""
     data = _data(scene)
     if looking := _look(scene, [data["presented"]["id"]] if scene.draw("checks", 2) else []):
         return looking
@@ -97,7 +96,7 @@ def present(scene: Scene) -> Said:
 
 
 def speech(scene: Scene) -> Said:
-    """Speak to the other jurors, without repeating a speech as long as there is another."""
+    """Without repeating a speech as long as there is another."""
     if looking := _look(scene, []):
         return looking
     data, voice = _data(scene), _voice(scene)
@@ -112,7 +111,7 @@ def speech(scene: Scene) -> Said:
 
 
 def vote(scene: Scene) -> Said:
-    """Cast the vote that follows from the conclusion."""
+    """The vote that follows from the conclusion."""
     guilty = _data(scene)["conclusion"] == "guilty"
     if answers.CAST in {tool.name for tool in scene.tools}:
         return Said(tool_calls=((answers.CAST, _json({"guilty": guilty})),))
@@ -120,7 +119,7 @@ def vote(scene: Scene) -> Said:
 
 
 def _look(scene: Scene, wanted: Sequence[str]) -> Said | None:
-    """Use the tool once a turn: for what was named, or at times for something that is open."""
+    """Uses the tool once a turn: for what was named, or at times for something that is open."""
     if answers.LOOKUP not in {tool.name for tool in scene.tools} or _results(scene):
         return None
     listed = [found[0] for found in _listed(scene)]
@@ -156,14 +155,14 @@ def _to_topics(voice: _Voice, data: Mapping[str, Any], scene: Scene) -> list[str
 
 
 def _leaning(scene: Scene) -> list[str]:
-    """Say where the juror stands, unless it has said so in these words."""
+    """Where the juror stands, unless it has said so in these words."""
     side = _SIDES[_data(scene)["leaning"]]
     lines = _unsaid(scene, getattr(_voice(scene), side))
     return [lines[scene.draw(side, len(lines))]] if lines else []
 
 
 def _one(scene: Scene, name: str, lines: Sequence[str]) -> str:
-    """Choose a line: one not said yet, else the one that was said longest ago."""
+    """A line not said yet, else the one that was said longest ago."""
     fresh = _unsaid(scene, lines) or [min(lines, key=_said(scene).rfind)]
     return fresh[scene.draw(name, len(fresh))]
 
@@ -183,7 +182,7 @@ def _joined(scene: Scene, parts: Sequence[str]) -> str:
 
 
 def _data(scene: Scene) -> dict[str, Any]:
-    """Read the turn's JSON: the first thing the user says."""
+    """The turn's JSON: the first thing the user says."""
     told = next(message.content for message in scene.request.messages if message.role == "user")
     data: dict[str, Any] = msgspec.json.decode(told)
     return data

@@ -31,11 +31,10 @@ class Toolbox:
 
     @property
     def offers(self) -> tuple[Tool, ...]:
-        """The tools on offer."""
         return (outputs.lookup_tool(self._words.lookup),)
 
     def answers(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
-        """Carry out the calls of one reply, and give the message that answers each."""
+        """Carries out the calls of one reply; the message that answers each."""
         for place, call in enumerate(calls):
             use = self._carried_out(call) if place < AT_ONCE else self._left_out(call)
             if place < LOGGED_AT_ONCE:
@@ -92,7 +91,6 @@ class BallotBox(Toolbox):
 
     @property
     def offers(self) -> tuple[Tool, ...]:
-        """The tools on offer."""
         return (*super().offers, outputs.cast_tool(self._words.cast))
 
     @property

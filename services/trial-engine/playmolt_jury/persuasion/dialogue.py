@@ -23,17 +23,16 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def node_of(witness: Witness, talk: Talk) -> Node:
-    """Give the node where a talk stands; its start when it has not begun, or stands where no node is any more."""
+    """Where a talk stands; its start when it has not begun, or stands where no node is any more."""
     return witness.nodes.get(talk.node) or witness.nodes[witness.start]
 
 
 def place(witness: Witness, talk: Talk) -> str:
-    """Give the id of the node where a talk stands."""
     return talk.node if talk.node in witness.nodes else witness.start
 
 
 def offered(witness: Witness, talk: Talk, *, read: Collection[str], cracked: Collection[str]) -> tuple[Choice, ...]:
-    """Give the choices whose conditions hold."""
+    """The choices whose conditions hold."""
     visited = {place(witness, talk), *talk.visited}
     return tuple(
         choice
@@ -43,14 +42,14 @@ def offered(witness: Witness, talk: Talk, *, read: Collection[str], cracked: Col
 
 
 def said(witness: Witness, talk: Talk, choice: Choice, sealed: Collection[str]) -> tuple[Event, ...]:
-    """Say something that is offered; `sealed` are the items still locked."""
+    """A step by a choice that is offered; `sealed` are the items still locked."""
     at = place(witness, talk)
     gain = 0 if f"{at}/{choice.id}" in talk.used else choice.pressure
     return _step(witness, talk, gain, choice.goto, sealed, choice=choice.id)
 
 
 def shown(witness: Witness, talk: Talk, evidence_id: str, sealed: Collection[str]) -> tuple[Event, ...]:
-    """Show an item; without a reaction to it the talk stays where it is."""
+    """A step by an item; without a reaction to it the talk stays where it is."""
     reactions: Mapping[str, Reaction] = {**witness.evidence, **node_of(witness, talk).evidence}
     reaction = reactions.get(evidence_id)
     if reaction is None:
@@ -60,7 +59,6 @@ def shown(witness: Witness, talk: Talk, evidence_id: str, sealed: Collection[str
 
 
 def talked(talk: Talk, event: WitnessTalked) -> Talk:
-    """Fold a step."""
     used = event.evidence_id or f"{event.at}/{event.choice}"
     stays = event.shown != event.node
     return Talk(

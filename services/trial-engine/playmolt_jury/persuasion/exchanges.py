@@ -28,7 +28,6 @@ OVERSEER = "overseer"
 
 
 def happened(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
-    """Give the events of a turn."""
     match turn.kind:
         case "chat":
             return _chat(state, turn, command)
@@ -43,7 +42,7 @@ def happened(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 
 
 def heard(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[StanceChanged, ...]:
-    """Give what a chat does to its juror: the argument, then its weakness if this is the first time it is hit."""
+    """What a chat does to its juror: the argument, then its weakness if this is the first time it is hit."""
     juror, seat = state.juror(turn.juror_id), state.seats[turn.juror_id]
     change = stance.argued(seat.stance, juror.topic_weights, topics)
     said = _changed(turn.juror_id, "chat", OVERSEER, change)
@@ -53,7 +52,7 @@ def heard(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[Stan
 
 
 def shown(state: State, turn: Turn) -> StanceChanged:
-    """Give what a presented item does to its juror."""
+    """What a presented item does to its juror."""
     item = state.item(turn.evidence_id)
     return _argued(state, turn, "evidence", item.topics if item else ())
 
@@ -106,13 +105,12 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 
 
 def tools(turn: Turn, uses: Iterable[ToolUse]) -> Iterator[ToolCalled]:
-    """Give the tool calls of a turn, done or failed."""
+    """The tool calls of a turn, done or failed."""
     for use in uses:
         yield ToolCalled(juror_id=turn.juror_id, tool=use.tool, input=use.input, result=use.result)
 
 
 def started(speaker: str, round_: int, call: str) -> TurnStarted:
-    """Give the beginning of a speech."""
     return TurnStarted(call=call, turn="speech", juror_id=speaker, round=round_)
 
 

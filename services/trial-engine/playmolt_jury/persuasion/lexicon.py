@@ -36,7 +36,7 @@ class _Patterns(msgspec.Struct, frozen=True):
 
 
 def classify(text: str, language: Language) -> tuple[TopicImpact, ...]:
-    """Give at most three topics with their impacts, the weightiest first; none when no word is known."""
+    """At most three topics with their impacts, the weightiest first; none when no word is known."""
     negated, topics = _patterns(language)
     folded = text.casefold().replace("’", "'")
     weighed: list[tuple[int, TopicImpact]] = []
@@ -58,7 +58,7 @@ def _impact(gain: int, loss: int) -> Impact:
 
 
 def _sides(pattern: re.Pattern[str], text: str, negated: re.Pattern[str]) -> tuple[int, int]:
-    """Count what is said and what is said under a negator."""
+    """How often something is said, and how often it is said under a negator."""
     turned = [bool(negated.search(text[: found.start()])) for found in pattern.finditer(text)]
     return turned.count(False), turned.count(True)
 
@@ -84,6 +84,6 @@ def _any(phrases: tuple[str, ...], language: Language) -> str:
 
 
 def _word(phrase: str) -> str:
-    """Match whole words; a star stands for any ending."""
+    """Whole words; a star stands for any ending."""
     stem = phrase.removesuffix("*")
     return rf"\b{re.escape(stem)}" + (r"\w*" if stem != phrase else r"\b")

@@ -51,25 +51,23 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A stance before and after, and why."""
-
     before: int
     after: int
     parts: tuple[Part, ...]
 
 
 def band(stance: int) -> Band:
-    """Give the band that the overseer sees of a stance."""
+    """What the overseer sees of a stance."""
     return next(name for most, name in _BANDS if stance <= most)
 
 
 def votes_guilty(stance: int) -> bool:
-    """Say how a juror votes; at 50 it does not vote guilty."""
+    """At 50 a juror does not vote guilty."""
     return stance > MIDDLE
 
 
 def argued(before: int, weights: Mapping[str, int], topics: Iterable[TopicImpact], *, half: bool = False) -> Change:
-    """Apply rule 1: the overseer's words or a presented item; `half` is rule 4, a secret note."""
+    """Rule 1: the overseer's words or a presented item; `half` is rule 4, a secret note."""
     scale = _HALF if half else Fraction(1)
     listed = tuple(topics)
     points = [weights.get(each.topic, 0) * _ARGUED[each.impact] for each in listed]
@@ -82,7 +80,7 @@ def argued(before: int, weights: Mapping[str, int], topics: Iterable[TopicImpact
 
 
 def struck(before_message: int, now: int) -> Change:
-    """Apply rule 2 after rule 1: judged on the stance before the message, added to the present one."""
+    """Rule 2, after rule 1: judged on the stance before the message, added to the present one."""
     points = 0
     if before_message != MIDDLE:
         points = -WEAKNESS_POINTS if before_message > MIDDLE else WEAKNESS_POINTS
@@ -91,7 +89,7 @@ def struck(before_message: int, now: int) -> Change:
 
 
 def hits(text: str, keywords: Iterable[str]) -> bool:
-    """Say whether a text holds one of the keywords, letter case aside."""
+    """Whether a text holds one of the keywords, letter case aside."""
     folded = text.casefold()
     return any(keyword.casefold() in folded for keyword in keywords)
 
@@ -105,8 +103,8 @@ def swayed(
     weights: Mapping[str, int],
     topics: Iterable[TopicImpact],
 ) -> Change:
-    """Apply rule 3: a speech to one listener. `listener` and `speaker` are stances of the round's snapshot, the change
-    is added to the listener's stance of `now`."""
+    """Rule 3: a speech to one listener. `listener` and `speaker` are stances of the round's snapshot, the change is
+    added to the listener's stance of `now`."""
     factor = Fraction(power) * (1 - Fraction(abs(listener - speaker), 100))
     if listener < EXTREMES[0] or listener > EXTREMES[1]:
         factor *= _HALF
@@ -117,18 +115,18 @@ def swayed(
 
 
 def moved(stance: int, points: Fraction) -> int:
-    """Add points, rounded half away from zero, and keep within the scale."""
+    """Points are rounded half away from zero, and the stance stays within the scale."""
     return max(INNOCENT, min(GUILTY, stance + half_away(points)))
 
 
 def half_away(value: Fraction) -> int:
-    """Round to the nearest integer, halves away from zero."""
+    """The nearest integer, halves away from zero."""
     size = floor(abs(value) + _HALF)
     return size if value > 0 else -size
 
 
 def decimal_text(value: Fraction) -> str:
-    """Write a fraction as a decimal; ValueError when it has no finite one."""
+    """ValueError when the fraction has no finite decimal."""
     places = next((places for places in range(_MOST_PLACES) if 10**places % value.denominator == 0), None)
     if places is None:
         raise ValueError(f"{value} is no decimal number of less than {_MOST_PLACES} places")
