@@ -418,7 +418,7 @@ class LogContract:
         assert listed == ["ox-d", "ox-c", "ox-b", "ox-a"]
         assert await log.games("lobby", phase=None, before=None, limit=3) == []
 
-    async def test_a_listed_game_shows_its_newest_card(self, log: EventLog) -> None:
+    async def test_a_listed_game_shows_its_newest_summary(self, log: EventLog) -> None:
         game = Game("ox-1")
         later = NOON + timedelta(seconds=5)
         running = GameSummary(phase="first_choice", round=2, seated=5, needed=5)

@@ -29,8 +29,8 @@ _GATHER_SECONDS = 0.001
 """The pause between packs under load; a call that comes after a silence never waits."""
 
 
-def _place(subject: str) -> str:
-    """Name a destination: one replica, or whichever of a game type."""
+def _destination(subject: str) -> str:
+    """What a subject leads to: one replica, or whichever of a game type."""
     return subject if ".pack." in subject else subject.rpartition(".")[0]
 
 
@@ -45,8 +45,6 @@ class _Pending(msgspec.Struct, eq=False):
 
 
 class Calls:
-    """What is under way from this process to the engines."""
-
     def __init__(self, connection: Client, roster: Roster, *, public_only: bool, deadline: float) -> None:
         self._connection = connection
         self._roster = roster
@@ -55,13 +53,12 @@ class Calls:
         self._inbox = connection.new_inbox()
         self._pending: dict[int, _Pending] = {}
         self._outbox: defaultdict[str, list[_Pending]] = defaultdict(list)
-        self._places: dict[str, int] = {}
+        self._destinations: dict[str, int] = {}
         self._last_id = 0
         self._ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Listen for answers and start sending."""
         await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
         self._tasks = [asyncio.create_task(self._send_forever()), asyncio.create_task(self._sweep_forever())]
 
@@ -87,7 +84,6 @@ class Calls:
         trace: str = "",
         deadline: float | None = None,
     ) -> "Future[Answer]":
-        """See `bus.port.Engines.submit`."""
         loop = asyncio.get_running_loop()
         future: Future[Answer] = loop.create_future()
         if len(self._pending) >= _WAITING:
@@ -142,8 +138,8 @@ class Calls:
     async def _publish(self, subject: str, pack: list[Call]) -> None:
         # One reply subject a destination: it tells where nobody listens, should the server say so, and lets an engine
         # answer the calls of many packs in one.
-        place = self._places.setdefault(_place(subject), len(self._places))
-        await self._connection.publish(subject, encode_pack(pack), reply=f"{self._inbox}.{place}")
+        number = self._destinations.setdefault(_destination(subject), len(self._destinations))
+        await self._connection.publish(subject, encode_pack(pack), reply=f"{self._inbox}.{number}")
 
     async def _hear(self, message: Msg) -> None:
         if message.headers and message.headers.get("Status") == "503":
@@ -154,15 +150,15 @@ class Calls:
             if pending and not pending.future.done():
                 pending.future.set_result(answer)
 
-    def _nobody(self, place: int) -> None:
+    def _nobody(self, number: int) -> None:
         """Nobody listens where a pack went: forget that replica and try its calls elsewhere."""
-        gone = next(name for name, number in self._places.items() if number == place)
+        gone = next(name for name, known in self._destinations.items() if known == number)
         to_replica = ".pack." in gone
         if to_replica:
             self._roster.forget_replica(gone.rpartition(".")[2])
         now = asyncio.get_running_loop().time()
         for pending in list(self._pending.values()):
-            if _place(pending.sent_to) != gone:
+            if _destination(pending.sent_to) != gone:
                 continue
             pending.patience = _FIRST_PATIENCE
             if to_replica:

@@ -73,19 +73,15 @@ class NatsBus:
             callback()
 
     def present(self) -> frozenset[str]:
-        """Give the game types that some engine answers for now."""
         return self._roster.games()
 
     def services(self) -> frozenset[str]:
-        """Give the names of the services present on the bus."""
         return self._roster.services()
 
     def connected(self) -> bool:
-        """Say whether a connection to NATS stands."""
         return bool(self._connection.is_connected)
 
     async def responds(self) -> bool:
-        """Say whether NATS answers now; bounded."""
         return await responds(self._connection)
 
     def on_change(self, callback: Callable[[], None]) -> None:
@@ -93,11 +89,9 @@ class NatsBus:
         self._lost.append(callback)
 
     async def watch(self, game: str, identifier: str) -> SubjectWatch:
-        """Subscribe to a game's public messages."""
         return await self._watches.watch(subjects.spectate(game, identifier))
 
     async def watch_lobby(self) -> SubjectWatch:
-        """Subscribe to the lobby messages of all game types."""
         return await self._watches.watch(subjects.lobby("*"))
 
     async def publish(self, subject: str, data: bytes = b"") -> None:
@@ -109,8 +103,6 @@ class NatsBus:
             raise BusUnavailable(f"could not publish on {subject}: {error!r}") from error
 
     async def on(self, subject: str, callback: Callable[[bytes], None]) -> None:
-        """Call back with each message on a subject."""
-
         async def receive(message: Msg) -> None:
             callback(message.data)
 
@@ -124,7 +116,7 @@ class NatsBus:
             raise BusUnavailable(f"nobody answered on {subject}: {error!r}") from error
 
     async def history(self, game: str, identifier: str, after: int, limit: int) -> list[bytes]:
-        """Give what NATS still holds of a game's public messages with version > after, in order, at most `limit`.
+        """What NATS still holds of a game's public messages with version > after, in order, at most `limit`.
 
         It may hold nothing, or start later than `after + 1`: the log holds the rest. Empty also when NATS is away.
         """
@@ -153,7 +145,6 @@ class NatsBus:
 
 
 async def connect(settings: Settings, service: str) -> NatsBus:
-    """Open a service's connection to the bus."""
     bus = NatsBus(settings, service)
     await bus.open()
     return bus

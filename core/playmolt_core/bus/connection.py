@@ -64,7 +64,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
 
 
 async def responds(connection: Client) -> bool:
-    """Say whether the server answers now, within two seconds: a connection to one that hangs stands for a long time."""
+    """Whether the server answers now, within two seconds: a connection to one that hangs stands for a long time."""
     try:
         await connection.flush(2)
     except (nats.errors.Error, TimeoutError, OSError):

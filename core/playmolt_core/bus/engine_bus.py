@@ -29,10 +29,9 @@ class EngineBus:
         """Connect; raises BusUnavailable when no server answers in 30 s."""
         self._connection = await open_connection(self._settings, self._service, lambda: None)
         self._replies = Replies(self._connection)
-        self._poker = asyncio.create_task(self._poke_forever())
+        self._notifying = asyncio.create_task(self._notify_forever())
 
     async def serve(self, game: str, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
-        """Take a game's calls from now on."""
         announced = await serve_engine(
             self._connection,
             self._service,
@@ -44,11 +43,11 @@ class EngineBus:
         )
         self._announced.append(announced)
 
-    def poke(self) -> None:
+    def notify_committed(self) -> None:
         """Tell the relay, at most once a loop turn, that something was committed. A hint: it may be lost."""
         self._committed.set()
 
-    async def _poke_forever(self) -> None:
+    async def _notify_forever(self) -> None:
         while True:
             await self._committed.wait()
             self._committed.clear()
@@ -56,21 +55,18 @@ class EngineBus:
                 await self._connection.publish(subjects.COMMITTED)
 
     def connected(self) -> bool:
-        """Say whether a connection to NATS stands."""
         return bool(self._connection.is_connected)
 
     async def responds(self) -> bool:
-        """Say whether NATS answers now; bounded."""
         return await responds(self._connection)
 
     async def withdraw(self) -> None:
-        """Take no more calls."""
         for announced in self._announced:
             await announced.withdraw()
 
     async def close(self) -> None:
         """Send the answers that wait, then close; bounded."""
-        self._poker.cancel()
+        self._notifying.cancel()
         await self._replies.close()
         with suppress(nats.errors.Error, TimeoutError, OSError):
             async with asyncio.timeout(3):

@@ -98,7 +98,6 @@ class JetStream:
         self._announced: Announced | None = None
 
     async def start(self) -> None:
-        """Listen for what is said of each batch."""
         with _unavailable("inbox"):
             await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
 
@@ -107,15 +106,13 @@ class JetStream:
         self._changed.append(callback)
 
     def connected(self) -> bool:
-        """Say whether a connection to NATS stands."""
         return bool(self._connection.is_connected)
 
     async def responds(self) -> bool:
-        """Say whether NATS answers now; bounded."""
         return await responds(self._connection)
 
     async def state(self, stream: str) -> StreamState | None:
-        """Give what a stream holds; None when there is no such stream."""
+        """What a stream holds; None when there is no such stream."""
         with _unavailable(f"stream {stream}"):
             try:
                 state = (await self._calls.stream_info(stream)).state
@@ -164,7 +161,6 @@ class JetStream:
                 raise
 
     async def message(self, stream: str, sequence: int) -> Message | None:
-        """Give a stored message, asked of the stream's leader; None when it is not there."""
         with _unavailable(f"stream {stream}"):
             try:
                 found = await self._calls.get_msg(stream, seq=sequence)
@@ -220,8 +216,6 @@ class JetStream:
             await self._connection.publish(subject, body)
 
     async def listen(self, subject: str, callback: Callable[[], None]) -> None:
-        """Call back whenever something comes on a subject."""
-
         async def receive(_: Msg) -> None:
             callback()
 
@@ -247,7 +241,6 @@ class JetStream:
             await self._connection.subscribe(subject, queue=group, cb=receive)
 
     async def announce(self, service: str) -> None:
-        """Show up in every roster under a name."""
         with _unavailable(service):
             self._announced = await announce(self._connection, service)
 
@@ -263,7 +256,7 @@ class JetStream:
 
 
 def _commands(messages: Sequence[Message], batch: str, after: int, reply: str) -> bytes:
-    """Give the protocol's HPUB commands of a batch; what came of it is told on `reply`."""
+    """The protocol's HPUB commands of a batch; what came of it is told on `reply`."""
     parts: list[bytes] = []
     count = len(messages)
     to, first = "", f"{_EXPECTED}: {after}\r\n"

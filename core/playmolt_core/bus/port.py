@@ -24,16 +24,14 @@ class Watch(Protocol):
     """A subscription to one game's public messages. It starts when `Bus.watch` returns: subscribe, then read."""
 
     async def next(self, timeout: float) -> bytes | None:
-        """Give the next public message, in the order it came, or None after `timeout` seconds.
+        """The next public message, in the order it came, or None after `timeout` seconds.
 
         A watch may miss or repeat messages (NATS may be away, a relay may be replaced): look at the version in each,
         and ask the engine for what is missing. `b""` says that messages may have been missed.
         """
         ...
 
-    async def close(self) -> None:
-        """Unsubscribe."""
-        ...
+    async def close(self) -> None: ...
 
 
 class Engines(Protocol):
@@ -61,25 +59,17 @@ class Engines(Protocol):
         ...
 
     def present(self) -> frozenset[str]:
-        """Give the game types that some engine answers for now."""
+        """The game types that some engine answers for now."""
         ...
 
 
 class Bus(Engines, Protocol):
-    """A connection to the bus."""
+    async def watch(self, game: str, identifier: str) -> Watch: ...
 
-    async def watch(self, game: str, identifier: str) -> Watch:
-        """Subscribe to a game's public messages."""
-        ...
+    async def watch_lobby(self) -> Watch: ...
 
-    async def watch_lobby(self) -> Watch:
-        """Subscribe to the lobby messages of all game types."""
-        ...
-
-    def connected(self) -> bool:
-        """Say whether a connection to NATS stands."""
-        ...
+    def connected(self) -> bool: ...
 
     async def responds(self) -> bool:
-        """Say whether NATS answers now; bounded."""
+        """Whether NATS answers now; bounded."""
         ...

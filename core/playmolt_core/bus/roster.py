@@ -32,13 +32,11 @@ class Roster:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Ask once, then keep asking."""
         self._inbox = self._connection.new_inbox()
         await self._connection.subscribe(self._inbox, cb=self._hear)
         self._task = asyncio.create_task(self._ask_forever())
 
     async def close(self) -> None:
-        """Stop asking."""
         if self._task:
             self._task.cancel()
 
@@ -72,15 +70,13 @@ class Roster:
                 self._drop(identity)
 
     def services(self) -> frozenset[str]:
-        """Give the names of the services present."""
         return frozenset(ping.name for ping, _ in self._seen.values())
 
     def games(self) -> frozenset[str]:
-        """Give the game types that some engine is present for."""
         return frozenset(ping.metadata["game"] for ping, _ in self._seen.values() if "game" in ping.metadata)
 
     def replica_for(self, game: str, target: str) -> str | None:
-        """Give the replica that a game prefers (rendezvous hashing), None when no engine of its type is known.
+        """The replica that a game prefers (rendezvous hashing), None when no engine of its type is known.
 
         Every caller with the same roster gives the same answer, so a game's calls meet in one memory.
         """

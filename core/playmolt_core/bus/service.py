@@ -41,8 +41,6 @@ class Replies:
         self._task = asyncio.create_task(self._send_forever())
 
     def to(self, reply: str) -> Respond:
-        """Give the function that answers to a reply subject."""
-
         def respond(answer: Answer) -> None:
             answers = self._waiting.get(reply)
             if answers is not None:
@@ -100,7 +98,6 @@ class Announced:
 
 
 async def announce(connection: Client, name: str, metadata: Mapping[str, str] | None = None) -> Announced:
-    """Show up in every roster under a name."""
     service = await micro.add_service(connection, name=name, version=_VERSION, metadata=dict(metadata or {}))
     return Announced(service)
 

@@ -34,7 +34,6 @@ class SubjectWatch:
         """Whether the message after which nothing more comes has been delivered to the queue."""
 
     def put(self, message: bytes) -> None:
-        """Queue a message."""
         if self._queue.full():
             self.missed()
         else:
@@ -47,7 +46,7 @@ class SubjectWatch:
         self._queue.put_nowait(MISSED)
 
     async def next(self, timeout: float) -> bytes | None:
-        """Give the next message, `b""` after a possible gap, None after `timeout` seconds."""
+        """The next message, `b""` after a possible gap, None after `timeout` seconds."""
         if not self._queue.empty():
             return self._queue.get_nowait()
         try:
@@ -58,7 +57,6 @@ class SubjectWatch:
             return None if self._queue.empty() else self._queue.get_nowait()
 
     async def close(self) -> None:
-        """Stop watching."""
         await self._watched.leave(self)
 
 
@@ -121,7 +119,6 @@ class Watches:
             await self.drop(watched)
 
     async def drop(self, watched: _Watched) -> None:
-        """Unsubscribe from a subject that nobody watches any more."""
         if self._subjects.get(watched.subject) is watched:
             del self._subjects[watched.subject]
         subscription, watched.subscription = watched.subscription, None
@@ -130,7 +127,6 @@ class Watches:
                 await subscription.unsubscribe()
 
     def missed(self) -> None:
-        """Tell every watcher that messages may have been missed."""
         for watched in self._subjects.values():
             for watcher in watched.watchers:
                 watcher.missed()

@@ -16,8 +16,6 @@ _STORABLE = (datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """A registered agent."""
-
     id: str
     name: str
 
@@ -53,17 +51,16 @@ class PgAccounts:
             return bool(await connection.fetchval(_SQL["claimed_join"], agent_id, command_id) == fingerprint)
 
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
-        """Give the owner of each key; those without one are missing."""
+        """The owner of each key; those without one are missing."""
         rows = await self._pool.fetch(_SQL["owners"], [bytes.fromhex(key_hash) for key_hash in key_hashes])
         return {bytes(key_hash).hex(): Agent(agent_id, name) for key_hash, agent_id, name in rows}
 
     async def agent(self, agent_id: str) -> Agent | None:
-        """Give an agent."""
         row = await self._pool.row(_SQL["agent"], agent_id)
         return Agent(*row) if row else None
 
     async def agents(self, limit: int, cursor: str | None = None) -> tuple[Sequence[Agent], str | None]:
-        """Give a page of the agents, newest first, and the cursor of the next; raises BadCursor."""
+        """A page of the agents, newest first, and the cursor of the next; raises BadCursor."""
         if cursor is None:
             rows = await self._pool.fetch(_SQL["newest_agents"], limit + 1)
         else:

@@ -23,7 +23,6 @@ class PgBlobs:
         return [digest.hex() for digest in digests]
 
     async def texts(self, hashes: Iterable[str]) -> dict[str, str]:
-        """Give the texts that are there, by hash."""
         rows = await self._pool.fetch(_SQL["texts"], [bytes.fromhex(each) for each in hashes])
         return {digest.hex(): body for digest, body in rows}
 
@@ -32,6 +31,5 @@ class PgBlobs:
         await self._pool.fetch(_SQL["keep"], bytes.fromhex(key), body)
 
     async def reply(self, key: str) -> str | None:
-        """Give the reply to a request that was made before."""
         found = await self._pool.value(_SQL["reply"], bytes.fromhex(key))
         return None if found is None else str(found)

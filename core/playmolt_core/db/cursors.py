@@ -15,7 +15,6 @@ class BadCursor(ValueError):
 
 
 def write_cursor(place: msgspec.Struct) -> str:
-    """Make the cursor that says where the next page starts."""
     return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 

@@ -29,8 +29,6 @@ class MigrationRefused(RuntimeError):
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One file."""
-
     name: str
     phase: str
     sql: str
@@ -75,7 +73,7 @@ async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None 
 
 
 async def pending(url: str, *, folder: Traversable | None = None) -> list[str]:
-    """Give the names of the files that are not applied; raises like `migrate`. Changes nothing."""
+    """The names of the files that are not applied; raises like `migrate`. Changes nothing."""
     wanted = migrations(folder)
     connection = await connect(url)
     try:

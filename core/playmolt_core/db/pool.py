@@ -50,7 +50,6 @@ class Connection(asyncpg.Connection):
     """A connection that goes back to the pool as it is: nothing here changes a session, and a reset is a round trip."""
 
     def get_reset_query(self) -> str:
-        """Reset nothing."""
         return ""
 
 
@@ -103,7 +102,6 @@ class Pool:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """Borrow a connection for several statements."""
         with unavailable():
             async with self._shared.acquire(timeout=ACQUIRE_SECONDS) as connection:
                 yield connection  # type: ignore[misc]  # the pool hands out a proxy of it
@@ -122,22 +120,18 @@ class Pool:
         return connection
 
     async def fetch(self, query: str, *arguments: Any) -> Sequence[asyncpg.Record]:
-        """Give all rows."""
         async with self.connection() as connection:
             return await connection.fetch(query, *arguments)
 
     async def row(self, query: str, *arguments: Any) -> asyncpg.Record | None:
-        """Give the first row, or None."""
         async with self.connection() as connection:
             return await connection.fetchrow(query, *arguments)
 
     async def value(self, query: str, *arguments: Any) -> Any:
-        """Give the first value of the first row, or None."""
         async with self.connection() as connection:
             return await connection.fetchval(query, *arguments)
 
     async def answers(self) -> bool:
-        """Say whether the database answers now."""
         with suppress(LogUnavailable):
             return bool(await self.value("SELECT true"))
         return False

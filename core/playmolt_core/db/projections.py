@@ -55,7 +55,7 @@ class PgProjections:
     async def leaderboard(
         self, game: str | None, limit: int, cursor: str | None = None
     ) -> tuple[Sequence[Ranked], str | None]:
-        """Give a page of the agents with finished games in a type (None: in any) and the cursor of the next page.
+        """A page of the agents with finished games in a type (None: in any) and the cursor of the next page.
 
         Most points first, equal points by id. Raises BadCursor, also for a cursor of another type's leaderboard.
         """
@@ -72,7 +72,7 @@ class PgProjections:
         return page, write_cursor(_Place(game_type, page[-1].points, page[-1].id)) if more else None
 
     async def points_of(self, agent_id: str) -> Points:
-        """Give an agent's points; nothing of an agent that finished no game."""
+        """An agent's points; nothing of an agent that finished no game."""
         scores = {row[0]: (row[1], row[2]) for row in await self._pool.fetch(_SQL["points_of"], agent_id)}
         total, _ = scores.pop(ALL_TYPES, (0, 0))
         return Points(
@@ -82,7 +82,6 @@ class PgProjections:
         )
 
     async def position(self) -> int:
-        """Give the position of the log up to which the projections hold."""
         return int(await self._pool.value(_SQL["position"]))
 
     async def advance(self, scores: Sequence[Score], seen: int, position: int) -> bool:
@@ -103,12 +102,10 @@ async def clear(connection: Connection) -> None:
 
 
 async def add_scores(connection: Connection, scores: Sequence[Score]) -> None:
-    """Add scores to the projection, each to its type and to all types."""
     if scores:
         rows = [(score.agent_id, score.game_type, score.points, score.games) for score in scores]
         await connection.execute(_SQL["add"], *map(list, zip(*rows, strict=True)))
 
 
 async def move(connection: Connection, position: int) -> None:
-    """Set the position up to which the projections hold."""
     await connection.execute(_SQL["move"], position)

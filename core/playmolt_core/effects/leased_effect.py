@@ -13,7 +13,7 @@ from playmolt_core.game.snapshot import Snapshot
 
 
 def effect_command_id(effect_id: str, step: str = "") -> str:
-    """Give the command id in which an effect, or a step on the way to it, ends.
+    """The command id in which an effect, or a step on the way to it, ends.
 
     It is the same on every replica, so that a second answer is a duplicate.
     """
@@ -22,8 +22,6 @@ def effect_command_id(effect_id: str, step: str = "") -> str:
 
 
 class CommandRefused(Exception):
-    """The rules did not take a worker's command."""
-
     def __init__(self, refused: Refused) -> None:
         super().__init__(f"{refused.code.wire}: {refused.detail}")
         self.refused = refused
@@ -64,7 +62,7 @@ class LeasedEffect:
         return self._stopping()
 
     async def present(self) -> Snapshot:
-        """Give the stream as committed now. Raises LogUnavailable."""
+        """The stream as committed now. Raises LogUnavailable."""
         snapshot = self._streams.present(self.stream) or await self._streams.snapshot(self.stream)
         if snapshot is None:
             raise RuntimeError("a stream with an effect does not vanish")

@@ -15,7 +15,7 @@ from playmolt_core.db.errors import LogUnavailable
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """A effect in somebody's hands. `attempt` is 1 plus the number of holders that were lost with it."""
+    """An effect in somebody's hands. `attempt` is 1 plus the number of holders that were lost with it."""
 
     effect_id: str
     holder: str
@@ -96,14 +96,11 @@ class _Held(msgspec.Struct):
 
 
 class MemoryLeases:
-    """Leases of one process."""
-
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._held: dict[str, _Held] = {}
 
     async def take(self, effect_id: str, holder: str, seconds: float) -> Lease | None:
-        """See Leases."""
         now, before = self._clock(), self._held.get(effect_id)
         if before is not None and before.until > now:
             return None
@@ -112,7 +109,6 @@ class MemoryLeases:
         return lease
 
     async def extend(self, lease: Lease, seconds: float) -> bool:
-        """See Leases."""
         held, now = self._held.get(lease.effect_id), self._clock()
         if held is None or held.lease != lease or held.until <= now:
             return False
@@ -120,7 +116,6 @@ class MemoryLeases:
         return True
 
     async def release(self, lease: Lease, *, lost: bool) -> bool:
-        """See Leases."""
         held = self._held.get(lease.effect_id)
         if held is None or held.lease != lease:
             return False

@@ -14,12 +14,10 @@ Refused with `Code.UNAVAILABLE` says that the engine is busy or its log is away:
 
 
 class CommittedStreams(Protocol):
-    """The streams of one game as committed."""
-
     def present(self, stream: str) -> Snapshot | None:
-        """Give a stream as this engine last committed it, if it is in memory."""
+        """A stream as this engine last committed it, if it is in memory."""
         ...
 
     async def snapshot(self, stream: str) -> Snapshot | None:
-        """Give a stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
+        """A stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
         ...

@@ -13,7 +13,7 @@ AsCommand = Callable[[str, str, dict[str, Any]], Command]
 
 
 def recorder(leased: LeasedEffect, as_command: AsCommand) -> Callable[[Attempt], Awaitable[None]]:
-    """Give what stores each attempt before the next request; the lease's number tells those of a lost worker apart."""
+    """What stores each attempt before the next request; the lease's number tells those of a lost worker apart."""
     count = 0
 
     async def record(attempt: Attempt) -> None:

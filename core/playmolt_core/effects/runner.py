@@ -60,11 +60,9 @@ class EffectRunner:
 
     @property
     def under_way(self) -> int:
-        """Effects in hand."""
         return len(self._under_way)
 
     async def run(self) -> None:
-        """Look twice a second."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
@@ -73,7 +71,6 @@ class EffectRunner:
                 _log.warning("log_away", detail=str(error)[:300])
 
     async def look(self, now: datetime) -> None:
-        """Take up every effect that is due."""
         for stream in await self._log.due(self._decider.game, now, _AT_ONCE):
             await self._look_at(stream, now)
 

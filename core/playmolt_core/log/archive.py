@@ -38,8 +38,6 @@ class NotArchived(RuntimeError):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """A finished stream and where it ends."""
-
     stream: str
     version: int
     hash: str
@@ -56,7 +54,7 @@ class Archive(msgspec.Struct, frozen=True):
 
 
 async def permitted(connection: Connection) -> bool:
-    """Say whether this login may archive. Raises LogUnavailable, also before the migrations that it takes."""
+    """Whether this login may archive. Raises LogUnavailable, also before the migrations that it takes."""
     with unavailable():
         return bool(await connection.fetchval(_SQL["permitted"]))
 
@@ -64,7 +62,7 @@ async def permitted(connection: Connection) -> bool:
 async def finished(
     connection: Connection, game: str, *, idle_since: datetime, newest: int
 ) -> AsyncIterator[Sequence[Ended]]:
-    """Give the streams that ended before a time and with all their positions up to `newest`, oldest first, in pages.
+    """The streams that ended before a time and with all their positions up to `newest`, oldest first, in pages.
 
     Raises LogUnavailable.
     """
@@ -122,7 +120,7 @@ async def written(log: PostgresLog, streams: Sequence[Ended], folder: Path) -> t
 
 @contextmanager
 def _unfinished(folder: Path) -> Iterator[Path]:
-    """Give a new file, another archiver's is another one; it is gone afterwards, unless it has been renamed."""
+    """A new file, another archiver's is another one; it is gone afterwards, unless it has been renamed."""
     descriptor, name = mkstemp(prefix=".archive-", suffix=".unfinished", dir=folder)
     os.close(descriptor)
     try:
@@ -132,7 +130,6 @@ def _unfinished(folder: Path) -> Iterator[Path]:
 
 
 def _finish(file: Path, streams: Sequence[Ended], first: int) -> tuple[Path, str]:
-    """Check a file, and give it the name that follows from what it holds."""
     check(file, streams)
     with file.open("rb") as written_file:
         sha256 = hashlib.file_digest(written_file, "sha256").hexdigest()

@@ -14,7 +14,7 @@ from playmolt_core.log.units import follows
 _json = msgspec.json.Encoder().encode
 
 
-class _NoCard(msgspec.Struct, frozen=True):
+class _NoSummary(msgspec.Struct, frozen=True):
     """What a stream without a summary shows."""
 
     phase: None = None
@@ -24,7 +24,7 @@ class _NoCard(msgspec.Struct, frozen=True):
     over: None = None
 
 
-_NO_CARD = _NoCard()
+_NO_SUMMARY = _NoSummary()
 
 
 def rounds(units: Sequence[Unit]) -> list[list[int]]:
@@ -44,7 +44,7 @@ def rounds(units: Sequence[Unit]) -> list[list[int]]:
 
 
 def extends(unit: Unit) -> bool:
-    """Say whether the records of a unit follow each other, and no stream comes twice."""
+    """Whether the records of a unit follow each other, and no stream comes twice."""
     met: set[str] = set()
     for part in unit.streams:
         if part.stream in met or not follows(part):
@@ -54,7 +54,7 @@ def extends(unit: Unit) -> bool:
 
 
 def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
-    """Give the arguments of `log.append` for units that have no stream in common. What is not UTF-8 raises
+    """The arguments of `log.append` for units that have no stream in common. What is not UTF-8 raises
     UnicodeDecodeError."""
     numbers = [number for number, unit in enumerate(units) for _ in unit.streams]
     appends = [part for unit in units for part in unit.streams]
@@ -63,7 +63,7 @@ def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
 
 
 def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
-    summaries = [part.summary or _NO_CARD for part in appends]
+    summaries = [part.summary or _NO_SUMMARY for part in appends]
     yield _array([part.stream for part in appends])
     yield _array([part.expected for part in appends])
     yield _bytes([part.prev_hash for part in appends])

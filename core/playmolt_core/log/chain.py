@@ -60,7 +60,6 @@ def seal(
 
 
 def recomputed(record: Record) -> str:
-    """Give the hash that a stored record must have."""
     return record_hash(
         stream=record.stream,
         version=record.version,

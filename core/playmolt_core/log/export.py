@@ -21,7 +21,7 @@ _encode = msgspec.json.Encoder().encode
 async def exported(
     log: EventLog, deciders: Deciders | None = None, *, running: bool = False
 ) -> AsyncIterator[list[Record]]:
-    """Give the records in position order, in chunks; streams that are not over only if `running` is asked for.
+    """The records in position order, in chunks; streams that are not over only if `running` is asked for.
 
     What runs holds secrets, and a lobby never ends. What is over but can be opened again is known by its rules, in
     `deciders`. What is left of an archived stream stays out: it is no stream.
@@ -41,7 +41,7 @@ async def _begun(log: EventLog, deciders: Deciders, *, running: bool) -> set[str
 
 
 async def json_lines(log: EventLog, deciders: Deciders | None = None, *, running: bool = False) -> AsyncIterator[bytes]:
-    """Give the export as JSON lines, whole lines in each piece; fields in the order of `Record`."""
+    """The export as JSON lines, whole lines in each piece; fields in the order of `Record`."""
     async for records in exported(log, deciders, running=running):
         yield b"".join(_encode(record) + b"\n" for record in records)
 

@@ -45,7 +45,7 @@ def _canonical(record: Record) -> Record:
 
 
 def _form(value: msgspec.Raw) -> bytes:
-    """Give the canonical form; what has none stays as it is, and is then not what was hashed."""
+    """The canonical form; what has none stays as it is, and is then not what was hashed."""
     written = bytes(value)
     try:
         if canonical_json(msgspec.json.decode(written)) == written:

@@ -41,7 +41,7 @@ def facts_of(decider: Decider[Any], stored: StoredFacts) -> Iterator[tuple[Event
 
 @cache
 def _reader(events: tuple[tuple[tuple[str, int], type[Event]], ...]) -> Callable[[str], list[Any]]:
-    """Give what reads all events of a stream in one pass: one at a time would take twice as long."""
+    """What reads all events of a stream in one pass: one at a time would take twice as long."""
     tagged = [
         msgspec.defstruct(
             f"Tagged{event.__name__}",

@@ -14,8 +14,8 @@ from playmolt_core.log.port import (
     GAME_END,
     AppendStatus,
     Archived,
-    GameCard,
     Head,
+    ListedGame,
     NewRecord,
     Outcome,
     Outgoing,
@@ -42,10 +42,10 @@ class _Stream:
     def head(self) -> Head:
         return Head(version=len(self.records), hash=self.hash, at=self.updated_at)
 
-    def listed(self) -> GameCard | None:
+    def listed(self) -> ListedGame | None:
         if self.summary is None:
             return None
-        return GameCard(
+        return ListedGame(
             stream=self.name,
             summary=self.summary,
             created_at=self.created_at,
@@ -71,7 +71,6 @@ class MemoryLog:
         self._outcomes = {key: outcome for key, outcome in self._outcomes.items() if outcome.stream != stream}
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
-        """See the port."""
         check(units)
         statuses: list[AppendStatus] = []
         refused: set[str] = set()
@@ -123,14 +122,12 @@ class MemoryLog:
             self._outcomes[outcome.stream, outcome.command_id] = outcome
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
-        """See the port."""
         known = self._whole(stream)
         if known is None:
             return None
         return StoredStream(head=known.head(), records=[stored.record for stored in known.records[after:]])
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
-        """See the port."""
         known = self._whole(stream)
         if known is None:
             return None
@@ -147,45 +144,36 @@ class MemoryLog:
         return known
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:
-        """See the port."""
         return self._outcomes.get((stream, command_id))
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
-        """See the port."""
         known = {name: self._streams[name] for name in streams if name in self._streams}
         return {name: ARCHIVED if stream.archived else len(stream.records) for name, stream in known.items()}
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
-        """See the port."""
         known = self._streams.get(stream)
         stored = self._left(known.records[after:]) if known else ()
         return [entry.public for entry in stored if entry.public is not None][:limit]
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        """See the port."""
         return list(islice(self._left(self._log[after:]), limit))
 
     def _left(self, entries: Iterable[PublicRecord]) -> Iterator[PublicRecord]:
         return (entry for entry in entries if entry.record.position not in self._gone)
 
     async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
-        """See the port."""
         return [_outgoing(entry) for entry in await self.forward(after, limit)]
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        """See the port."""
         return [entry for entry in self._log[after:] if entry.record.type == GAME_END][:limit]
 
     async def position(self) -> int:
-        """See the port."""
         return len(self._log)
 
     async def archived_to(self) -> int:
-        """See the port."""
         return max(self._gone, default=0)
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
-        """See the port."""
         ready = [(stream.due, stream.name) for stream in self._of(game) if stream.due is not None and stream.due <= now]
         return [name for _, name in sorted(ready)[:limit]]
 
@@ -199,8 +187,7 @@ class MemoryLog:
         idle_since: datetime | None = None,
         running: bool = False,
         opened_by: str | None = None,
-    ) -> Sequence[GameCard]:
-        """See the port."""
+    ) -> Sequence[ListedGame]:
         mine = None if opened_by is None else self._opened_by(opened_by)
         found = [
             line

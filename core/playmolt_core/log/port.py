@@ -76,16 +76,12 @@ is stored. Read the stream again and decide again."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a stream stands."""
-
     version: int
     hash: str
     at: datetime
 
 
 class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream read whole or from a version on."""
-
     head: Head
     records: Sequence[Record]
 
@@ -115,17 +111,13 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
 
 
 class PublicRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A record with what goes out for it."""
-
     record: Record
     public: bytes | None
     lobby: bytes | None
     closes: bool
 
 
-class GameCard(msgspec.Struct, frozen=True, kw_only=True):
-    """A game in the list."""
-
+class ListedGame(msgspec.Struct, frozen=True, kw_only=True):
     stream: str
     summary: GameSummary
     created_at: datetime
@@ -172,16 +164,14 @@ class EventLog(Protocol):
         """
         ...
 
-    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
-        """Give the remembered answer to a command."""
-        ...
+    async def outcome(self, stream: str, command_id: str) -> Outcome | None: ...
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
-        """Give the committed version of each stream that exists, ARCHIVED for an archived one."""
+        """The committed version of each stream that exists, ARCHIVED for an archived one."""
         ...
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
-        """Give the stored public messages with version > after, in order."""
+        """The stored public messages with version > after, in order."""
         ...
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
@@ -197,16 +187,14 @@ class EventLog(Protocol):
         ...
 
     async def position(self) -> int:
-        """Give the position of the newest record, 0 in an empty log."""
+        """The position of the newest record, 0 in an empty log."""
         ...
 
     async def archived_to(self) -> int:
-        """Give the newest position whose record was taken out, 0 when none was: behind it there is no hole."""
+        """The newest position whose record was taken out, 0 when none was: behind it there is no hole."""
         ...
 
-    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
-        """Give the streams of a game type whose `due` has come."""
-        ...
+    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]: ...
 
     async def games(
         self,
@@ -218,7 +206,7 @@ class EventLog(Protocol):
         idle_since: datetime | None = None,
         running: bool = False,
         opened_by: str | None = None,
-    ) -> Sequence[GameCard]:
+    ) -> Sequence[ListedGame]:
         """List games newest first (created_at, then id), older than `before`; archived ones are left out.
 
         `opened_by` keeps those whose first record has this actor; it goes with none of the others. `running` keeps

@@ -15,8 +15,8 @@ from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
     AppendStatus,
     Archived,
-    GameCard,
     Head,
+    ListedGame,
     Outcome,
     Outgoing,
     PublicRecord,
@@ -48,7 +48,6 @@ class PostgresLog:
         self._reading = asyncio.Lock()
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
-        """See the port."""
         check(units)
         spoilt: set[str] = set()
         refused: set[int] = set()
@@ -84,7 +83,6 @@ class PostgresLog:
         return {*waiting}
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
-        """See the port."""
         async with self._pool.connection() as connection:
             found = await connection.fetchrow(_SQL["head"], stream)
             if found is None:
@@ -98,7 +96,6 @@ class PostgresLog:
         return StoredStream(head=head, records=[_record(*row) for row in rows])
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
-        """See the port."""
         found = await self._pool.row(_SQL["facts"], stream, after, commands)
         if found is None:
             return None
@@ -109,29 +106,24 @@ class PostgresLog:
         return StoredFacts(head=head, events=events, times=times, command_ids=command_ids)
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None:
-        """See the port."""
         row = await self._pool.row(_SQL["outcome"], stream, command_id)
         if row is None:
             return None
         return Outcome(stream=stream, command_id=command_id, fingerprint=row[0], body=row[1])
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
-        """See the port."""
         rows = await self._pool.fetch(_SQL["versions"], list(streams))
         return {row["stream"]: row["version"] for row in rows}
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
-        """See the port."""
         return [
             message for (message,) in await self._pool.fetch(_SQL["public"], stream, min(after, _MOST_VERSIONS), limit)
         ]
 
     async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        """See the port."""
         return await self._public_records("forward", after, limit)
 
     async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
-        """See the port."""
         async with self._reading:
             reader = await self._settled_reader()
             try:
@@ -151,7 +143,6 @@ class PostgresLog:
         return self._reader
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        """See the port."""
         return await self._public_records("results", after, limit)
 
     async def _public_records(self, query: str, after: int, limit: int) -> Sequence[PublicRecord]:
@@ -162,15 +153,12 @@ class PostgresLog:
         ]
 
     async def position(self) -> int:
-        """See the port."""
         return int(await self._pool.value(_SQL["position"]))
 
     async def archived_to(self) -> int:
-        """See the port."""
         return int(await self._pool.value(_SQL["archived_to"]))
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
-        """See the port."""
         return [stream for (stream,) in await self._pool.fetch(_SQL["due"], game, now, limit)]
 
     async def games(
@@ -183,8 +171,7 @@ class PostgresLog:
         idle_since: datetime | None = None,
         running: bool = False,
         opened_by: str | None = None,
-    ) -> Sequence[GameCard]:
-        """See the port."""
+    ) -> Sequence[ListedGame]:
         page = (game, *(before or _LATEST), limit)
         if opened_by is not None:
             rows = await self._pool.fetch(_SQL["games_opened_by"], *page, opened_by)
@@ -228,13 +215,13 @@ def _record(
 def _game(
     stream: str,
     phase: str,
-    round: int,  # noqa: A002 -- the card's own field name
+    round: int,  # noqa: A002 -- the summary's own field name
     seated: int,
     needed: int,
     over: bool,
     created_at: datetime,
     updated_at: datetime,
     version: int,
-) -> GameCard:
+) -> ListedGame:
     summary = GameSummary(phase=phase, round=round, seated=seated, needed=needed, over=over)
-    return GameCard(stream=stream, summary=summary, created_at=created_at, updated_at=updated_at, version=version)
+    return ListedGame(stream=stream, summary=summary, created_at=created_at, updated_at=updated_at, version=version)

@@ -8,7 +8,7 @@ CHUNK = 2_000
 
 
 async def chunks(log: EventLog, after: int = 0, size: int = CHUNK) -> AsyncIterator[Sequence[PublicRecord]]:
-    """Give everything after a position that was committed when the reading began, in order; never an empty chunk."""
+    """Everything after a position that was committed when the reading began, in order; never an empty chunk."""
     last = await log.position()
     while after < last:
         chunk = await log.forward(after, min(size, last - after))

@@ -34,18 +34,16 @@ class Register:
         self._pool = pool
 
     async def of(self, streams: Iterable[str]) -> Mapping[str, Gone]:
-        """Give the archived ones among the streams."""
         rows = await self._pool.fetch(_SQL["gone"], list(streams))
         return {stream: Gone(version, end.hex(), file) for stream, version, end, file in rows}
 
     async def unaccounted(self, gaps: Sequence[Gap]) -> Sequence[Gap]:
-        """Give what is left of the gaps without the positions of archived records."""
+        """What is left of the gaps without the positions of archived records."""
         if not gaps:
             return ()
         ranges = ",".join(f"[{first},{last}]" for first, last in gaps)
         return [(first, last) for first, last in await self._pool.fetch(_SQL["unaccounted"], f"{{{ranges}}}")]
 
     async def totals(self) -> Totals:
-        """Count what was archived."""
         found = await self._pool.row(_SQL["totals"])
         return Totals(*found) if found else Totals(0, 0)

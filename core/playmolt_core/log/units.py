@@ -37,7 +37,7 @@ def check(units: Sequence[Unit]) -> None:
 
 
 def follows(part: StreamAppend) -> bool:
-    """Say whether the records follow what the append expects, and each other."""
+    """Whether the records follow what the append expects, and each other."""
     version, last = part.expected, part.prev_hash
     for record in part.records:
         version += 1

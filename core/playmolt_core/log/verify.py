@@ -83,7 +83,6 @@ class Verifier:
         """The archived ones among the streams that the next records may begin."""
 
     def follows(self, stream: str) -> bool:
-        """Say whether records of a stream came that has not ended."""
         return stream in self._running
 
     def take(self, record: Record, *, closes: bool) -> None:
@@ -108,7 +107,7 @@ class Verifier:
         self._ended.append(_End(stream, progress.version, progress.verdict()))
 
     def ended(self, *, rest: bool = False) -> Sequence[_End]:
-        """Give the streams that ended since this was asked last; with `rest` those that have not ended, too."""
+        """The streams that ended since this was asked last; with `rest` those that have not ended, too."""
         for stream in list(self._running) if rest else ():
             self._end(stream)
         ended, self._ended = self._ended, []
@@ -128,7 +127,6 @@ class Verifier:
             self._breaks.append(Break(record.stream, record.version, problem))
 
     def fault(self, problem: str) -> None:
-        """Note a fault of the log as a whole."""
         self._breaks.append(Break("", 0, problem))
 
     def _decider(self, stream: str) -> Decider[Any] | None:
@@ -166,7 +164,6 @@ class Verifier:
         return "" if state_hash(progress.state) == expected else "the state differs from the one it was played with"
 
     def finish(self, archived: int = 0) -> Verification:
-        """Give the result."""
         self.ended(rest=True)
         verdicts = self._verdicts
         return Verification(
@@ -192,13 +189,13 @@ def _left_problem(record: Record, gone: Gone) -> str:
 
 
 def closes(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
-    """Say whether a stream ends with this record, by the rules at hand."""
+    """Whether a stream ends with this record, by the rules at hand."""
     event = _event(deciders, record)
     return event is not None and event.closes
 
 
 def rests(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
-    """Say whether a stream is over as long as this record is its last, by the rules at hand."""
+    """Whether a stream is over as long as this record is its last, by the rules at hand."""
     event = _event(deciders, record)
     return event is not None and (event.closes or event.rests)
 
@@ -261,7 +258,7 @@ async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[_End])
 
 
 async def _went_on(log: EventLog, end: _End, said: int) -> bool:
-    """Say whether a stream has records that were appended after the log was read."""
+    """Whether a stream has records that were appended after the log was read."""
     if said < end.version:
         return False
     try:

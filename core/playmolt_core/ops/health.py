@@ -20,7 +20,6 @@ class HealthServer:
         self.port = port
 
     async def close(self) -> None:
-        """Stop listening."""
         self._server.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(1):

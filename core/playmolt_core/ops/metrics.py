@@ -89,12 +89,10 @@ class Histogram:
         self._sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Count one."""
         self._counts[bisect_left(self._bounds, value)] += 1
         self._sum += value
 
     def lines(self, name: str, labels: str) -> list[str]:
-        """Write the buckets, the sum and the count."""
         total, comma = 0, "," if labels else ""
         lines = []
         for bound, count in zip((*(f"{bound:g}" for bound in self._bounds), "+Inf"), self._counts, strict=True):
@@ -113,7 +111,6 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 def label(name: str, value: str) -> str:
-    """Write one label."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'{name}="{escaped}"'
 
@@ -136,7 +133,6 @@ def render(samples: Iterable[Sample]) -> str:
 
 
 def table() -> str:
-    """Give the table of docs/telemetry.md."""
     rows = [
         f"| `{name}` | {metric.service} | {metric.kind} | {metric.labels or '–'} | {metric.text} |"
         for name, metric in METRICS.items()

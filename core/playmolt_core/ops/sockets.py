@@ -7,7 +7,7 @@ BACKLOG: Final = 4096
 
 
 def listening(host: str, port: int, fd: int | None = None) -> socket.socket:
-    """Give the listening socket: the one inherited as `fd`, or a new one (port 0: a free one); raises OSError."""
+    """The listening socket: the one inherited as `fd`, or a new one (port 0: a free one); raises OSError."""
     if fd is None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         sock = socket.create_server((host, port), family=family, backlog=BACKLOG)

@@ -43,7 +43,7 @@ def about(carried: str) -> Iterator[None]:
 
 
 def trace_id(carried: str) -> str:
-    """Give the 32 hex digits that name the trace of a W3C traceparent; "" for none."""
+    """The 32 hex digits that name the trace of a W3C traceparent; "" for none."""
     return carried[3:35]
 
 
@@ -103,11 +103,10 @@ def configure(service: str, level: str = "info") -> None:
 
 
 def where(error: BaseException) -> str:
-    """Give the frames of an error without its message and its variables: these may hold a key or a hidden move."""
+    """The frames of an error without its message and its variables: these may hold a key or a hidden move."""
     return "".join(traceback.format_tb(error.__traceback__))
 
 
 def log(name: str) -> structlog.typing.FilteringBoundLogger:
-    """Give a logger that names the room it speaks for."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(room=name)
     return logger

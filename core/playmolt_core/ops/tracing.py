@@ -46,7 +46,7 @@ class _Exporting:
         self._begun = 0
 
     def admits(self, asked: bool) -> bool:
-        """Say whether one more request is traced now; `asked`: its caller brought a sampled context."""
+        """Whether one more request is traced now; `asked`: its caller brought a sampled context."""
         if not asked and random.random() >= self._share:  # noqa: S311 -- picks samples, guards nothing
             return False
         second = int(time.monotonic())
@@ -90,7 +90,6 @@ def _share(text: str) -> float:
 
 
 def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> None:
-    """Give the spans of this process to a processor."""
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
 
@@ -114,23 +113,22 @@ def close(seconds: float = _EXPORT_SECONDS) -> None:
 
 
 def on() -> bool:
-    """Say whether this process makes spans at all."""
     return _exporting is not None
 
 
 def sampled(carried: str) -> bool:
-    """Say whether spans are to be made for a context, as text; "" is none."""
+    """Whether spans are to be made for a context, as text; "" is none."""
     return _exporting is not None and carried[-1:] in _SAMPLED
 
 
 def carried_by(span: Span) -> str:
-    """Give a span's context as the text that travels (W3C traceparent)."""
+    """A span's context as the text that travels (W3C traceparent)."""
     own = span.get_span_context()
     return f"00-{own.trace_id:032x}-{own.span_id:016x}-{int(own.trace_flags):02x}"
 
 
 def _parent(carried: str) -> context.Context:
-    """Read a context that travels; what is none makes a root."""
+    """Parse `traceparent`; an invalid one starts a new trace."""
     if len(carried) != _LENGTH:
         return context.Context()
     remote = SpanContext(int(carried[3:35], 16), int(carried[36:52], 16), True, TraceFlags(int(carried[53:], 16)))

@@ -12,7 +12,7 @@ from playmolt_schemas import subjects
 
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.game_counts import PgStanding
+from playmolt_core.db.game_counts import PgGameCounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
@@ -33,8 +33,6 @@ _log = log(SERVICE)
 
 
 class Service:
-    """The parts of the relay's process, wired."""
-
     def __init__(self, settings: Settings, pool: Pool, bus: JetStream) -> None:
         self._pool = pool
         self._bus = bus
@@ -42,11 +40,10 @@ class Service:
         self._relay = Relay(self._log, bus, settings.stream_events)
         self._projector = Projector(self._log, PgProjections(pool))
         self._limits = PgLimits(pool)
-        self._standing = PgStanding(pool)
+        self._game_counts = PgGameCounts(pool)
         self._looked: list[Sample] = []
 
     async def listen(self) -> None:
-        """Take hints and questions, and show up in the rosters."""
         self._bus.on_change(self._relay.doubt)
         await self._bus.listen(subjects.COMMITTED, self._relay.wake)
         await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
@@ -54,7 +51,6 @@ class Service:
         await self._bus.announce(SERVICE)
 
     async def run(self) -> None:
-        """PendingCall until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._relay.run())
             tasks.create_task(self._projector.run())
@@ -74,7 +70,7 @@ class Service:
         while True:
             try:
                 self._looked = _seen(
-                    await self.positions(), await self._standing.phases(), await self._standing.pending()
+                    await self.positions(), await self._game_counts.phases(), await self._game_counts.pending()
                 )
             except LogUnavailable as error:
                 self._looked = []  # what is not known any more is not shown
@@ -90,7 +86,7 @@ class Service:
         return msgspec.json.encode(await self.positions())
 
     async def positions(self) -> dict[str, int]:
-        """Give the position of the log and how far its copies are; a stream that is not known yet is at 0."""
+        """The position of the log and how far its copies are; a stream that is not known yet is at 0."""
         tails = self._relay.tails()
         return {
             "log": await self._log.position(),
@@ -100,7 +96,6 @@ class Service:
         }
 
     async def ready(self) -> Mapping[str, bool]:
-        """Say which parts work."""
         return {
             "postgres": await self._pool.answers(),
             "nats": await self._bus.responds(),
@@ -109,7 +104,6 @@ class Service:
         }
 
     def metrics(self) -> str:
-        """Render what Prometheus reads."""
         tails, relay = self._relay.tails(), self._relay
         return render(
             [

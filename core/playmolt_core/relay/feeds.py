@@ -20,16 +20,14 @@ class Streams(Protocol):
     """What the relay needs of JetStream. Every method may raise BusUnavailable."""
 
     async def state(self, stream: str) -> StreamState | None:
-        """Give what a stream holds; None when there is none."""
+        """What a stream holds; None when there is none."""
         ...
 
     async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None:
         """Make a stream that starts at `first`, unless there is one; it keeps the newest `limit` messages."""
         ...
 
-    async def message(self, stream: str, sequence: int) -> Message | None:
-        """Give a stored message."""
-        ...
+    async def message(self, stream: str, sequence: int) -> Message | None: ...
 
     async def publish(self, messages: Sequence[Message], *, after: int) -> None:
         """Store messages behind sequence `after`: all of them, or Fenced."""
@@ -49,17 +47,17 @@ class Feed(msgspec.Struct, frozen=True):
 
 
 def game_of(stream: str) -> str:
-    """Give the type that a stream belongs to: what stands before the first dash."""
+    """The type that a stream belongs to: what stands before the first dash."""
     return stream.partition("-")[0]
 
 
 def event_message(entry: Outgoing) -> Message:
-    """Give the full record, for services."""
+    """The full record, for services."""
     return Message(subjects.event(game_of(entry.stream), entry.stream, entry.type), entry.record)
 
 
 def public_message(entry: Outgoing) -> Message:
-    """Give the stored public bytes, for anybody; an empty body on a sealed subject where there are none."""
+    """The stored public bytes, for anybody; an empty body on a sealed subject where there are none."""
     stream = entry.stream
     if entry.public is None:
         return Message(subjects.sealed(game_of(stream), stream), b"")
@@ -70,14 +68,14 @@ def public_message(entry: Outgoing) -> Message:
 
 
 def trace_of(entry: Outgoing) -> str:
-    """Give the trace context of the command that an event came of (W3C traceparent), "" unless it is sampled."""
+    """The trace context of the command that an event came of (W3C traceparent), "" unless it is sampled."""
     found = _TRACE.search(entry.record, entry.record.rfind(_METADATA))
     carried = found[1].decode() if found else ""
     return carried if tracing.sampled(carried) else ""
 
 
 def same(one: Message, other: Message) -> bool:
-    """Say whether two messages tell the same. Whether a trace is named depends on how its relay is set up."""
+    """Whether two messages tell the same. Whether a trace is named depends on how its relay is set up."""
     return (one.subject, one.body, _own(one)) == (other.subject, other.body, _own(other))
 
 

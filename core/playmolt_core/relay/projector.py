@@ -35,7 +35,7 @@ _read_end = msgspec.json.Decoder(_Ended).decode
 
 
 def scores_of(entries: Iterable[PublicRecord]) -> list[Score]:
-    """Give what the finished games among the records add; a game_end without readable results is told and skipped."""
+    """What the finished games among the records add; a game_end without readable results is told and skipped."""
     scores: list[Score] = []
     for entry in entries:
         record = entry.record
@@ -65,7 +65,6 @@ class Projector:
         """Whether the last step succeeded."""
 
     def wake(self) -> None:
-        """Look at once whether there is something to apply."""
         self._awake.set()
 
     async def run(self) -> None:

@@ -63,7 +63,6 @@ class Relay:
         self.batch_sizes = Histogram(SIZES)
 
     def wake(self) -> None:
-        """Look at once whether there is something to copy."""
         self._awake.set()
 
     def doubt(self) -> None:
@@ -72,7 +71,7 @@ class Relay:
         self._awake.set()
 
     def tails(self) -> dict[str, int]:
-        """Give the end of each stream as it was last seen."""
+        """The end of each stream as it was last seen."""
         return dict(self._tails)
 
     async def run(self) -> None:
@@ -184,7 +183,7 @@ class Relay:
             await self._streams.tell(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
 
     async def _opened(self, feed: Feed) -> int:
-        """Give the end of a stream, made where it is missing and compared with the log where it is not."""
+        """The end of a stream, made where it is missing and compared with the log where it is not."""
         position = await self._log.position()
         # Behind what was archived, too: the stream may keep more than it did then.
         oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to() + 1)

@@ -44,7 +44,7 @@ class ServiceContext:
         self._limits = PgModelLimits(pool)
 
     def models(self, cast: "Cast", *, seed: str = "0") -> "Models":
-        """Give the models there are, the scripted ones played by a cast."""
+        """The models there are, the scripted ones played by a cast."""
         # An eighth of a service's start, which games without models need not pay.
         from playmolt_core.llm.models import Models  # noqa: PLC0415
 
@@ -64,12 +64,12 @@ class HostedGame(msgspec.Struct, frozen=True):
 Build = Callable[[ServiceContext], HostedGame]
 
 
-def _engine(hosted: HostedGame, kit: ServiceContext, bus: EngineBus) -> Engine:
+def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engine:
     decider: Decider[Any] = hosted.decider
     api: GameApi[Any] | None = hosted.api
     return Engine(
-        decider, kit.log, kit.settings, bus.poke, api=api, workers=hosted.workers, leases=PgLeases(kit.pool),
-        fetches=hosted.fetches,
+        decider, context.log, context.settings, bus.notify_committed,
+        api=api, workers=hosted.workers, leases=PgLeases(context.pool), fetches=hosted.fetches,
     )  # fmt: skip
 
 
@@ -79,13 +79,13 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
     pool = await open_pool(settings.database_url, role=settings.database_role)
-    kit = ServiceContext(settings, pool, PostgresLog(pool))
+    context = ServiceContext(settings, pool, PostgresLog(pool))
     bus = EngineBus(settings, service)
     await bus.open()
     for build in builds:
-        hosted = build(kit)
-        kit.engines[hosted.decider.game] = _engine(hosted, kit, bus)
-    engines = tuple(kit.engines.values())
+        hosted = build(context)
+        context.engines[hosted.decider.game] = _engine(hosted, context, bus)
+    engines = tuple(context.engines.values())
     for engine in engines:
         engine.start()
 
@@ -101,7 +101,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
         schemas = sorted(kind for kind, _ in engine.decider.events)
         await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
     garbage.settle()
-    _log.info("serving", service=service, games=list(kit.engines), health_port=server.port)
+    _log.info("serving", service=service, games=list(context.engines), health_port=server.port)
     await until_stopped(stopping, [task for engine in engines for task in engine.tasks])
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
     await bus.withdraw()

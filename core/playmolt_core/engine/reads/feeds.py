@@ -14,7 +14,7 @@ from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import NO_SESSION, Page, Reply, Sources, fitting, refusal
 from playmolt_core.game.decider import PUBLIC, Refused, Viewer
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import GameCard
+from playmolt_core.log.port import ListedGame
 
 _encode = msgspec.json.encode
 
@@ -82,7 +82,7 @@ class FeedReads:
         )
         return 200, _encode({"games": [self._line(game) for game in found]})
 
-    def _line(self, game: GameCard) -> dict[str, Any]:
+    def _line(self, game: ListedGame) -> dict[str, Any]:
         summary = game.summary
         line = GameLine(
             game.stream,
