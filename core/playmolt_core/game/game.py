@@ -3,7 +3,7 @@ leave as it is here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -38,6 +38,9 @@ Changes = dict[str, Any]
 Fold = Callable[[Any, Any, datetime], Changes]
 """Gives the changes of (state, event, when it was decided)."""
 Handler = Callable[[S, Any], Decision]
+
+_replace: Callable[..., Any] = replace
+"""A state is a struct, which its Protocol cannot say."""
 
 
 class Game(Decider[S]):
@@ -74,8 +77,8 @@ class Game(Decider[S]):
 
     @override
     def evolve(self, state: S, event: Event, at: datetime) -> S:
-        # A state is a struct; a Protocol cannot say so.
-        after: S = replace(cast("Any", state), version=state.version + 1, **self.folds[type(event)](state, event, at))
+        changes = self.folds[type(event)](state, event, at)
+        after: S = _replace(state, version=state.version + 1, **changes)
         return after
 
     @override
@@ -100,13 +103,14 @@ class Game(Decider[S]):
 
     def _completed(self, state: S, decided: tuple[Event, ...], command: Command, at: datetime) -> Accepted:
         """Fold what was decided, then what each state brings about by itself; all is one step."""
+        evolve, follow = self.evolve, self.follow
         events, states = list(decided), []
         for event in decided:
-            state = self.evolve(state, event, at)
+            state = evolve(state, event, at)
             states.append(state)
-        while (event_ := self.follow(state, command)) is not None:
-            state = self.evolve(state, event_, at)
-            events.append(event_)
+        while (following := follow(state, command)) is not None:
+            state = evolve(state, following, at)
+            events.append(following)
             states.append(state)
         return Accepted(tuple(events), tuple(states))
 
