@@ -1,4 +1,4 @@
-"""The smallest game with calls of its own, for tests of the host: its owner asks, a worker answers."""
+"""The smallest game with calls of its own, for tests of the engine: its owner asks, a worker answers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -167,13 +167,13 @@ class AskingApi(GameApi[Talk]):
     slow = frozenset(("long",))
     lists = frozenset(("list",))
 
-    def command(self, state: Talk, ask: ApiRequest) -> Command | Refused | None:
-        if ask.route == "open":
-            return None if ask.query.get("dry") else Open(owner=ask.agent_id, topic=ask.body)
-        if state.owner != ask.agent_id:
+    def command(self, state: Talk, request: ApiRequest) -> Command | Refused | None:
+        if request.route == "open":
+            return None if request.query.get("dry") else Open(owner=request.agent_id, topic=request.body)
+        if state.owner != request.agent_id:
             return Refused(Code.NOT_FOUND, "no such session")
-        if ask.route == "put":
-            return Put(command_id=ask.command_id, text=str(ask.body))
+        if request.route == "put":
+            return Put(command_id=request.command_id, text=str(request.body))
         return Close(successor=successor_of(state.id))
 
     def linked(self, before: Talk, after: Talk) -> Linked | None:
@@ -181,19 +181,19 @@ class AskingApi(GameApi[Talk]):
             return None
         return Linked(after.successor, Open(owner=after.owner, topic=f"after {after.topic}"))
 
-    def answer(self, state: Talk, ask: ApiRequest) -> ApiReply | Refused:
-        if ask.route == "open" and ask.query.get("dry"):
+    def answer(self, state: Talk, request: ApiRequest) -> ApiReply | Refused:
+        if request.route == "open" and request.query.get("dry"):
             return ApiReply({"dry": True})
-        if state.owner != ask.agent_id:
+        if state.owner != request.agent_id:
             return Refused(Code.NOT_FOUND, "no such session")
-        if ask.route == "put":
+        if request.route == "put":
             answers = dict(state.answers)
-            if ask.command_id in answers:
-                return ApiReply({"answer": answers[ask.command_id]})
+            if request.command_id in answers:
+                return ApiReply({"answer": answers[request.command_id]})
             return ApiReply({"version": state.version}, 202)
-        if ask.route == "long":
+        if request.route == "long":
             return ApiReply(b"x" * 2_000_000, content_type="text/plain")
-        return ApiReply({"id": state.id, "topic": state.topic}, 201 if ask.route == "open" else 200)
+        return ApiReply({"id": state.id, "topic": state.topic}, 201 if request.route == "open" else 200)
 
-    def many(self, states: Sequence[Talk], ask: ApiRequest) -> ApiReply | Refused:
+    def many(self, states: Sequence[Talk], request: ApiRequest) -> ApiReply | Refused:
         return ApiReply([state.topic for state in states])

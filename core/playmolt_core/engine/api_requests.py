@@ -24,12 +24,12 @@ class BadBody(ValueError):
 def api_request(call: Call, seed: str = "0") -> ApiRequest:
     """Read the body of `command` and `query`: {route, params, query, body, offset}. Raises BadBody."""
     try:
-        told = parse_json(call.body)
-        asked: dict[str, Any] = {name: told[name] for name in ("route", "params", "query")}
-        body = told.get("body")
+        carried = parse_json(call.body)
+        named: dict[str, Any] = {name: carried[name] for name in ("route", "params", "query")}
+        body = carried.get("body")
         return msgspec.convert(
             {
-                **asked, "stream": call.target, "body": None, "agent_id": call.agent, "name": call.name,
+                **named, "stream": call.target, "body": None, "agent_id": call.agent, "name": call.name,
                 "operator": call.operator, "command_id": call.command_id, "seed": seed,
             },
             ApiRequest,
@@ -40,8 +40,7 @@ def api_request(call: Call, seed: str = "0") -> ApiRequest:
 
 def offset_of(call: Call) -> int:
     """Where the wanted part of a long answer starts."""
-    told = parse_json(call.body)
-    offset = told.get("offset", 0)
+    offset = parse_json(call.body).get("offset", 0)
     return offset if isinstance(offset, int) and offset >= 0 else 0
 
 

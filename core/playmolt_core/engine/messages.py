@@ -22,8 +22,8 @@ def message(
 
     An event with nothing to show is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
     """
-    told = decider.public(state, event, viewer)
-    body = _encode(_PROGRESS if told is None else told)
+    shown = decider.public(state, event, viewer)
+    body = _encode(_PROGRESS if shown is None else shown)
     name = "session_id" if decider.game in SESSION_TYPES else "game_id"
     return body[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
 

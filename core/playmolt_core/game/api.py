@@ -69,7 +69,7 @@ class GameApi(ABC, Generic[S_contra]):
     """Names of routes that are answered over the caller's sessions: `many` gets their states."""
 
     @abstractmethod
-    def command(self, state: S_contra, ask: ApiRequest) -> Command | Refused | None:
+    def command(self, state: S_contra, request: ApiRequest) -> Command | Refused | None:
         """The command of a writing route; None when this call of it changes nothing (a dry run).
 
         Whoever may not know of the session gets NOT_FOUND.
@@ -79,9 +79,9 @@ class GameApi(ABC, Generic[S_contra]):
         """What a change of a session brings about in another one."""
 
     @abstractmethod
-    def answer(self, state: S_contra, ask: ApiRequest) -> ApiReply | Refused:
+    def answer(self, state: S_contra, request: ApiRequest) -> ApiReply | Refused:
         """The answer of a route: of a writing one from the state right after its events, else from the present one."""
 
     @abstractmethod
-    def many(self, states: Sequence[S_contra], ask: ApiRequest) -> ApiReply | Refused:
+    def many(self, states: Sequence[S_contra], request: ApiRequest) -> ApiReply | Refused:
         """The answer of a route about the caller's sessions, newest first."""

@@ -22,7 +22,7 @@ class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:
-    """Give the class that reads each stored (type, schema_version); ValueError when two classes claim the same."""
+    """The class that reads each stored (type, schema_version); ValueError when two classes claim the same."""
     readers = {(event.type, event.schema_version): event for event in events}
     if len(readers) < len(events):
         raise ValueError(f"two of {[event.__qualname__ for event in events]} have the same type and version")
@@ -30,7 +30,7 @@ def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:
 
 
 class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Something that is asked of a game."""
+    """Something that is asked of a game; it may be refused."""
 
 
 class Create(Command, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class Accepted(msgspec.Struct, frozen=True, gc=False):
 
     events: tuple[Event, ...] = ()
     states: tuple[Any, ...] = ()
-    """The state after each event, where deciding took folding them; else empty, and the host folds them."""
+    """The state after each event, where deciding took folding them; else empty, and the engine folds them."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):
@@ -106,7 +106,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     id: str
     kind: str
     due: datetime
-    """When it is to be fulfilled: a deadline's time, or the moment the effect arose for work to be done at once."""
+    """When it is to be carried out: a deadline's time, or the moment the effect arose for work to be done at once."""
     lease: str = ""
     """Under what name a worker takes it, "" for its id. Effects that follow one another under one name can be carried
     out under one lease."""
@@ -138,7 +138,7 @@ class Decider(Protocol[S]):
     """Every stored (type, schema_version) and the class that reads it."""
 
     def initial(self, game_id: str) -> S:
-        """Give the state of a game of which nothing is stored yet."""
+        """The state of a game of which nothing is stored yet."""
         ...
 
     def decide(self, state: S, command: Command, at: datetime) -> Decision:
@@ -150,7 +150,7 @@ class Decider(Protocol[S]):
         ...
 
     def public(self, state: S, event: Event, viewer: Viewer) -> Mapping[str, Any] | msgspec.Struct | None:
-        """Give the flat message of an event for a viewer, without game_id, version and at; None has nothing to tell.
+        """The flat message of an event for a viewer, without game_id, version and at; None where there is none.
 
         `state` is the state right after the event. This and `view` are the only sources of public bytes: a field is
         secret until it is named here.
@@ -158,27 +158,27 @@ class Decider(Protocol[S]):
         ...
 
     def view(self, state: S, viewer: Viewer) -> msgspec.Struct:
-        """Give the state as a viewer may see it: the body of `GET /api/games/{id}/state`."""
+        """The state as a viewer may see it: the body of `GET /api/games/{id}/state`."""
         ...
 
     def operator_view(self, state: S) -> Mapping[str, Any]:
-        """Give what the operator's page of a game adds: its `config`."""
+        """What the operator's page of a game adds: its `config`."""
         ...
 
     def summary(self, state: S) -> GameSummary:
-        """Give the game at a glance."""
+        """The game at a glance."""
         ...
 
     def participants(self, state: S) -> Mapping[str, str]:
-        """Give agent id → name of everyone who sits in the game, in seat order."""
+        """Agent id → name of everyone who sits in the game, in seat order."""
         ...
 
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:
-        """Give what the game wants of an agent now; empty when it waits for others."""
+        """What the game wants of an agent now; empty when it waits for others."""
         ...
 
     def effects(self, state: S) -> Sequence[Effect]:
-        """Give what the world owes the game now."""
+        """The work outside that the game waits for now. Asked after every step, so it must cost little."""
         ...
 
 

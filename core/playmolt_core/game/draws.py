@@ -24,7 +24,7 @@ def choice(seed: str, name: str, items: Sequence[T]) -> T:
 
 
 def shuffle(seed: str, name: str, items: Sequence[T]) -> tuple[T, ...]:
-    """Give the items in a drawn order, each order equally likely."""
+    """The items in a drawn order, each order equally likely."""
     words = _words(seed, name)
     shuffled = list(items)
     for last in range(len(shuffled) - 1, 0, -1):

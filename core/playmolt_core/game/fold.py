@@ -16,7 +16,7 @@ _HASH_EVERY = 25
 
 
 def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
-    """Say whether a record is to carry the state's hash: each 25th of a game and the last one.
+    """Whether a record is to carry the state's hash: each 25th of a game and the last one.
 
     A lobby's state grows with every agent that ever came, so it is hashed at powers of two: constant cost an event.
     """
@@ -40,11 +40,11 @@ def state_hash(state: object) -> str:
 
 
 def time_of(record: Record) -> datetime:
-    """Give the time at which the engine decided the record."""
+    """When the engine decided the record."""
     return datetime.fromisoformat(record.at)
 
 
 def step(decider: Decider[S], state: S, record: Record) -> S:
-    """Fold one stored record."""
+    """Fold one stored record. Raises LookupError for a type that no class reads."""
     event = read_event(decider, record.type, record.schema_version, record.data)
     return decider.evolve(state, event, time_of(record))

@@ -73,7 +73,7 @@ class Game(Decider[S]):
         return self._completed(state, decision.events, command, at)
 
     def follow(self, state: S, command: Command) -> Event | None:
-        """Give the event that a state brings about by itself, in the same step as `command`; None when it waits."""
+        """The event that a state brings about by itself, in the same step as `command`; None when it waits."""
 
     @override
     def evolve(self, state: S, event: Event, at: datetime) -> S:

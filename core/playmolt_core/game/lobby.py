@@ -56,7 +56,7 @@ class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     open: tuple[str, ...] = ()
 
     def seat_of(self, agent_id: str) -> str | None:
-        """Give the game an agent was last seated in; it may be over."""
+        """The game an agent was last seated in; it may be over."""
         return cast("str | None", self.seats.get(agent_id))
 
 

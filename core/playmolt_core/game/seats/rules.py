@@ -53,11 +53,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     @abstractmethod
     def start(self, state: S) -> Event:
-        """Give the event with which a full game starts, everything drawn that it needs."""
+        """The event with which a full game starts, everything drawn that it needs."""
 
     @abstractmethod
     def next_event(self, state: S) -> Event | None:
-        """Give the event that a started game brings about by itself; None when it waits for somebody."""
+        """The event that a started game brings about by itself; None when it waits for somebody."""
 
     @abstractmethod
     def submit(self, state: S, seat: T, action: Any) -> Decision:
@@ -65,7 +65,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     @abstractmethod
     def forfeits(self, state: S) -> Sequence[Event]:
-        """Give what stands for the submissions that the present phase still lacks when its deadline passes."""
+        """What stands for the submissions that the present phase still lacks when its deadline passes."""
 
     @override
     def follow(self, state: S, command: Command) -> Event | None:
@@ -124,12 +124,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
 def invalid(errors: tuple[FieldFault, ...]) -> Refused:
     """Refuse an action whose shape or fields are at fault, naming the first five."""
-    told = "; ".join(f"{error.field} {error.message}".strip() for error in errors[:5])
-    return Refused(Code.INVALID_ACTION, f"Mend the action and send it again: {told}.", errors)
+    found = "; ".join(f"{error.field} {error.message}".strip() for error in errors[:5])
+    return Refused(Code.INVALID_ACTION, f"Mend the action and send it again: {found}.", errors)
 
 
 def already_submitted() -> Refused:
-    """Refuse a second submission in a phase."""
     return Refused(Code.ALREADY_SUBMITTED, "Yours is in. Ask for the state until allowed_actions names an action.")
 
 

@@ -53,7 +53,6 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
         return self.entered_at + timedelta(seconds=self.phase_deadline_seconds)
 
     def seat(self, agent_id: str | None) -> T | None:
-        """Give an agent's seat; None when it has none."""
         for seat in self.seats:
             if seat.id == agent_id:
                 return seat
@@ -61,7 +60,7 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
 
 
 def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> Changes:
-    """Give the changes of an event with which a phase or round begins."""
+    """The changes of an event with which a phase or round begins."""
     return {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
 
 
@@ -78,7 +77,7 @@ def _aborted(state: SeatedState[Any], _: GameAborted, at: datetime) -> Changes:
 
 
 def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
-    """Give the folds of the events that every game with seats has, for a game that keeps such seats."""
+    """The folds of the events that every game with seats has, for a game that keeps such seats."""
 
     def joined(state: SeatedState[Any], event: AgentJoined, _: datetime) -> Changes:
         return {"seats": (*state.seats, seat(event.agent_id, event.name))}

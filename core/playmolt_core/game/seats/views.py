@@ -21,7 +21,7 @@ from playmolt_core.game.seats.events import AgentJoined, AgentLeft, GameAborted,
 
 
 def allowed_actions_of(actions: Mapping[str, type[Action]]) -> Mapping[str, AllowedAction]:
-    """Give the offer of each action type: its name and the JSON Schema of its body."""
+    """Each action type with the JSON Schema of its body."""
     return {
         kind: AllowedAction(kind, msgspec.json.schema_components([action])[1][action.__name__])
         for kind, action in actions.items()
@@ -29,7 +29,7 @@ def allowed_actions_of(actions: Mapping[str, type[Action]]) -> Mapping[str, Allo
 
 
 def time_of(at: datetime | None) -> str | UnsetType:
-    """Give a time as views show it; one that there is not, they do not name."""
+    """A time as views show it; one that there is not, they leave out."""
     return UNSET if at is None else rfc3339(at)
 
 

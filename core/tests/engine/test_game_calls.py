@@ -1,4 +1,4 @@
-"""Calls of a game's own, and effects: what the host promises of them, on the in-memory log."""
+"""Calls of a game's own, and effects: what the engine promises of them, on the in-memory log."""
 
 import asyncio
 import uuid
@@ -20,7 +20,7 @@ from core.tests.asking import Answer, Asking, AskingApi, successor_of
 
 
 class Worker:
-    """Answers questions; counts, and fails or waits as told."""
+    """Answers questions; counts, and fails or waits when it is to."""
 
     def __init__(self) -> None:
         self.attempts: list[int] = []

@@ -1,4 +1,4 @@
-"""The engine host on the in-memory log: what is answered, when, and what happens when the log says no."""
+"""The engine on the in-memory log: what is answered, when, and what happens when the log says no."""
 
 import asyncio
 import time
