@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import msgspec
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import reading
 from playmolt_cli.local.folder import Run
 from playmolt_cli.local.stack import Stack
 
@@ -129,7 +129,7 @@ def measure(text: str) -> dict[str, Any]:
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    found = measure(plans.preset("white-room"))
+    found = measure(reading.preset("white-room"))
     turns = 18_000
     return [
         (

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import reading
 from playmolt_cli.agora import experiments_client
 from playmolt_cli.agora import follow as agora_follow
 from playmolt_cli.agora.experiments_client import Declined, Office
@@ -192,7 +192,7 @@ def test_another_budget_in_the_plan_raises_that_of_the_experiment(platform: Plat
 def test_a_plan_that_was_locked_in_other_words_is_found_by_what_it_does(platform: Platform, mine: Chosen) -> None:
     platform.refusals[""] = _problem(422, "idempotency_mismatch")
     platform.states = [_state(plan=PLAN + "budget: {calls: 9}\n")]
-    assert plans.imports(PLAN) == ()
+    assert reading.imports(PLAN) == ()
     with _office() as office:
         assert opened(office, mine).experiment == ID
         platform.states = [_state(plan=PLAN + 'seed: "8"\n')]

@@ -27,12 +27,13 @@ def opened(office: Office, chosen: Chosen) -> ExperimentState:
 def _found(office: Office, chosen: Chosen) -> ExperimentState | None:
     """Look for the newest experiment with this plan, however it was written and whatever its budget."""
     from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- seldom needed
+    from playmolt_agora.plan import reading  # noqa: PLC0415 -- seldom needed
 
     for line in office.experiments().experiments:
         if line.name != chosen.plan.name:
             continue
         state = office.experiment(line.experiment)
-        plan = plans.read(state.plan)
+        plan = reading.read(state.plan)
         if isinstance(plan, Plan) and plans.identity(plan) == chosen.identity:
             return state
     return None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from playmolt_agora.plan import document
+from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
 from playmolt_core.llm.catalogue import load
 from playmolt_schemas.agora.plan import Plan, Preview
@@ -39,8 +39,8 @@ class Chosen(msgspec.Struct, frozen=True):
 def chosen(file: str | None, preset: str | None) -> Chosen:
     """Read the plan in a file, or the preset that is named. Raises Failure with every fault of it."""
     name, text, folder = _text(file, preset)
-    imported = _imported(plans.imports(text), folder)
-    plan = plans.read(text, imported)
+    imported = _imported(reading.imports(text), folder)
+    plan = reading.read(text, imported)
     if not isinstance(plan, Plan):
         raise Failure(f"{name} is no plan that could run; {_HOW}\n{told(plan)}")
     return Chosen(name, plan, _body(text, plan, imported), plans.identity(plan))
@@ -49,7 +49,7 @@ def chosen(file: str | None, preset: str | None) -> Chosen:
 def text_of(preset: str | None) -> str:
     """Give the text of a preset, the commented example without a name. Raises Failure."""
     try:
-        return plans.preset(preset) if preset else plans.example()
+        return reading.preset(preset) if preset else reading.example()
     except LookupError as error:
         raise Failure(str(error.args[0])) from None
 
@@ -69,10 +69,10 @@ def told(faults: Iterable[FieldFault]) -> str:
 def _text(file: str | None, preset: str | None) -> tuple[str, str, Path]:
     if preset is not None or file is None:
         if preset is None or file is not None:
-            raise Failure(f"give FILE or --preset NAME, one of {', '.join(plans.presets())}; {_HOW}")
+            raise Failure(f"give FILE or --preset NAME, one of {', '.join(reading.presets())}; {_HOW}")
         return preset, text_of(preset), Path()
     path = Path(file)
-    if not path.exists() and file in plans.presets():
+    if not path.exists() and file in reading.presets():
         return file, text_of(file), Path()
     try:
         return file, path.read_text(encoding="utf-8"), path.parent

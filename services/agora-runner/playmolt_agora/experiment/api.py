@@ -16,7 +16,7 @@ from typing_extensions import override
 from playmolt_agora.experiment import commands, views
 from playmolt_agora.experiment.rules import read_plan
 from playmolt_agora.experiment.state import State
-from playmolt_agora.plan import document, reading
+from playmolt_agora.plan import document, structs
 
 OPEN: Final = "agora_open"
 READ: Final = "agora_read"
@@ -119,7 +119,7 @@ def _forked(state: State, ask: ApiRequest) -> ApiReply:
 def _request(kind: type[R], body: Any) -> R | Refused:
     """Read a body that may be left out."""
     try:
-        read = reading.read(kind, {} if body is None else document.plain(body))
+        read = structs.read(kind, {} if body is None else document.plain(body))
     except document.Unreadable as error:
         read = (FieldFault("", str(error)),)
     if isinstance(read, tuple):

@@ -46,7 +46,7 @@ from playmolt_agora.experiment.events import (
 )
 from playmolt_agora.experiment.refusals import BY_CHARS, game_over
 from playmolt_agora.experiment.state import FOLDS, State
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import reading
 from playmolt_agora.plan.preview import preview
 from playmolt_agora.turn import texts
 
@@ -150,10 +150,10 @@ class Experiment(Game[State]):
 def read_plan(body: Any, imported: Mapping[str, str], catalogue: Catalogue) -> tuple[str, Plan, Preview] | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault."""
     if isinstance(body, str):
-        text, plan = body, plans.read(body, imported)
+        text, plan = body, reading.read(body, imported)
     else:
-        plan = plans.read_document(body, imported)
-        text = plans.text_of(body) if isinstance(plan, Plan) else ""
+        plan = reading.read_document(body, imported)
+        text = reading.text_of(body) if isinstance(plan, Plan) else ""
     if not isinstance(plan, Plan):
         return _invalid(plan)
     found = preview(plan, catalogue)

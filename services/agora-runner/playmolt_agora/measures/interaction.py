@@ -35,7 +35,7 @@ def _idle_runs(early_idle: Sequence[float | None]) -> int:
 
 
 class Pilots(msgspec.Struct, frozen=True, kw_only=True):
-    """What pilots say together before anything is preregistered: the length of Phase 2, whether to consider seed events."""
+    """What pilots say together before a plan is registered: the length of Phase 2, whether to consider seed events."""
 
     runs: int
     valid: int

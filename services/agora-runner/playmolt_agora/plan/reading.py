@@ -1,74 +1,111 @@
-"""Plain values into structs, naming every field at fault by its path."""
+"""Reading a plan: checked whole, every fault under its field's name; and the plans that come with the software."""
 
-import re
-from collections.abc import Mapping
-from decimal import Decimal
-from typing import Any, Final, TypeVar, get_args
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
 
 import msgspec
-from playmolt_core.llm.catalogue import decimal_text
-from playmolt_schemas.body_fields import BodyFields, Faults
+from playmolt_schemas.agora.plan import PLAN_BYTES, Hypothesis, Plan, Stage1Import
+from playmolt_schemas.body_fields import Faults
+from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.text import trimmed, unstorable
 
-S = TypeVar("S", bound=msgspec.Struct)
+from playmolt_agora.plan import document, stage1_import, structs
+from playmolt_agora.plan.faults import faults_of
+from playmolt_agora.plan.plan import known_tests
 
-_AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p"))
-"""Fields that hold a number as its text."""
-_PLACE = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
-
-
-def read(kind: type[S], values: Any, path: str = "") -> S | Faults:
-    """Read a struct of `kind` from plain values, strictly typed; else give all faults."""
-    if not isinstance(values, dict):
-        return (FieldFault(path, f"expected an object with {', '.join(kind.__struct_fields__)}"),)
-    declared = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    body = BodyFields(values, path)
-    body.only(declared, f"there are {', '.join(declared)}")
-    found: dict[str, Any] = {}
-    for name, field in declared.items():
-        if name in values:
-            value = _field(field.type, _texts(name, values[name]), _join(path, name))
-            if _is_faults(value):
-                body.faults += value
-            else:
-                found[field.name] = value
-        elif field.required:
-            body.required(name)
-    return tuple(body.faults) or kind(**found)
+_PLANS: Final = files("playmolt_agora").joinpath("plans")
 
 
-def _field(kind: Any, value: Any, path: str) -> Any:
-    inner = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
-    if inner and isinstance(value, dict):
-        return read(inner[0], value, path)
+def read(text: str, imported: Mapping[str, str] | None = None) -> Plan | Faults:
+    """Read a plan from YAML or JSON; else give all its faults, each under the name of its field.
+
+    `imported` is file name → text for the file that `stage1_import` may name. What is given holds no shorthand: short
+    names of hypotheses are written out, an imported file's counts stand in it.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > PLAN_BYTES:
+        return (FieldFault("", f"a plan has at most {PLAN_BYTES} bytes"),)
+    if unstorable(text):
+        return (FieldFault("", "a plan must not hold NUL or lone surrogates"),)
     try:
-        return msgspec.convert(_nested(value), type=kind)
-    except msgspec.ValidationError as error:
-        match = _PLACE.fullmatch(str(error))
-        message, place = match.groups() if match else (str(error), "")
-        name = (path + (place or "")).rpartition(".")[2]
-        if "matching regex" in message and name in _AMOUNTS:
-            message = "expected a decimal number such as 5 or 0.25"
-        return (FieldFault(path + (place or ""), message[:1].lower() + message[1:]),)
+        return read_document(document.load(text), imported)
+    except document.Unreadable as error:
+        return (FieldFault("", str(error)),)
 
 
-def _nested(value: Any) -> Any:
-    """Numbers deep inside a value, as in a list of hypotheses, are texts by the same names."""
-    if isinstance(value, list):
-        return [_nested(inner) for inner in value]
-    if isinstance(value, Mapping):
-        return {name: _nested(_texts(name, inner)) for name, inner in value.items()}
-    return decimal_text(value) if isinstance(value, Decimal) else value
+def read_document(values: Any, imported: Mapping[str, str] | None = None) -> Plan | Faults:
+    """Read a plan that has been parsed already, as a request's body is; else as `read`."""
+    try:
+        plan = structs.read(Plan, document.plain(values))
+    except document.Unreadable as error:
+        return (FieldFault("", str(error)),)
+    if not isinstance(plan, Plan):
+        return plan
+    plan = msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan)))
+    if isinstance(plan.stage1_import, str):
+        found = _imported(plan.stage1_import, imported or {})
+        if not isinstance(found, Stage1Import):
+            return found
+        plan = msgspec.structs.replace(plan, stage1_import=found)
+    return tuple(faults_of(plan)) or plan
 
 
-def _texts(name: str, value: Any) -> Any:
-    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
-    return decimal_text(Decimal(value)) if is_number and name in _AMOUNTS else value
+def text_of(values: Any) -> str:
+    """The text of a parsed plan that is preregistered: canonical JSON, numbers as the decimals they were written as."""
+    return canonical_json(document.plain(values)).decode()
 
 
-def _is_faults(value: Any) -> bool:
-    return isinstance(value, tuple) and bool(value) and isinstance(value[0], FieldFault)
+def preset(name: str) -> str:
+    """The text of a plan that comes with the software: `white-room`, `white-room-stage1`, `pilots`, `example`.
+
+    LookupError names those there are.
+    """
+    if name not in presets():
+        raise LookupError(f"no plan {name!r}; there are {', '.join(presets())}")
+    return _PLANS.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+@cache
+def presets() -> tuple[str, ...]:
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in _PLANS.iterdir() if entry.name.endswith(".yaml")))
+
+
+def example() -> str:
+    """A commented plan that names every field."""
+    return preset("example")
+
+
+def imports(text: str) -> tuple[str, ...]:
+    """The names of the files that `read` wants in `imported`; none where the text does not read."""
+    try:
+        values = document.load(text)
+    except document.Unreadable:
+        return ()
+    name = values.get("stage1_import") if isinstance(values, dict) else None
+    return (name,) if isinstance(name, str) else ()
+
+
+def _whole(plan: Plan) -> Iterator[Hypothesis]:
+    """Write short names out: `pcs` is that of every model. A name that is unknown stays and becomes a fault."""
+    known = {test.lower(): test for test in known_tests(plan)}
+    for entry in plan.hypotheses:
+        hypothesis = _hypothesis(entry)
+        name = trimmed(hypothesis.test).lower()
+        family = [test for low, test in known.items() if low.startswith(f"{name}:")]
+        for test in family or [known.get(name, hypothesis.test)]:
+            yield msgspec.structs.replace(hypothesis, test=test)
+
+
+def _hypothesis(entry: str | Hypothesis) -> Hypothesis:
+    """No test's name has a space in it, every sentence has."""
+    if isinstance(entry, Hypothesis):
+        return entry
+    return Hypothesis(claim=entry) if " " in trimmed(entry) else Hypothesis(test=entry)
+
+
+def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | Faults:
+    if name not in imported:
+        return (FieldFault("stage1_import", f"{name}: no such file was given; a body takes {{file, runs}} instead"),)
+    return stage1_import.read(name, imported[name])

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_agora.experiment import adaptive
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import reading
 from playmolt_schemas.agora.plan import Plan
 
 KO, EN = "phase1/scripted/ko", "phase1/scripted/en"
@@ -20,7 +20,7 @@ def plan(**changes: Any) -> Plan:
         "name": "n", "models": ["scripted"], "phases": {"stage1": {"runs": 5}, "phase1": {"runs": 2}},
         "adaptive": {"measure": "pcs", "width": "0.05", "max_runs": 4},
     }  # fmt: skip
-    found = plans.read(json.dumps(values | changes))
+    found = reading.read(json.dumps(values | changes))
     assert isinstance(found, Plan), found
     return found
 

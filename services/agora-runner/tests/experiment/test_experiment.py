@@ -22,8 +22,7 @@ from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.experiment.state import State
 from playmolt_agora.measures.data import definitions
-from playmolt_agora.plan import matrix
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import matrix, reading
 from playmolt_agora.run.rules import stage1_version
 from playmolt_agora.turn import texts
 from playmolt_core.game.api import ApiReply, ApiRequest
@@ -142,10 +141,10 @@ def bench() -> Bench:
 
 class TestTheLock:
     def test_is_the_first_event_and_holds_all_that_was_promised(self) -> None:
-        text = plans.preset("white-room-stage1")
+        text = reading.preset("white-room-stage1")
         preregistered = Bench(text).log[0][0]
         assert isinstance(preregistered, Preregistered)
-        plan = plans.read(text)
+        plan = reading.read(text)
         assert isinstance(plan, Plan)
         assert (preregistered.text, preregistered.plan, preregistered.plan_hash) == (text, plan, digest(plan))
         assert {test.test: (test.alpha, test.p_min) for test in preregistered.tests if test.confirmatory} == {
@@ -819,9 +818,9 @@ class TestStoredEvents:
             check(json.loads(data))
 
 
-@pytest.mark.parametrize("name", plans.presets())
+@pytest.mark.parametrize("name", reading.presets())
 def test_every_plan_that_comes_with_the_software_can_be_locked(name: str) -> None:
-    bench = Bench(plans.preset(name))
+    bench = Bench(reading.preset(name))
     assert len(bench.effects()) == len(bench.state.runs)
     for effect in RULES.effects(bench.state)[:5]:
         assert registered_spec(bench.state, effect.payload.run).run == effect.payload.run

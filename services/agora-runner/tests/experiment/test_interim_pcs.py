@@ -12,7 +12,7 @@ from playmolt_agora.experiment import interim_pcs
 from playmolt_agora.experiment.state import Run
 from playmolt_agora.measures import pcs
 from playmolt_agora.measures.divergence import count_jsd
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import reading
 from playmolt_schemas.agora.plan import Plan
 from playmolt_schemas.agora.turn import ACTIONS, Parent
 
@@ -26,7 +26,7 @@ ROWS = st.lists(st.integers(0, 900), min_size=6, max_size=6).filter(any)
 
 def plan(**changes: Any) -> Plan:
     values = {"name": "n", "models": ["scripted"], "languages": ["ko"], "phases": PHASES}
-    found = plans.read(json.dumps(values | changes))
+    found = reading.read(json.dumps(values | changes))
     assert isinstance(found, Plan), found
     return found
 

@@ -5,8 +5,7 @@ import json
 import pytest
 from playmolt_agora.measures.analysis import study
 from playmolt_agora.measures.inference import families
-from playmolt_agora.plan import attainable
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import attainable, reading
 from playmolt_schemas.agora.plan import Plan
 
 MODELS = ("E", "M", "H")
@@ -31,7 +30,7 @@ def reached(white_room):
     phases = {"stage1": {"runs": 5, "turns": 4}, "phase1": {"runs": 3, "turns": 4}, "phase2": {"runs": 3, "turns": 75}}
     hypotheses = [{"test": test, "alpha": "0.5"} for test in ("pcs:E", "H1", "ri_star:model")]
     text = json.dumps({"name": "n", "models": MODELS, "phases": phases, "hypotheses": hypotheses})
-    plan = plans.read(text)
+    plan = reading.read(text)
     assert isinstance(plan, Plan)
     records = white_room(stage1=5, phase1=3, turns=75, epochs=4)
     return {test.test: test for test in attainable.tests(plan)}, records

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from playmolt_agora.measures.inference import attainable_p, permutation
-from playmolt_agora.plan import attainable, equivalence
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import attainable, equivalence, reading
 from playmolt_agora.plan.preview import preview
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Plan, PlannedTest
@@ -19,7 +18,7 @@ MODELS = ["scripted-steady", "scripted-trader", "scripted-social"]
 
 
 def planned(**changes: Any) -> dict[str, PlannedTest]:
-    plan = plans.read(json.dumps({"name": "n", "models": MODELS, **changes}))
+    plan = reading.read(json.dumps({"name": "n", "models": MODELS, **changes}))
     assert isinstance(plan, Plan), plan
     return {test.test: test for test in attainable.tests(plan)}
 
@@ -137,7 +136,7 @@ class TestPower:
 
 class TestPlannedTests:
     def test_white_room_with_stage1(self) -> None:
-        plan = plans.read(plans.preset("white-room-stage1"))
+        plan = reading.read(reading.preset("white-room-stage1"))
         assert isinstance(plan, Plan)
         found = {test.test: test for test in attainable.tests(plan)}
         assert set(found) == {*(f"pcs:{model}" for model in MODELS), "H1", "H2", "ri_star:model", "ri_star:persona"}
@@ -169,7 +168,7 @@ class TestPlannedTests:
 
     def test_an_unreachable_test_without_correction_says_why(self) -> None:
         values = {"name": "n", "models": MODELS, "phases": {"phase2": {"sets": ["A"]}}}
-        plan = plans.read(json.dumps({**values, "hypotheses": [{"test": "ri_star:model", "alpha": "0.001"}]}))
+        plan = reading.read(json.dumps({**values, "hypotheses": [{"test": "ri_star:model", "alpha": "0.001"}]}))
         assert isinstance(plan, Plan)
         (fault,) = preview(plan, Catalogue({})).faults
         assert "the smallest p is 1/36 = 0.02778. Plan" in fault.message

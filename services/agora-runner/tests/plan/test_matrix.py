@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from playmolt_agora.experiment import budget
-from playmolt_agora.plan import costs, matrix
-from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import costs, matrix, reading
 from playmolt_agora.run.opening import opened
 from playmolt_agora.turn import prompts
 from playmolt_agora.turn.scene import Happening, Scene
@@ -39,7 +38,7 @@ TABLE_1D = {
 
 
 def read(text: str) -> Plan:
-    plan = plans.read(text)
+    plan = reading.read(text)
     assert isinstance(plan, Plan), plan
     return plan
 
@@ -54,7 +53,7 @@ def specs(plan: Plan, experiment: str = EXPERIMENT) -> Mapping[tuple[str, int], 
 
 
 class TestSpecs:
-    white_room = specs(read(plans.preset("white-room-stage1")))
+    white_room = specs(read(reading.preset("white-room-stage1")))
 
     def test_are_sixty_with_ids_of_their_own_and_a_seed_for_each_number(self) -> None:
         runs = self.white_room.values()
@@ -115,7 +114,7 @@ class TestSpecs:
         }  # fmt: skip
 
     def test_the_same_plan_gives_the_same_bytes(self) -> None:
-        text = plans.preset("white-room")
+        text = reading.preset("white-room")
         assert canonical_json(matrix.specs(read(text), EXPERIMENT)) == canonical_json(
             matrix.specs(read(text), EXPERIMENT)
         )
@@ -131,9 +130,9 @@ class TestSpecs:
         alone = specs(small(phases={"phase2": {"turns": 8, "sets": ["B"]}}))
         assert alone["phase2/B", 2] == specs(small())["phase2/B", 2]
 
-    @pytest.mark.parametrize("name", plans.presets())
+    @pytest.mark.parametrize("name", reading.presets())
     def test_every_world_takes_them(self, name: str) -> None:
-        for run in matrix.specs(read(plans.preset(name)), EXPERIMENT):
+        for run in matrix.specs(read(reading.preset(name)), EXPERIMENT):
             assert not isinstance(opened(run, "content", "texts"), tuple)
 
     def test_what_the_plan_says_reaches_every_run(self) -> None:

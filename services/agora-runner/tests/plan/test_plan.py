@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan import reading
 from playmolt_agora.plan.document import Unreadable, load
 from playmolt_agora.plan.latin_squares import labels
 from playmolt_agora.plan.preview import preview
@@ -34,19 +35,19 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def read(**changes: Any) -> Plan:
-    found = plans.read(json.dumps(document(**changes)))
+    found = reading.read(json.dumps(document(**changes)))
     assert isinstance(found, Plan), found
     return found
 
 
 def faults(text: str | None = None, **changes: Any) -> dict[str, str]:
-    found = plans.read(json.dumps(document(**changes)) if text is None else text)
+    found = reading.read(json.dumps(document(**changes)) if text is None else text)
     assert isinstance(found, tuple), found
     return {fault.field: fault.message for fault in found}
 
 
 def seen(text: str, catalogue: Catalogue = NONE) -> Preview:
-    plan = plans.read(text)
+    plan = reading.read(text)
     assert isinstance(plan, Plan), plan
     return preview(plan, catalogue)
 
@@ -61,56 +62,56 @@ class TestPresets:
         [("white-room", 30, 288, 18_000), ("white-room-stage1", 60, 648, 36_000), ("pilots", 8, 66, 4_800)],
     )
     def test_come_to_the_numbers_of_the_source(self, name: str, runs: int, agents: int, turns: int) -> None:
-        found = seen(plans.preset(name))
+        found = seen(reading.preset(name))
         assert (found.runs, found.agents, found.turns, found.faults) == (runs, agents, turns, ())
         assert (found.calls, found.calls_most) == (turns, 2 * turns)
 
     def test_white_room_is_six_cells_and_four_sets(self) -> None:
-        rows = {row.cell: (row.runs, row.agents, row.turns) for row in seen(plans.preset("white-room")).matrix}
+        rows = {row.cell: (row.runs, row.agents, row.turns) for row in seen(reading.preset("white-room")).matrix}
         assert rows == {
             **{f"phase1/{model}/{language}": (3, 36, 1800) for model in THREE for language in ("ko", "en")},
             **{f"phase2/{name}": (3, 18, 1800) for name in "ABCD"},
         }
 
     def test_pilots_are_five_and_three_and_explore(self) -> None:
-        found = seen(plans.preset("pilots"))
+        found = seen(reading.preset("pilots"))
         assert found.exploratory
         assert {row.cell: row.runs for row in found.matrix} == {"phase1/scripted-drifter/ko": 3, "phase2/A": 5}
         assert not any(test.confirmatory for test in found.tests)
 
     def test_the_example_names_every_field(self) -> None:
-        text = plans.example()
+        text = reading.example()
         assert seen(text).faults == ()
         missing = [name for name in Plan.__struct_fields__ if f"{name}:" not in text]
         assert missing == []
 
     def test_an_unknown_name_lists_the_known_ones(self) -> None:
         with pytest.raises(LookupError, match="example, pilots, white-room, white-room-stage1"):
-            plans.preset("../plan")
+            reading.preset("../plan")
 
-    @pytest.mark.parametrize("name", plans.presets())
+    @pytest.mark.parametrize("name", reading.presets())
     def test_the_json_schema_takes_them(self, name: str) -> None:
         schema = msgspec.json.schema(Plan)
-        Draft202012Validator(schema).validate(yaml.safe_load(plans.preset(name)))
+        Draft202012Validator(schema).validate(yaml.safe_load(reading.preset(name)))
 
 
 class TestReading:
     def test_yaml_and_json_read_alike(self) -> None:
         values = document(seed="7", sampling={"temperature": "0.7"}, budget={"money": "2.50"})
-        assert plans.read(json.dumps(values)) == plans.read(yaml.safe_dump(values))
+        assert reading.read(json.dumps(values)) == reading.read(yaml.safe_dump(values))
 
     def test_numbers_are_taken_for_their_text(self) -> None:
         text = "{name: n, seed: 7, models: [scripted], phases: {phase1: {}}, sampling: {temperature: 0.70}, "
-        plan = plans.read(text + "budget: {money: 2.50, per_run: {money: 1}}, languages: [en]}")
+        plan = reading.read(text + "budget: {money: 2.50, per_run: {money: 1}}, languages: [en]}")
         assert isinstance(plan, Plan)
         assert (plan.seed, plan.sampling.temperature) == ("7", "0.7")
         assert (plan.budget.money, plan.budget.per_run.money) == ("2.5", "1")
 
     def test_a_body_with_floats_reads_as_its_decimals(self) -> None:
-        plan = plans.read_document(document(sampling={"temperature": 0.1, "max_tokens": 50}))
+        plan = reading.read_document(document(sampling={"temperature": 0.1, "max_tokens": 50}))
         assert isinstance(plan, Plan)
         assert plan.sampling.temperature == "0.1"
-        assert '"temperature":0.1' not in plans.text_of(document(sampling={"temperature": 0.1}))
+        assert '"temperature":0.1' not in reading.text_of(document(sampling={"temperature": 0.1}))
 
     def test_defaults_are_those_of_the_source(self) -> None:
         plan = read(phases={"stage1": {}, "phase1": {}, "phase2": {}}, languages=...)
@@ -209,13 +210,13 @@ class TestReading:
     @settings(max_examples=150)
     def test_no_value_breaks_the_reader(self, value: Any) -> None:
         base = document()
-        found = plans.read_document({**base, **value} if isinstance(value, dict) else value)
+        found = reading.read_document({**base, **value} if isinstance(value, dict) else value)
         if isinstance(found, Plan):
             assert preview(found, NONE).turns > 0
             assert b"e+" not in canonical_json(found)
 
     def test_nothing_that_is_stored_holds_a_float(self) -> None:
-        plan = plans.read_document(document(phases={"stage1": {"rules": {"decay": {"step": 0.25}}}}))
+        plan = reading.read_document(document(phases={"stage1": {"rules": {"decay": {"step": 0.25}}}}))
         assert isinstance(plan, Plan)
         assert plan.phases.stage1
         assert plan.phases.stage1.rules == {"decay": {"step": "0.25"}}
@@ -242,21 +243,21 @@ class TestReading:
         assert [entry.test for entry in plans.hypotheses(plan)] == ["H2"]
         assert any("recorded, not tested" in warning for warning in preview(plan, NONE).warnings)
 
-    @pytest.mark.parametrize("name", plans.presets())
+    @pytest.mark.parametrize("name", reading.presets())
     def test_what_was_read_reads_again_as_itself(self, name: str) -> None:
-        plan = plans.read(plans.preset(name))
-        assert plans.read(canonical_json(plan).decode()) == plan
+        plan = reading.read(reading.preset(name))
+        assert reading.read(canonical_json(plan).decode()) == plan
 
     def test_files_to_import_are_told(self) -> None:
-        assert plans.imports("name: n\nstage1_import: old.csv\n") == ("old.csv",)
-        assert plans.imports("name: n") == plans.imports("- a") == plans.imports("a: [") == ()
+        assert reading.imports("name: n\nstage1_import: old.csv\n") == ("old.csv",)
+        assert reading.imports("name: n") == reading.imports("- a") == reading.imports("a: [") == ()
 
 
 class TestStage1Import:
     CSV = "run,model,language,action,count\ns1,scripted-steady,ko,trade,52\ns1,scripted-steady,ko,speak,10\n"
 
     def imported(self, text: str) -> Plan | tuple[Any, ...]:
-        return plans.read(json.dumps(document(stage1_import="counts.csv")), {"counts.csv": text})
+        return reading.read(json.dumps(document(stage1_import="counts.csv")), {"counts.csv": text})
 
     def test_its_counts_stand_in_the_plan(self) -> None:
         plan = self.imported(self.CSV)
@@ -299,7 +300,7 @@ class TestStage1Import:
     def test_counts_in_the_plan_itself_are_runs_with_turns_each_once(self) -> None:
         run = {"run": "s1", "model": "scripted-steady", "language": "ko", "counts": {"trade": 5}}
         for runs, said in (([run | {"counts": {"trade": 0}}], "s1 counts no turn"), ([run, run], "stands 2 times")):
-            found = plans.read(json.dumps(document(stage1_import={"file": "c", "runs": runs})))
+            found = reading.read(json.dumps(document(stage1_import={"file": "c", "runs": runs})))
             assert isinstance(found, tuple)
             assert [fault.field for fault in found] == ["stage1_import"]
             assert said in found[0].message
@@ -315,7 +316,7 @@ class TestStage1Import:
 
     def test_it_stands_instead_of_stage1(self) -> None:
         values = document(stage1_import="c", phases={"stage1": {}, "phase1": {}})
-        found = plans.read(json.dumps(values), {"c": self.CSV})
+        found = reading.read(json.dumps(values), {"c": self.CSV})
         assert isinstance(found, tuple)
         assert [fault.field for fault in found] == ["stage1_import"]
 
@@ -456,7 +457,7 @@ def test_labels_are_drawn_only_on_request() -> None:
 
 
 def test_a_preview_prints_all_that_was_asked_for() -> None:
-    text = printout(seen(plans.preset("white-room")))
+    text = printout(seen(reading.preset("white-room")))
     for part in ("30 runs, 288 agents, 18,000 turns", "Sets A, B: Model × Persona, balanced", "1/64 = 0.01562",
                  "persona × model", "warning: ", "scripted"):  # fmt: skip
         assert part in text
