@@ -45,12 +45,12 @@ class Engine:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games)
         self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api)
-        self.fresh = CommittedReads(event_log, self.streams, self.writes.committing)
-        self.reads = Reads(decider, event_log, self.fresh, api, fetches)
+        self.committed = CommittedReads(event_log, self.streams, self.writes.committing)
+        self.reads = Reads(decider, event_log, self.committed, api, fetches)
         self.effects = EffectRunner(
             decider,
             event_log,
-            self.fresh,
+            self.committed,
             self.writes.submit,
             on_due=self.writes.committing.hear_due,
             workers=workers,
@@ -61,7 +61,7 @@ class Engine:
         """What runs until `stop`. One that ends before has met a bug, and the engine is of no use any more."""
 
     def start(self) -> None:
-        runs = (self.writes.committing.run(), self.fresh.run(), self.effects.run())
+        runs = (self.writes.committing.run(), self.committed.run(), self.effects.run())
         self.tasks = [asyncio.create_task(run) for run in runs]
 
     async def stop(self) -> None:

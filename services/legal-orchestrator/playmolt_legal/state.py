@@ -1,12 +1,13 @@
 """A session as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
+from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.games.legal import (
     CaseType,
     Citation,
@@ -161,9 +162,6 @@ def numbered_evidence(facts: Facts, more: MoreFacts) -> tuple[Evidence, ...]:
     )
 
 
-Changes = dict[str, Any]
-
-
 def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
     return {
         "owner": event.owner,
@@ -304,7 +302,7 @@ def _aborted(_: State, __: SessionAborted, ___: datetime) -> Changes:
     return {"phase": phases.ABORTED, "gate": None, "failed": None, "settled": True}
 
 
-FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+FOLDS: Final[Mapping[type[Event], Fold]] = {
     SessionOpened: _opened,
     FactsPosted: _posted,
     TurnStarted: _started,

@@ -1,12 +1,13 @@
 """A session as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
+from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury import (
     DELIBERATION_ROUNDS,
@@ -239,9 +240,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(turn for turn in self.turns if turn.juror_id == juror_id)
 
 
-Changes = dict[str, Any]
-
-
 def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
     return {
         "owner": event.owner,
@@ -449,7 +447,7 @@ def _answered(state: State, call: str, outcome: Outcome) -> dict[str, Outcome]:
     return outcomes
 
 
-FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+FOLDS: Final[Mapping[type[Event], Fold]] = {
     JuryOpened: _opened,
     PhaseChanged: _phase,
     WitnessTalked: _talked,

@@ -1,12 +1,13 @@
 """An experiment as the fold of its events."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
+from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.plan import Budget, DeviationLine, ExperimentStatus, LookLine, Plan, RunStatus, Spent
 from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.identifiers import rfc3339
@@ -113,9 +114,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
             if run.parent is None:
                 counted[run.cell] = counted.get(run.cell, 0) + 1
         return counted
-
-
-Changes = dict[str, Any]
 
 
 def _preregistered(_: State, event: Preregistered, at: datetime) -> Changes:
@@ -229,7 +227,7 @@ def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:
     return {"status": "aborted", "reason": event.reason}
 
 
-FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+FOLDS: Final[Mapping[type[Event], Fold]] = {
     Preregistered: _preregistered,
     RunOpened: _opened,
     RunProgressed: _progressed,

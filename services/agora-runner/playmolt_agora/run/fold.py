@@ -1,11 +1,12 @@
 """How each event changes a run (`evolve`), and what the state then waits for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
+from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.turn import Effect, TurnRecord
 
 from playmolt_agora.run.events import (
@@ -28,8 +29,6 @@ from playmolt_agora.run.events import (
 )
 from playmolt_agora.run.state import ACTS, Act, Agent, Billboard, Owed, Stage, State, shown
 from playmolt_agora.world import skills, visibility
-
-Changes = dict[str, Any]
 
 
 def evolve(state: State, event: Event, at: datetime) -> State:
@@ -223,7 +222,7 @@ def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
     return {"phase": "aborted", "paused": None}
 
 
-_FOLDS: Final[Mapping[type[Event], Callable[[State, Any, datetime], Changes]]] = {
+_FOLDS: Final[Mapping[type[Event], Fold]] = {
     RunOpened: _opened,
     EpochStarted: _epoch,
     CrisisStarted: _crisis,

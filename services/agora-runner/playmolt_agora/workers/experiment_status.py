@@ -34,7 +34,7 @@ class ExperimentStatuses:
 
     async def plan(self, experiment: str) -> Plan | None:
         """An experiment's plan; None for a run of no experiment. Raises LogUnavailable."""
-        snapshot = await self._engines["experiment"].fresh.snapshot(experiment)
+        snapshot = await self._engines["experiment"].committed.snapshot(experiment)
         found: State | None = snapshot.state if snapshot else None
         return found.plan if found else None
 
@@ -44,7 +44,7 @@ class ExperimentStatuses:
         now = time.monotonic()
         if known is not None and now - known[0] < FRESH_SECONDS:
             return known[1]
-        snapshot = await self._engines["experiment"].fresh.snapshot(experiment)
+        snapshot = await self._engines["experiment"].committed.snapshot(experiment)
         status = _status(snapshot.state) if snapshot else Status(Budget(), None, "")
         if len(self._known) > _FORGET:
             self._known.clear()

@@ -51,7 +51,7 @@ class Watch:
 
     async def _look_at(self, leased: LeasedEffect, run: str) -> None:
         try:
-            snapshot = await self._engines["agora"].fresh.snapshot(run)
+            snapshot = await self._engines["agora"].committed.snapshot(run)
         except Archived:
             return
         if snapshot is not None and snapshot.state.phase == "aborted":
