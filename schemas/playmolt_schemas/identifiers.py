@@ -5,29 +5,41 @@ import re
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-GameType = Literal["trial", "ox"]
-GAME_TYPES: tuple[str, ...] = get_args(GameType)
+from playmolt_schemas.manifest import Kind
+from playmolt_schemas.registry import games
+
+
+def _types(kind: Kind) -> tuple[str, ...]:
+    return tuple(game.type for game in games().values() if game.kind == kind)
+
+
+GAME_TYPES: tuple[str, ...] = _types("game")
 """The bot games: those that are joined through a lobby (api.md)."""
-RunType = Literal["agora"]
-RUN_TYPES: tuple[str, ...] = get_args(RunType)
+RUN_TYPES: tuple[str, ...] = _types("run")
 """The runs of experiments: public to watch, their logs the operator's."""
 WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
 """Whatever anybody may watch: games, and the runs of experiments."""
-SessionType = Literal["legal", "jury", "experiment"]
-SESSION_TYPES: tuple[str, ...] = get_args(SessionType)
+SESSION_TYPES: tuple[str, ...] = _types("session")
 """What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown. Only the
 operator's calls know them all."""
 ENGINES: Mapping[str, tuple[str, ...]] = {
-    "trial-engine": ("trial", "jury"),
-    "ox-engine": ("ox",),
-    "legal-orchestrator": ("legal",),
-    "agora-runner": ("agora", "experiment"),
+    service: tuple(game.type for game in games().values() if game.service == service)
+    for service in dict.fromkeys(game.service for game in games().values())
 }
 """Service → the types it serves."""
+
+# Which games there are is known when a process starts: the same check as of a Literal written out, and a schema with
+# their names.
+if TYPE_CHECKING:
+    GameType: TypeAlias = str
+    AnyType: TypeAlias = str
+else:
+    GameType = Literal[GAME_TYPES]
+    AnyType = Literal[(*GAME_TYPES, *RUN_TYPES, *SESSION_TYPES)]
 
 # isoformat() takes twenty times as long, and every event is stamped several times.
 _encode = msgspec.json.Encoder().encode

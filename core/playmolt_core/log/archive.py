@@ -13,8 +13,8 @@ from typing import Final
 
 import asyncpg
 import msgspec
-from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.records import ZERO_HASH, Record
+from playmolt_schemas.registry import games
 
 from playmolt_core.db.pool import Connection, unavailable
 from playmolt_core.db.queries import queries
@@ -23,8 +23,8 @@ from playmolt_core.log.files import NoRecords, records_in
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog
 
-TYPES: Final = (*GAME_TYPES, "legal", "jury")
-"""What can be archived: streams that nothing reads once they are over. An experiment reads its runs for ever."""
+TYPES: Final = tuple(game.type for game in games().values() if game.archived)
+"""What can be archived: streams that nothing reads once they are over."""
 SESSION: Final = {"statement_timeout": "10min", "lock_timeout": "10s"}
 """Deleting the records of one file may take longer than a service's statements."""
 _SQL = queries("archive")

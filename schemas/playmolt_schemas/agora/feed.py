@@ -3,13 +3,13 @@
 Whisper contents, thoughts, prompts and the seed are in none of them.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.agora.turn import Language, Parent, ParseCode, Persona, PhaseName, SetName
-from playmolt_schemas.games.game_messages import GameAbortedMessage, PublicMessage
+from playmolt_schemas.games.game_messages import GameAbortedMessage, GameMessages, PublicMessage
 
 RunPhase = Literal["opening", "running", "paused", "ended", "aborted"]
 PauseCode = Literal["model_away", "budget", "stopped"]
@@ -216,3 +216,6 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     acts: tuple[ActView, ...]
     progress: Progress
     own: SeatView | UnsetType = msgspec.field(name="self", default=UNSET)
+
+
+MESSAGES: Final = GameMessages({}, RunView, AgoraMessage, RunPhase)

@@ -2,14 +2,21 @@
 
 import sys
 
-from playmolt_schemas.export import api_page, asyncapi, json_schemas
+from playmolt_schemas import registry
 from playmolt_schemas.export.files import Files, run
 
 
 def files() -> Files:
     """Give everything that is generated from this package alone."""
+    # What messages there are is settled when their modules are imported.
+    from playmolt_schemas.export import api_page, asyncapi, json_schemas  # noqa: PLC0415
+
     return json_schemas.files() | asyncapi.files() | api_page.files()
 
 
 if __name__ == "__main__":
-    sys.exit(run(files(), [json_schemas.FOLDER], sys.argv[1:]))
+    registry.house_only()  # another game that is installed here is not in these pages
+    made = files()
+    from playmolt_schemas.export.json_schemas import FOLDER
+
+    sys.exit(run(made, [FOLDER], sys.argv[1:]))

@@ -13,6 +13,7 @@ import playmolt_schemas
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
 from playmolt_schemas.games.game_messages import FeedMessage
+from playmolt_schemas.manifest import GameModule, Reference, Resource
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
 
@@ -30,8 +31,8 @@ _PACKED: Final = (
 )
 
 
-_DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf)
-"""Types that describe the API and never travel."""
+_DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Reference, Resource)
+"""Types that describe the API and the games, and never travel."""
 
 
 def leaves(kind: Any) -> tuple[type, ...]:

@@ -1,6 +1,7 @@
 """What the messages of feeds share: the bases, and of the bot games the seats and the ends of a game."""
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -59,3 +60,15 @@ class PhaseSubmissions(msgspec.Struct, frozen=True, kw_only=True):
 
     submitted: int
     total: int
+
+
+class GameMessages(NamedTuple):
+    """What is said in a type that anybody may watch, and what its bots may send: none to a run."""
+
+    actions: Mapping[str, type[Action]]
+    """Action type → body."""
+    state: type
+    message: Any
+    """The union of its public messages."""
+    phase: Any = str
+    """A Literal of its phases."""

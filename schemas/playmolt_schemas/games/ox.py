@@ -12,6 +12,7 @@ from playmolt_schemas.games.game_messages import (
     AgentLeftMessage,
     GameAbortedMessage,
     GameCreatedMessage,
+    GameMessages,
     PhaseSubmissions,
     PublicMessage,
 )
@@ -234,3 +235,6 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     phase_submissions: PhaseSubmissions
     results: tuple[OxResult, ...] | None
     deadline: str | UnsetType = UNSET
+
+
+MESSAGES: Final = GameMessages(ACTIONS, OxState, OxMessage, Phase)

@@ -12,6 +12,7 @@ from playmolt_schemas.games.game_messages import (
     AgentLeftMessage,
     GameAbortedMessage,
     GameCreatedMessage,
+    GameMessages,
     PhaseSubmissions,
     PublicMessage,
 )
@@ -203,3 +204,6 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict | None
     results: tuple[TrialResult, ...] | None
     deadline: str | UnsetType = UNSET
+
+
+MESSAGES: Final = GameMessages(ACTIONS, TrialState, TrialMessage, Phase)

@@ -6,10 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from playmolt_schemas import api, limits
-from playmolt_schemas.agora import feed as agora_feed
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.bot_games import BOT_GAMES, Phase
-from playmolt_schemas.identifiers import GameType, RunType, SessionType
+from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED, Phase
+from playmolt_schemas.identifiers import AnyType
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.jury import JURY
@@ -57,7 +56,7 @@ class AdminGamesQuery(Query, frozen=True):
     Without `gameType` the games of bots; runs, experiments and sessions are named.
     """
 
-    gameType: GameType | RunType | SessionType | None = None  # noqa: N815 -- the wire's spelling
+    gameType: AnyType | None = None  # noqa: N815 -- the wire's spelling
     phase: Annotated[str, Meta(pattern="^[A-Za-z0-9_]{1,40}$", description="As the type names its phases.")] | None = (
         None
     )
@@ -160,8 +159,8 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 ACTIONS: Final = OneOf(tuple(action for game in BOT_GAMES.values() for action in game.actions.values()))
-STATES: Final = OneOf((*(game.state for game in BOT_GAMES.values()), agora_feed.RunView))
-MESSAGES: Final = OneOf((*(game.message for game in BOT_GAMES.values()), agora_feed.AgoraMessage))
+STATES: Final = OneOf(tuple(game.state for game in WATCHED.values()))
+MESSAGES: Final = OneOf(tuple(game.message for game in WATCHED.values()))
 
 AGENTS: Final = (
     Route(

@@ -1,0 +1,39 @@
+"""The manifests of this repository's own games."""
+
+from typing import Final
+
+from playmolt_schemas.manifest import GameModule, Reference, Resource
+
+_TEXTS: Final = "playmolt_gateway.texts"
+_WEB: Final = "playmolt_gateway.web"
+
+TRIAL: Final = GameModule(
+    type="trial",
+    kind="game",
+    service="trial-engine",
+    messages=Reference("playmolt_schemas.games.trial:MESSAGES"),
+    guide=Resource(_TEXTS, "trial.md"),
+    watch=Resource(_WEB, "games/trial"),
+    place=1,
+)
+OX: Final = GameModule(
+    type="ox",
+    kind="game",
+    service="ox-engine",
+    messages=Reference("playmolt_schemas.games.ox:MESSAGES"),
+    guide=Resource(_TEXTS, "ox.md"),
+    watch=Resource(_WEB, "games/ox"),
+    place=2,
+)
+LEGAL: Final = GameModule(type="legal", kind="session", service="legal-orchestrator", place=3)
+JURY: Final = GameModule(type="jury", kind="session", service="trial-engine", place=4)
+AGORA: Final = GameModule(
+    type="agora",
+    kind="run",
+    service="agora-runner",
+    messages=Reference("playmolt_schemas.agora.feed:MESSAGES"),
+    watch=Resource(_WEB, "games/agora"),
+    archived=False,  # an experiment reads its runs for ever
+    place=5,
+)
+EXPERIMENT: Final = GameModule(type="experiment", kind="session", service="agora-runner", archived=False, place=6)

@@ -1,0 +1,49 @@
+"""The games that are installed: the manifests that distributions declare as entry points of `playmolt.games`."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import Final
+
+from playmolt_schemas.manifest import GameModule
+
+GAMES: Final = "playmolt.games"
+HOUSE: Final = "playmolt-schemas"
+"""The distribution that declares this repository's own games."""
+
+
+class InvalidManifest(RuntimeError):
+    """What is installed names no game, or a type twice."""
+
+
+_distributions: list[str] = []
+
+
+@cache
+def games() -> Mapping[str, GameModule]:
+    """Type → manifest, in the order of their places. Raises InvalidManifest."""
+    points = entry_points(group=GAMES)
+    if _distributions:
+        points = EntryPoints(point for point in points if point.dist and point.dist.name in _distributions)
+    return collected(points)
+
+
+def house_only() -> None:
+    """Know this repository's own games alone, whatever else is installed; to be called before anything asks."""
+    if games.cache_info().currsize:
+        raise RuntimeError("the games have been read already")
+    _distributions.append(HOUSE)
+
+
+def collected(points: Iterable[EntryPoint]) -> Mapping[str, GameModule]:
+    """Load what entry points name."""
+    # A path that stands twice in sys.path, or an editable install beside a wheel, tells the same entry point twice.
+    modules = [point.load() for point in {(point.name, point.value): point for point in points}.values()]
+    found: dict[str, GameModule] = {}
+    for module in sorted(modules, key=lambda module: (module.place, module.type)):
+        if module.type in found:
+            raise InvalidManifest(f"two distributions declare the game {module.type!r}")
+        found[module.type] = module
+    if not found:
+        raise InvalidManifest(f"no game is installed: no distribution declares an entry point of {GAMES!r}")
+    return found
