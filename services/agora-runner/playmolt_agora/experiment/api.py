@@ -50,74 +50,74 @@ class ExperimentApi(GameApi[State]):
         }
 
     @override
-    def command(self, state: State, ask: ApiRequest) -> Command | Refused | None:
+    def command(self, state: State, request: ApiRequest) -> Command | Refused | None:
         """The command of a call that changes something; None for a plan that is only validated."""
-        if not ask.operator:
+        if not request.operator:
             return _operator_only()
-        if not state.version and ask.route != OPEN:
+        if not state.version and request.route != OPEN:
             return _unknown()
-        make = self._commands.get(ask.route)
+        make = self._commands.get(request.route)
         if make is None:
-            raise LookupError(f"{ask.route} changes nothing")
-        return make(ask)
+            raise LookupError(f"{request.route} changes nothing")
+        return make(request)
 
     @override
-    def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
-        if not ask.operator:
+    def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        if not request.operator:
             return _operator_only()
-        if ask.route == OPEN and _is_dry(ask):
-            read = read_plan(ask.body, {}, self._catalogue)
+        if request.route == OPEN and _is_dry(request):
+            read = read_plan(request.body, {}, self._catalogue)
             return read if isinstance(read, Refused) else ApiReply(read[2])
         if not state.version:
             return _unknown()
-        if ask.route == FORK:
-            return _forked(state, ask)
-        if ask.route == RUNS:
+        if request.route == FORK:
+            return _forked(state, request)
+        if request.route == RUNS:
             return ApiReply(views.runs(state))
-        return ApiReply(views.experiment(state), 201 if ask.route == OPEN else 200)
+        return ApiReply(views.experiment(state), 201 if request.route == OPEN else 200)
 
     @override
-    def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
-        if not ask.operator:
+    def many(self, states: Sequence[State], request: ApiRequest) -> ApiReply | Refused:
+        if not request.operator:
             return _operator_only()
         return ApiReply(Experiments(tuple(views.line(state) for state in states)))
 
-    def _open(self, ask: ApiRequest) -> Command | Refused | None:
-        if _is_dry(ask):
+    def _open(self, request: ApiRequest) -> Command | Refused | None:
+        if _is_dry(request):
             return None
-        return commands.OpenExperiment(operator=_OPERATOR, plan=ask.body, catalogue=self._catalogue)
+        return commands.OpenExperiment(operator=_OPERATOR, plan=request.body, catalogue=self._catalogue)
 
-    def _fork(self, ask: ApiRequest) -> Command | Refused:
-        request = _request(ForkRequest, ask.body)
-        if isinstance(request, Refused):
-            return request
+    def _fork(self, request: ApiRequest) -> Command | Refused:
+        body = _body(ForkRequest, request.body)
+        if isinstance(body, Refused):
+            return body
         return commands.Fork(
-            by=_OPERATOR, run=ask.params["run"], version=request.at, change=request.set, catalogue=self._catalogue
+            by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=self._catalogue
         )
 
-    def _stop(self, ask: ApiRequest) -> Command | Refused:
-        request = _request(StopRequest, ask.body)
-        return request if isinstance(request, Refused) else commands.Stop(by=_OPERATOR, reason=request.reason)
+    def _stop(self, request: ApiRequest) -> Command | Refused:
+        body = _body(StopRequest, request.body)
+        return body if isinstance(body, Refused) else commands.Stop(by=_OPERATOR, reason=body.reason)
 
-    def _resume(self, ask: ApiRequest) -> Command | Refused:
-        request = _request(ResumeRequest, ask.body)
-        if isinstance(request, Refused):
-            return request
-        if request.budget is UNSET:
+    def _resume(self, request: ApiRequest) -> Command | Refused:
+        body = _body(ResumeRequest, request.body)
+        if isinstance(body, Refused):
+            return body
+        if body.budget is UNSET:
             return commands.Resume(by=_OPERATOR)
-        return commands.RaiseBudget(by=_OPERATOR, budget=request.budget, reason=request.reason)
+        return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
 
 
-def _forked(state: State, ask: ApiRequest) -> ApiReply:
+def _forked(state: State, request: ApiRequest) -> ApiReply:
     """Tell of the newest fork of a run: the one that this call has made."""
-    fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == ask.params["run"])
+    fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == request.params["run"])
     if fork.parent is None:
         raise LookupError(f"{fork.run} is no fork")
     return ApiReply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
 
 
-def _request(kind: type[R], body: Any) -> R | Refused:
-    """Read a body that may be left out."""
+def _body(kind: type[R], body: Any) -> R | Refused:
+    """A body may be left out."""
     try:
         read = structs.read(kind, {} if body is None else document.plain(body))
     except document.Unreadable as error:
@@ -128,8 +128,8 @@ def _request(kind: type[R], body: Any) -> R | Refused:
     return read
 
 
-def _is_dry(ask: ApiRequest) -> bool:
-    return ask.query.get("dry") in _DRY
+def _is_dry(request: ApiRequest) -> bool:
+    return request.query.get("dry") in _DRY
 
 
 def _operator_only() -> Refused:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from playmolt_agora.measures.data.definitions import PERMUTATIONS, SMOOTHING, WINDOW_TURNS
+from playmolt_agora.measures.data.definitions import PERMUTATIONS, SMOOTHING, windows
 from playmolt_agora.measures.data.frame import Frame, Integers
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, miller_madow, normed_entropy
@@ -29,11 +29,6 @@ class Window(msgspec.Struct, frozen=True):
     def id_excess(self) -> float | None:
         """Divergence beyond what rearranging gives; may be negative."""
         return None if self.id_raw is None or self.id_null is None else self.id_raw - self.id_null
-
-
-def windows(turns: int) -> int:
-    """Count the windows of T planned turns: a window for every 25, half up, at least 2."""
-    return max(2, (2 * turns + WINDOW_TURNS) // (2 * WINDOW_TURNS))
 
 
 def window(turn: Any, turns: int) -> Any:

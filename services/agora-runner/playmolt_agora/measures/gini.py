@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from playmolt_agora.measures.data.results import Result
+from playmolt_agora.world import ledger
 
 Kind = Literal["energy", "influence", "shadow"]
 
@@ -29,15 +30,11 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     agents: int
 
 
-def gini(values: Sequence[float]) -> float:
-    """The Gini coefficient, 0 to (n - 1) / n; 0 for no sum or one value; a negative value raises ValueError."""
-    ascending = sorted(values)
-    n, total = len(ascending), sum(ascending)
-    if ascending and ascending[0] < 0:
-        raise ValueError(f"{ascending[0]} is held; what agents hold is never negative")
-    if n <= 1 or total == 0:
-        return 0.0
-    return sum((2 * i - n - 1) * value for i, value in enumerate(ascending, 1)) / (n * total)
+def gini(values: Sequence[int]) -> float:
+    """The Gini coefficient as the world reckons it, 0 to (n - 1) / n; a negative value raises ValueError."""
+    if min(values, default=0) < 0:
+        raise ValueError(f"{min(values)} is held; what agents hold is never negative")
+    return float(ledger.gini(values))
 
 
 def logged(held: Holdings) -> Logged:

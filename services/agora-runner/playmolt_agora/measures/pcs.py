@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 from playmolt_schemas.agora.turn import ACTIONS
 
+from playmolt_agora.measures.data.arms import COSTS_REAL
 from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, TIE
-from playmolt_agora.measures.data.frame import COSTS_REAL, Frame
+from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
 from playmolt_agora.measures.inference import attainable_p, bootstrap, families, permutation

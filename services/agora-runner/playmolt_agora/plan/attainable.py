@@ -8,6 +8,7 @@ import msgspec
 from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest
 from playmolt_schemas.agora.turn import Language
 
+from playmolt_agora.measures.data.definitions import windows
 from playmolt_agora.measures.inference import attainable_p, families
 from playmolt_agora.plan import latin_squares
 from playmolt_agora.plan import plan as plans
@@ -24,11 +25,6 @@ class Attainable(msgspec.Struct, frozen=True):
     labelings: int | None
     p: Fraction | None
     note: str = ""
-
-
-def windows(turns: int) -> int:
-    """The number of windows of a run: max(2, T/25 rounded half up)."""
-    return max(2, (2 * turns + 25) // 50)
 
 
 def persona_runs(plan: Plan) -> int:

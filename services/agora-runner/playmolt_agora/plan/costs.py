@@ -47,8 +47,8 @@ def project(plan: Plan, catalogue: Catalogue) -> Projection:
         for seat in matrix.seats_of(plan, cell, number):
             turns[seat.model, plans.world(cell.arm), cell.language] += cell.turns
     models = plans.all_models(plan)
-    usual = [_model(catalogue, model, turns, _Turn(1, COMPLETION_TOKENS, 0)) for model in models]
-    longest = _Turn(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
+    usual = [_model(catalogue, model, turns, _TurnCost(1, COMPLETION_TOKENS, 0)) for model in models]
+    longest = _TurnCost(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
     most = [_model(catalogue, model, turns, longest) for model in models]
     return Projection(
         calls=sum(each.calls for each in usual),
@@ -61,7 +61,7 @@ def project(plan: Plan, catalogue: Catalogue) -> Projection:
     )
 
 
-class _Turn(msgspec.Struct, frozen=True):
+class _TurnCost(msgspec.Struct, frozen=True):
     """What a turn takes: calls, tokens of a reply, tokens by which each quoted utterance is longer than usual."""
 
     calls: int
@@ -70,7 +70,7 @@ class _Turn(msgspec.Struct, frozen=True):
 
 
 def _model(
-    catalogue: Catalogue, model: str, turns: Mapping[tuple[str, PhaseName, Language], int], turn: _Turn
+    catalogue: Catalogue, model: str, turns: Mapping[tuple[str, PhaseName, Language], int], turn: _TurnCost
 ) -> ModelCost:
     mine = {(phase, language): count for (name, phase, language), count in turns.items() if name == model}
     calls = turn.calls * sum(mine.values())

@@ -9,6 +9,7 @@ from playmolt_schemas.agora.plan import RUNS, Arm, PhasePlan, Plan, Stage1Import
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import trimmed
 
+from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import plan as plans
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.world import worlds
@@ -41,9 +42,9 @@ def _twice(field: str, values: Iterable[str]) -> Iterator[FieldFault]:
 
 
 def _phase_faults(plan: Plan) -> Iterator[FieldFault]:
-    if not any(plans.phase_of(plan, phase) for phase in plans.ARMS):
-        yield FieldFault("phases", f"at least one of {', '.join(plans.ARMS)} must have runs")
-    for phase in plans.ARMS:
+    if not any(plans.phase_of(plan, phase) for phase in ARMS):
+        yield FieldFault("phases", f"at least one of {', '.join(ARMS)} must have runs")
+    for phase in ARMS:
         found: PhasePlan | None = getattr(plan.phases, phase)
         if found is None:
             continue
@@ -57,7 +58,7 @@ def _phase_faults(plan: Plan) -> Iterator[FieldFault]:
         if "epochs" in found.rules:
             yield FieldFault(f"phases.{phase}.rules.epochs", f"is `phases.{phase}.turns` in a plan")
     yield from _set_faults(plan)
-    total = sum(_total(plan, phase) for phase in plans.ARMS)
+    total = sum(_total(plan, phase) for phase in ARMS)
     if total > RUNS:
         yield FieldFault("phases", f"come to {total} runs; an experiment has at most {RUNS}")
 

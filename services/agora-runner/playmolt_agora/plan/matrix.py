@@ -9,6 +9,7 @@ from playmolt_core.llm.catalogue import is_scripted
 from playmolt_schemas.agora.plan import Arm, Plan
 from playmolt_schemas.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 
+from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import latin_squares
 from playmolt_agora.plan import plan as plans
 
@@ -44,7 +45,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 def cells(plan: Plan) -> tuple[Cell, ...]:
     """The cells of a plan, phase by phase in plan order."""
-    return tuple(cell for arm in plans.ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
+    return tuple(cell for arm in ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
 
 
 def planned(plan: Plan) -> tuple[tuple[Cell, int], ...]:

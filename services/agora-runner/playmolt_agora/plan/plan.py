@@ -17,9 +17,9 @@ from playmolt_schemas.agora.turn import Language, PhaseName, SetName
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.checks import symmetry
+from playmolt_agora.measures.data.arms import ARMS, COSTS_REAL
 from playmolt_agora.world import worlds
 
-ARMS: Final[tuple[Arm, ...]] = ("stage1", "phase1", "phase1_costs_real", "phase2")
 SET_LANGUAGES: Final[Mapping[SetName, Language]] = {"A": "ko", "B": "en", "C": "ko", "D": "en"}
 WITH_PERSONA: Final[tuple[SetName, ...]] = ("A", "B")
 STAGE1_RUNS: Final = 5
@@ -49,12 +49,12 @@ def phase_of(plan: Plan, phase: Arm) -> PhasePlan | None:
 
 def world(phase: Arm) -> PhaseName:
     """The world that an arm is played in."""
-    return "phase1" if phase == "phase1_costs_real" else phase
+    return "phase1" if phase == COSTS_REAL else phase
 
 
 def overrides(phase: Arm, rules: Mapping[str, Any]) -> dict[str, Any]:
     """An arm's changes to its world's preset, the plan's own included."""
-    return {"energy.ledger": "real", **rules} if phase == "phase1_costs_real" else dict(rules)
+    return {"energy.ledger": "real", **rules} if phase == COSTS_REAL else dict(rules)
 
 
 def told(plan: Plan) -> tuple[symmetry.Told, ...]:

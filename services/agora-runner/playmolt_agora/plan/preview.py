@@ -9,6 +9,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora.experiment import budget
+from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import attainable, costs, latin_squares, matrix
 from playmolt_agora.plan import plan as plans
 from playmolt_agora.run import opening
@@ -164,7 +165,7 @@ def _cost_warnings(plan: Plan, projection: costs.Projection) -> Iterator[str]:
 
 
 def _world_warnings(plan: Plan) -> Iterator[str]:
-    for arm in plans.ARMS:
+    for arm in ARMS:
         phase = plans.phase_of(plan, arm)
         if phase is None or arm == "phase2":
             continue

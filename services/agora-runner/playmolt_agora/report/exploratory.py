@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from playmolt_agora.measures import interaction
+from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.report import confirmatory, markup, prose, provenance
 from playmolt_agora.report.forks import Fork, forks
 from playmolt_agora.report.plots import ritual
 from playmolt_agora.report.plots.figure import Figure, mean, shown_rows, shown_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
 from playmolt_agora.report.study import Study, rows
-from playmolt_agora.report.tallies import ARMS
 
 _LONG: Final = 40
 _DRAWN: Final = frozenset(

@@ -5,15 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, Language, PhaseName, TurnRecord
+from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, Language, TurnRecord
+
+from playmolt_agora.measures.data.arms import ARMS, arm_of, place_of
 
 BINS: Final = 10
 """Pieces of time in the plots over time, fewer where a run has fewer turns; the windows of Instruction Drift are those
 of its table."""
-PLACES: Final = ("plaza", "market", "alley")
-COSTS_REAL: Final = "phase1_costs_real"
-"""The optional arm of Phase 1 in which costs are deducted: no Phase 1 run (measures.md, section 3)."""
-ARMS: Final = ("stage1", "phase1", COSTS_REAL, "phase2")
 
 
 class Mix(msgspec.Struct, frozen=True):
@@ -34,16 +32,6 @@ Cell = tuple[str, str, Language, str]
 def is_valid(turn: TurnRecord) -> bool:
     """Whether a turn is valid in the sense of measures.md, section 0."""
     return turn.parse_code in VALID_CODES and turn.action in ACTIONS
-
-
-def arm_of(cell: str, phase: PhaseName) -> str:
-    """The arm that a run or turn of a cell belongs to, one of ARMS."""
-    return COSTS_REAL if cell.startswith(f"{COSTS_REAL}/") else phase
-
-
-def place_of(place: str) -> str:
-    """Read the alleys as one."""
-    return "alley" if place.startswith("alley") else place
 
 
 def piece_of(turn: TurnRecord) -> int:

@@ -39,7 +39,7 @@ class Library:
         self._made: OrderedDict[tuple[str, int], _Making] = OrderedDict()
         self._one = asyncio.Lock()
 
-    async def __call__(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
+    async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         """A file, or 202 while it is being made."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
@@ -48,10 +48,8 @@ class Library:
             return ApiReply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
         if not making.task.result():
             del self._made[(state.game_id, state.version)]
-            return Refused(
-                Code.UNAVAILABLE, "The study could not be made; the runner's log says why. ApiRequest again."
-            )
-        name, content_type = _FILES[ask.route]
+            return Refused(Code.UNAVAILABLE, "The study could not be made; the runner's log says why. Ask again.")
+        name, content_type = _FILES[request.route]
         return ApiReply(await asyncio.to_thread((making.folder / name).read_bytes), content_type=content_type)
 
     def _making(self, state: State) -> _Making:

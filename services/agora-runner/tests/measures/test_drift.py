@@ -4,6 +4,7 @@ from math import comb
 import numpy as np
 import pytest
 from playmolt_agora.measures import drift
+from playmolt_agora.measures.data import definitions
 from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_schemas.agora.turn import ACTIONS
@@ -15,7 +16,7 @@ FIRST, LATER = (8, 1, 7, 1, 2, 1), (7, 1, 2, 1, 4, 5)
     ("turns", "windows"), [(100, 4), (110, 4), (112, 4), (113, 5), (200, 8), (25, 2), (1, 2), (37, 2), (62, 2), (63, 3)]
 )
 def test_windows_of_25_turns_half_up_at_least_two(turns, windows):
-    assert drift.windows(turns) == windows
+    assert definitions.windows(turns) == windows
     assert drift.window(1, turns) == 1
     assert drift.window(turns, turns) == (windows if turns > 1 else 1)
 

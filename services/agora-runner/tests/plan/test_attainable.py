@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playmolt_agora.measures.data import definitions
 from playmolt_agora.measures.inference import attainable_p, permutation
 from playmolt_agora.plan import attainable, equivalence, reading
 from playmolt_agora.plan.preview import preview
@@ -115,7 +116,7 @@ def test_what_is_drawn_goes_no_lower_than_its_draws_let_it() -> None:
 
 @pytest.mark.parametrize(("turns", "windows"), [(10, 2), (50, 2), (62, 2), (63, 3), (100, 4), (130, 5), (200, 8)])
 def test_windows_are_rounded_half_up(turns: int, windows: int) -> None:
-    assert attainable.windows(turns) == windows
+    assert definitions.windows(turns) == windows
 
 
 class TestPower:

@@ -98,6 +98,11 @@ A Korean mark names the letters beside it that make another word of it: 상대�
 _SHARED: Final = {**NUMBERS, **{"/".join(key): mark for key, mark in MARKS.items()}}
 
 
+def windows(turns: int) -> int:
+    """Count the windows of T planned turns: a window for every 25, half up, at least 2."""
+    return max(2, (2 * turns + WINDOW_TURNS) // (2 * WINDOW_TURNS))
+
+
 def hashes() -> dict[str, str]:
     """Each definition's hash: SHA-256 of its text and of the numbers and marks that all share."""
     return {name: digest({"text": text, "shared": _SHARED}) for name, text in TEXTS.items()}

@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
+from playmolt_agora.measures.data.arms import ARMS, PLACES, arm_of, place_of
+
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 Key = TypeVar("Key", bound=Hashable)
 Treatment = Literal["dropped", "seventh", "idle"]
 CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
 SPEAK, TRADE, SUPPORT, WHISPER, MOVE, IDLE = range(len(ACTIONS))
-PLACES: Final = ("plaza", "market", "alley")
-COSTS_REAL: Final = "phase1_costs_real"
-_PHASES: Final = ("stage1", "phase1", COSTS_REAL, "phase2")
 _CLASSES: Final = ("A", "B", "C", "U")
 
 
@@ -45,7 +44,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     def order(self) -> tuple[Any, ...]:
         """What rows of tables are sorted by."""
         return (
-            _PHASES.index(self.phase),
+            ARMS.index(self.phase),
             self.set or "",
             self.run,
             self.model,
@@ -180,7 +179,7 @@ _ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
 _WIDTH: Final = 14
 
 
-_KNOWN: Final[dict[str, tuple[str, ...]]] = {"phase": _PHASES, "parse_code": CODES, "dissoc": _CLASSES}
+_KNOWN: Final[dict[str, tuple[str, ...]]] = {"phase": ARMS, "parse_code": CODES, "dissoc": _CLASSES}
 
 
 def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]:
@@ -197,9 +196,8 @@ def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]
 
 
 def _seat(fields: Mapping[str, Any]) -> Seat:
-    real = str(fields.get("cell")).startswith(f"{COSTS_REAL}/")
     return Seat(
-        phase=COSTS_REAL if real else fields["phase"],
+        phase=arm_of(str(fields.get("cell")), fields["phase"]),
         set=fields["set"],
         run=fields["run"],
         model=fields["model"],
@@ -214,14 +212,13 @@ def _seat(fields: Mapping[str, Any]) -> Seat:
 
 
 def _acts(fields: Mapping[str, Any]) -> tuple[Any, ...]:
-    place = str(fields["place_before"])
     return (
         fields["turn"],
         fields["action"],
         fields["parse_code"],
         fields["success"],
         len(fields["others_here"]),
-        "alley" if place.startswith("alley") else place,
+        place_of(str(fields["place_before"])),
         fields["residents"],
         fields["feasible_actions"],
         fields["null_effect"],

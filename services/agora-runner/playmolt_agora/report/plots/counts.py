@@ -5,12 +5,13 @@ from typing import Any, Final, get_args
 
 from playmolt_schemas.agora.turn import VALID_CODES, ParseCode
 
+from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, legend
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, percent, shown_runs, shown_turns
 from playmolt_agora.report.study import Study, rows
-from playmolt_agora.report.tallies import ARMS, parse_codes
+from playmolt_agora.report.tallies import parse_codes
 
 CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
 _CODE_HUES: Final = ("#bcd3ea", "#7fb0dc", "#1765ad", "#0d3f6e", "#b8500f", "#a03050", "#7a4aa5", "#1b1f24")

@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, TurnRecord
 
+from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of
 from playmolt_agora.report.chart import HUES, Style, style
 from playmolt_agora.report.study import RunNote, Study, Table, rows
-from playmolt_agora.report.tallies import COSTS_REAL, arm_of
 
 WIDTH: Final = 760.0
 """Fits a printed page and a narrow column of a browser."""

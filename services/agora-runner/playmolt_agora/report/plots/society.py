@@ -4,12 +4,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, Style, grid, legend, rounded_up
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, mean, shown_runs, shown_turns
 from playmolt_agora.report.study import RunNote, Study, rows
-from playmolt_agora.report.tallies import COSTS_REAL, Network, arm_of, networks
+from playmolt_agora.report.tallies import Network, networks
 
 _LANGUAGES = {"ko": Style(HUES[0], "", "circle"), "en": Style(HUES[1], "6 3", "square")}
 _ROW = 166.0

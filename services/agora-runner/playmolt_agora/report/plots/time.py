@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from playmolt_schemas.agora.turn import ACTIONS
 
+from playmolt_agora.measures.data.arms import PLACES
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend
 from playmolt_agora.report.plots.figure import (
@@ -18,7 +19,7 @@ from playmolt_agora.report.plots.figure import (
     shown_turns,
 )
 from playmolt_agora.report.study import Study
-from playmolt_agora.report.tallies import PLACES, Cell, Mix, action_mix, occupancy
+from playmolt_agora.report.tallies import Cell, Mix, action_mix, occupancy
 
 _HEIGHT = 92.0
 _ROW = 146.0
