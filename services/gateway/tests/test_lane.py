@@ -215,7 +215,7 @@ async def test_an_action_inside_another_request_is_that_requests_text(platform: 
 
 @pytest.fixture
 def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 2)
+    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 4)
 
 
 async def test_a_connection_is_closed_when_it_has_rested_since_its_last_action(
@@ -223,13 +223,13 @@ async def test_a_connection_is_closed_when_it_has_rested_since_its_last_action(
 ) -> None:
     _, key = platform.agent()
     wire, raw = await opened(port), request(game, b"{}", f"Authorization: {key['Authorization']}")
-    for _ in range(3):
+    for _ in range(4):
         await wire.send(raw)
         last = time.monotonic()
         await asyncio.sleep(1.1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await wire.rest() == b""
-    assert time.monotonic() - last > 1.95
+    assert time.monotonic() - last > 3.95
     wire.writer.close()
 
 
@@ -242,11 +242,11 @@ async def test_a_connection_is_not_closed_under_an_action(
     answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
     monkeypatch.setattr(platform.bus, "submit", lambda *_, **__: answer)
     wire.writer.write(raw)
-    await asyncio.sleep(2.5)
+    await asyncio.sleep(4.5)
     answer.set_result(Answer(1, 200, b"{}"))
     status, _, body = await wire.reply()
     assert (status, body) == (b"HTTP/1.1 200 OK", b"{}")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await wire.rest() == b""
     wire.writer.close()
 
