@@ -10,10 +10,10 @@ from typing_extensions import override
 
 from playmolt_jury import commands, views
 from playmolt_jury.codes import no_witness, unknown_session
-from playmolt_jury.rules import Jury, closed, owns
-from playmolt_jury.state import Lost, State
+from playmolt_jury.rules import Jury, evidence_refusal, owns
+from playmolt_jury.state import FailedCall, State
 
-Answer = ApiReply | Refused
+ApiAnswer = ApiReply | Refused
 
 
 class JuryApi(GameApi[State]):
@@ -45,7 +45,7 @@ class JuryApi(GameApi[State]):
             "jury_notes": _notes,
             "jury_vote": _vote,
         }
-        self._answers: Mapping[str, Callable[[State, ApiRequest], Answer]] = {
+        self._answers: Mapping[str, Callable[[State, ApiRequest], ApiAnswer]] = {
             "jury_open": self._opened,
             "jury_read": self._session,
             "jury_phase": self._session,
@@ -64,22 +64,22 @@ class JuryApi(GameApi[State]):
         }
 
     @override
-    def command(self, state: State, ask: ApiRequest) -> Command | Refused:
+    def command(self, state: State, request: ApiRequest) -> Command | Refused:
         """To whoever does not own the session, it does not exist."""
-        if ask.route not in self.opens and not owns(state, ask.agent_id):
+        if request.route not in self.opens and not owns(state, request.agent_id):
             return unknown_session()
-        return self._commands[ask.route](ask)
+        return self._commands[request.route](request)
 
     @override
-    def answer(self, state: State, ask: ApiRequest) -> Answer:
+    def answer(self, state: State, request: ApiRequest) -> ApiAnswer:
         """202 while models or the chain are at work."""
-        if not owns(state, ask.agent_id):
+        if not owns(state, request.agent_id):
             return unknown_session()
-        return self._answers[ask.route](state, ask)
+        return self._answers[request.route](state, request)
 
     @override
-    def many(self, states: Sequence[State], ask: ApiRequest) -> Answer:
-        return ApiReply(JurySessions(tuple(self._view(state) for state in states if owns(state, ask.agent_id))))
+    def many(self, states: Sequence[State], request: ApiRequest) -> ApiAnswer:
+        return ApiReply(JurySessions(tuple(self._view(state) for state in states if owns(state, request.agent_id))))
 
     def _view(self, state: State) -> JurySession:
         view = self._jury.view(state, Viewer(state.owner))
@@ -87,78 +87,78 @@ class JuryApi(GameApi[State]):
             raise TypeError("an owner sees its session")
         return view
 
-    def _open(self, ask: ApiRequest) -> Command:
+    def _open(self, request: ApiRequest) -> Command:
         return commands.OpenJury(
-            agent_id=ask.agent_id, name=ask.name, seed=ask.seed, body=ask.body, aliases=self._aliases
+            agent_id=request.agent_id, name=request.name, seed=request.seed, body=request.body, aliases=self._aliases
         )
 
-    def _opened(self, state: State, _: ApiRequest) -> Answer:
+    def _opened(self, state: State, _: ApiRequest) -> ApiAnswer:
         return ApiReply(self._view(state), status=201)
 
-    def _session(self, state: State, _: ApiRequest) -> Answer:
+    def _session(self, state: State, _: ApiRequest) -> ApiAnswer:
         return ApiReply(self._view(state))
 
-    def _dossier(self, state: State, _: ApiRequest) -> Answer:
+    def _dossier(self, state: State, _: ApiRequest) -> ApiAnswer:
         return ApiReply(views.dossier(self._jury.material(state)))
 
-    def _evidence_list(self, state: State, _: ApiRequest) -> Answer:
+    def _evidence_list(self, state: State, _: ApiRequest) -> ApiAnswer:
         return ApiReply(views.evidence_list(state, self._jury.material(state)))
 
-    def _evidence(self, state: State, ask: ApiRequest) -> Answer:
-        # Asked without its command before it, too: what is locked must not leave on any way.
-        hidden = closed(state, ask.params["evidence_id"])
-        return hidden or ApiReply(views.evidence(self._jury.material(state), ask.params["evidence_id"]))
+    def _evidence(self, state: State, request: ApiRequest) -> ApiAnswer:
+        # Answered without its command before it, too: what is locked must not leave on any way.
+        refusal = evidence_refusal(state, request.params["evidence_id"])
+        return refusal or ApiReply(views.evidence(self._jury.material(state), request.params["evidence_id"]))
 
-    def _witnesses(self, state: State, _: ApiRequest) -> Answer:
+    def _witnesses(self, state: State, _: ApiRequest) -> ApiAnswer:
         return ApiReply(views.witnesses(state, self._jury.material(state)))
 
-    def _talked(self, state: State, ask: ApiRequest) -> Answer:
-        witness = self._jury.witness(state, ask.params["witness_id"])
+    def _talked(self, state: State, request: ApiRequest) -> ApiAnswer:
+        witness = self._jury.witness(state, request.params["witness_id"])
         if witness is None:
             return no_witness()
-        step = isinstance(ask.body, dict) and any(value is not None for value in ask.body.values())
+        step = isinstance(request.body, dict) and any(value is not None for value in request.body.values())
         return ApiReply(views.talk(state, witness, step=step))
 
-    def _outcome(self, state: State, ask: ApiRequest) -> Answer:
-        outcome = state.outcomes.get(ask.command_id)
-        if isinstance(outcome, Lost):
+    def _outcome(self, state: State, request: ApiRequest) -> ApiAnswer:
+        outcome = state.outcomes.get(request.command_id)
+        if isinstance(outcome, FailedCall):
             return _unavailable(outcome)
         if outcome is not None:
             return ApiReply(outcome)
         return _aborted() if state.over else ApiReply(self._view(state), status=202)
 
-    def _voted(self, state: State, ask: ApiRequest) -> Answer:
+    def _voted(self, state: State, request: ApiRequest) -> ApiAnswer:
         if state.verdict:
             return ApiReply(state.verdict)
-        if lost := _lost_vote(state, ask.command_id):
-            return _unavailable(lost)
+        if failed := _failed_vote(state, request.command_id):
+            return _unavailable(failed)
         return _aborted() if state.over else ApiReply(self._view(state), status=202)
 
-    def _verdict(self, state: State, _: ApiRequest) -> Answer:
+    def _verdict(self, state: State, _: ApiRequest) -> ApiAnswer:
         if state.verdict is None:
             return Refused(Code.NOT_FINISHED, f"There is no verdict yet; the session is in the phase {state.phase}.")
         return ApiReply(state.verdict)
 
-    def _ending(self, state: State, _: ApiRequest) -> Answer:
-        told = views.ending(state, self._jury.material(state))
-        if told is None:
+    def _ending(self, state: State, _: ApiRequest) -> ApiAnswer:
+        ending = views.ending(state, self._jury.material(state))
+        if ending is None:
             return Refused(Code.NOT_FINISHED, f"The story is not over; the session is in the phase {state.phase}.")
-        return ApiReply(told)
+        return ApiReply(ending)
 
 
-def _lost_vote(state: State, call: str) -> Lost | None:
+def _failed_vote(state: State, call: str) -> FailedCall | None:
     """The failure that a call of the vote met: its own, or another call's that leaves it nothing to wait for."""
     own = state.outcomes.get(call)
-    if isinstance(own, Lost):
+    if isinstance(own, FailedCall):
         return own
-    if not state.voting or state.over or state.turns or len(state.ballots) == len(state.files):
+    if not state.voting or state.over or state.turns or len(state.ballots) == len(state.jurors):
         return None
-    return next((each for each in reversed(state.outcomes.values()) if isinstance(each, Lost)), None)
+    return next((each for each in reversed(state.outcomes.values()) if isinstance(each, FailedCall)), None)
 
 
-def _unavailable(lost: Lost) -> Refused:
+def _unavailable(failed: FailedCall) -> Refused:
     return Refused(
-        Code.UNAVAILABLE, f"The model gave no usable answer, and nothing is used up: {lost.detail}. Call again."
+        Code.UNAVAILABLE, f"The model gave no usable answer, and nothing is used up: {failed.detail}. Call again."
     )
 
 
@@ -166,41 +166,45 @@ def _aborted() -> Refused:
     return Refused(Code.GAME_OVER, "The operator ended this session.")
 
 
-def _phase(ask: ApiRequest) -> Command:
-    return commands.ChangePhase(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)
+def _phase(request: ApiRequest) -> Command:
+    return commands.ChangePhase(agent_id=request.agent_id, call=request.command_id, body=request.body)
 
 
-def _evidence(ask: ApiRequest) -> Command:
-    return commands.ReadEvidence(agent_id=ask.agent_id, call=ask.command_id, evidence_id=ask.params["evidence_id"])
+def _evidence(request: ApiRequest) -> Command:
+    return commands.ReadEvidence(
+        agent_id=request.agent_id, call=request.command_id, evidence_id=request.params["evidence_id"]
+    )
 
 
-def _talk(ask: ApiRequest) -> Command:
+def _talk(request: ApiRequest) -> Command:
     return commands.TalkTo(
-        agent_id=ask.agent_id, call=ask.command_id, body=ask.body, witness_id=ask.params["witness_id"]
+        agent_id=request.agent_id, call=request.command_id, body=request.body, witness_id=request.params["witness_id"]
     )
 
 
-def _chat(ask: ApiRequest) -> Command:
-    return commands.Chat(agent_id=ask.agent_id, call=ask.command_id, body=ask.body, juror_id=ask.params["juror_id"])
+def _chat(request: ApiRequest) -> Command:
+    return commands.Chat(
+        agent_id=request.agent_id, call=request.command_id, body=request.body, juror_id=request.params["juror_id"]
+    )
 
 
-def _present(ask: ApiRequest) -> Command:
+def _present(request: ApiRequest) -> Command:
     return commands.Present(
-        agent_id=ask.agent_id,
-        call=ask.command_id,
-        body=ask.body,
-        juror_id=ask.params["juror_id"],
-        evidence_id=ask.params["evidence_id"],
+        agent_id=request.agent_id,
+        call=request.command_id,
+        body=request.body,
+        juror_id=request.params["juror_id"],
+        evidence_id=request.params["evidence_id"],
     )
 
 
-def _next(ask: ApiRequest) -> Command:
-    return commands.NextRound(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)
+def _next(request: ApiRequest) -> Command:
+    return commands.NextRound(agent_id=request.agent_id, call=request.command_id, body=request.body)
 
 
-def _notes(ask: ApiRequest) -> Command:
-    return commands.SendNote(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)
+def _notes(request: ApiRequest) -> Command:
+    return commands.SendNote(agent_id=request.agent_id, call=request.command_id, body=request.body)
 
 
-def _vote(ask: ApiRequest) -> Command:
-    return commands.CallVote(agent_id=ask.agent_id, call=ask.command_id, body=ask.body)
+def _vote(request: ApiRequest) -> Command:
+    return commands.CallVote(agent_id=request.agent_id, call=request.command_id, body=request.body)

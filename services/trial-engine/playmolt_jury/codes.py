@@ -12,9 +12,9 @@ def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refus
 
 def invalid(errors: Iterable[FieldFault]) -> Refused:
     """Names the first five faults in one line."""
-    listed = tuple(errors)
-    told = "; ".join(f"{error.field} {error.message}".strip() for error in listed[:5])
-    return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {told}.", listed)
+    faults = tuple(errors)
+    named = "; ".join(f"{error.field} {error.message}".strip() for error in faults[:5])
+    return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {named}.", faults)
 
 
 def unknown_session() -> Refused:

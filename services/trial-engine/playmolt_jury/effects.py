@@ -11,9 +11,9 @@ from playmolt_jury.chain.port import OPEN_SECONDS
 from playmolt_jury.state import State, Turn
 
 TURN_EFFECT: Final = "llm_turn"
-"""`Effect.kind` of a turn that a model owes; its payload is the Turn."""
+"""`Effect.kind` of a turn of a model; its payload is the Turn."""
 CHAIN_EFFECT: Final = "chain"
-"""`Effect.kind` of what the chain owes; its payload is a ChainTask."""
+"""`Effect.kind` of work on the chain; its payload is a ChainTask."""
 
 Work = Literal["deploy", "vote", "verdict"]
 _OPEN: Final = timedelta(seconds=OPEN_SECONDS)
@@ -34,7 +34,7 @@ class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def effects(state: State) -> tuple[Effect, ...]:
-    """Everything that is owed now. Jurors think side by side, each of one thing at a time."""
+    """Everything that the session waits for now. Jurors think side by side, each of one thing at a time."""
     firsts: dict[str, Turn] = {}
     for turn in state.turns:
         firsts.setdefault(turn.juror_id, turn)
@@ -42,14 +42,14 @@ def effects(state: State) -> tuple[Effect, ...]:
     return turns + _chain(state)
 
 
-def owed_turn(state: State, effect_id: str) -> Turn | None:
-    """The turn of an effect; None when it is not owed (any more)."""
+def pending_turn(state: State, effect_id: str) -> Turn | None:
+    """The turn of an effect; None when it is not pending (any more)."""
     payload = _payload(state, effect_id)
     return payload if isinstance(payload, Turn) else None
 
 
-def owes(state: State, effect_id: str, work: Work) -> bool:
-    """Whether this work on the chain is owed still."""
+def is_pending(state: State, effect_id: str, work: Work) -> bool:
+    """Whether this work on the chain is pending still."""
     payload = _payload(state, effect_id)
     return isinstance(payload, ChainTask) and payload.work == work
 
@@ -77,11 +77,11 @@ def _chain(state: State) -> tuple[Effect, ...]:
     if open_votes:
         return open_votes
     # Who has not made up its mind by the deadline has no vote: the contract closes without it.
-    whole = len(state.ballots) == len(state.files)
+    whole = len(state.ballots) == len(state.jurors)
     return (_task(state, "verdict", called if whole else contract.deployed_at + _OPEN),)
 
 
 def _task(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> Effect:
     log_hash = state.contract.log_hash if state.contract else ""
-    task = ChainTask(work=work, jurors=state.order, log_hash=log_hash, juror_id=juror_id, guilty=guilty)
+    task = ChainTask(work=work, jurors=state.juror_ids, log_hash=log_hash, juror_id=juror_id, guilty=guilty)
     return Effect(id=chain_effect(state, work, juror_id), kind=CHAIN_EFFECT, due=due, payload=task)

@@ -13,7 +13,7 @@ TurnKind = Literal["chat", "present", "note", "speech", "vote"]
 RequestKind = Literal["ask", "tool", "final", "repair"]
 
 
-class EvidenceFile(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceItem(msgspec.Struct, frozen=True, kw_only=True):
     """What the rules need of an item."""
 
     id: str
@@ -33,7 +33,7 @@ class JuryOpened(Event, frozen=True, kw_only=True):
     language: Language
     model: str
     jurors: tuple[Juror, ...]
-    evidence: tuple[EvidenceFile, ...]
+    evidence: tuple[EvidenceItem, ...]
     topics: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ class EvidenceRead(Event, frozen=True, kw_only=True):
 
 
 class TurnStarted(Event, frozen=True, kw_only=True):
-    """A model owes a turn to the call of this id. What the person gave stands here before anybody is asked."""
+    """A turn waits for a model, for the call of this id. What the person gave stands here before anybody is asked."""
 
     type: ClassVar[str] = "turn_started"
     call: str
@@ -248,7 +248,7 @@ class VerdictRead(Event, frozen=True, kw_only=True):
 
 
 class Ended(Event, frozen=True, kw_only=True):
-    """The story is over."""
+    """The session reached its ending."""
 
     type: ClassVar[str] = "ended"
     closes: ClassVar[bool] = True

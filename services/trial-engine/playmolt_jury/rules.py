@@ -29,19 +29,20 @@ from playmolt_schemas.games.jury import (
     PhaseRequest,
     TalkRequest,
     UnseenJury,
+    VerdictName,
     VoteView,
 )
 from typing_extensions import override
 
 from playmolt_jury import bodies, commands, effects, views
 from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
-from playmolt_jury.content.material import Ending, Material, Verdict, Witness
+from playmolt_jury.content.material import Ending, Material, Witness
 from playmolt_jury.events import (
     EVENTS,
     AttemptMade,
     ContractDeployed,
     Ended,
-    EvidenceFile,
+    EvidenceItem,
     EvidenceRead,
     GameAborted,
     JuryOpened,
@@ -54,10 +55,10 @@ from playmolt_jury.events import (
     VoteCast,
     VoteMissed,
 )
-from playmolt_jury.jurors import answers
-from playmolt_jury.persuasion import deliberation, dialogue, exchanges
+from playmolt_jury.jurors import replies
+from playmolt_jury.persuasion import deliberation, dialogue, turn_events
 from playmolt_jury.persuasion.dialogue import Talk
-from playmolt_jury.state import FOLDS, Lost, State
+from playmolt_jury.state import FOLDS, FailedCall, State
 
 DETAIL_CHARS: Final = 2000
 MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
@@ -69,7 +70,7 @@ MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
     )
 )
 """Where the overseer may lead."""
-_READING: Final[frozenset[PhaseName]] = frozenset(("prologue", "investigation", "persuasion", "deliberation"))
+_EVIDENCE_PHASES: Final[frozenset[PhaseName]] = frozenset(("prologue", "investigation", "persuasion", "deliberation"))
 """What is read later changes nothing any more; and the last record before the vote is the phase's."""
 
 
@@ -129,23 +130,23 @@ class Jury(Game[State]):
         if state.version and isinstance(command, commands.OwnerCommand):
             if command.agent_id != state.owner:
                 return self.unknown
-            if _taken(state, command.call):
+            if _already_taken(state, command.call):
                 return Accepted()
         return super().decide(state, command, at)
 
     @override
     def public(self, state: State, event: Event, viewer: Viewer) -> JuryMessage | None:
         """A message for the session's owner; there is none for anybody else."""
-        return views.public(event, open_=self.shows(state)) if owns(state, viewer.agent_id) else None
+        return views.public(event, show_stances=self.shows_stances(state)) if owns(state, viewer.agent_id) else None
 
     @override
     def view(self, state: State, viewer: Viewer) -> JurySession | UnseenJury:
         """The session as its owner sees it; anybody else sees nothing of it."""
         if not owns(state, viewer.agent_id):
             return UnseenJury()
-        return views.session(state, self.material(state), open_=self.shows(state))
+        return views.session(state, self.material(state), show_stances=self.shows_stances(state))
 
-    def shows(self, state: State) -> bool:
+    def shows_stances(self, state: State) -> bool:
         """Whether stances may be seen as numbers: after the verdict, or by the operator's switch."""
         return self.show_stances or state.verdict is not None
 
@@ -182,7 +183,7 @@ class Jury(Game[State]):
             language=request.language,
             model=request.model,
             jurors=material.jurors,
-            evidence=tuple(EvidenceFile(id=e.id, locked=e.locked, topics=e.topics) for e in material.evidence),
+            evidence=tuple(EvidenceItem(id=e.id, locked=e.locked, topics=e.topics) for e in material.evidence),
             topics=tuple(topic.id for topic in material.topics),
         )
         return Accepted((opened,))
@@ -201,7 +202,7 @@ class Jury(Game[State]):
         return Accepted() if request.choice is None else _say(state, witness, request.choice)
 
     def _verdict(self, state: State, command: commands.VerdictFound) -> Decision:
-        if not effects.owes(state, command.effect_id, "verdict"):
+        if not effects.is_pending(state, command.effect_id, "verdict"):
             return Accepted()
         seats = {seat.juror_id: seat for seat in command.votes}
         votes = tuple(
@@ -212,9 +213,9 @@ class Jury(Game[State]):
                 tx_hash=seats[juror].tx_hash,
                 address=seats[juror].address,
             )
-            for juror in state.order
+            for juror in state.juror_ids
         )
-        verdict: Verdict = "guilty" if command.guilty else "not_guilty"
+        verdict: VerdictName = "guilty" if command.guilty else "not_guilty"
         read = VerdictRead(
             verdict=verdict,
             guilty=command.guilty_votes,
@@ -227,7 +228,7 @@ class Jury(Game[State]):
         ending = self._ending(state, verdict)
         return Accepted((read, PhaseChanged(from_=state.phase, to="ended"), Ended(ending=ending.id)))
 
-    def _ending(self, state: State, verdict: Verdict) -> Ending:
+    def _ending(self, state: State, verdict: VerdictName) -> Ending:
         endings = self.material(state).endings
         return next(each for each in endings if each.verdict == verdict and each.when == state.found)
 
@@ -236,17 +237,17 @@ def owns(state: State, agent_id: str | None) -> bool:
     return bool(state.version) and agent_id == state.owner
 
 
-def closed(state: State, evidence_id: str) -> Refused | None:
+def evidence_refusal(state: State, evidence_id: str) -> Refused | None:
     """Why an item cannot be had; None when it can."""
     if state.item(evidence_id) is None:
         return no_item()
-    return locked() if evidence_id in state.sealed else None
+    return locked() if evidence_id in state.still_locked else None
 
 
-def _taken(state: State, call: str) -> bool:
+def _already_taken(state: State, call: str) -> bool:
     known = state.outcomes.get(call)
-    if isinstance(known, Lost):
-        # What failed may be tried again, also while other jurors still owe this call their turns.
+    if isinstance(known, FailedCall):
+        # What failed may be tried again, also while other jurors still have turns of this call to take.
         return False
     return known is not None or any(turn.call == call for turn in state.turns)
 
@@ -275,9 +276,9 @@ def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
 def _show(state: State, witness: Witness, evidence_id: str) -> Decision:
     if state.item(evidence_id) is None:
         return invalid(faults({"evidence_id": "is no item of evidence; GET …/evidence lists them"}))
-    if evidence_id in state.sealed:
+    if evidence_id in state.still_locked:
         return locked()
-    return Accepted(dialogue.shown(witness, state.talks.get(witness.id, Talk()), evidence_id, state.sealed))
+    return Accepted(dialogue.show(witness, state.talks.get(witness.id, Talk()), evidence_id, state.still_locked))
 
 
 def _say(state: State, witness: Witness, choice_id: str) -> Decision:
@@ -287,13 +288,13 @@ def _say(state: State, witness: Witness, choice_id: str) -> Decision:
     if choice is None:
         known = ", ".join(each.id for each in offered) or "none"
         return invalid(faults({"choice": f"is not offered; there are {known}"}))
-    return Accepted(dialogue.said(witness, talk, choice, state.sealed))
+    return Accepted(dialogue.say(witness, talk, choice, state.still_locked))
 
 
 def _read(state: State, command: commands.ReadEvidence) -> Decision:
-    if hidden := closed(state, command.evidence_id):
-        return hidden
-    if command.evidence_id in state.read or state.phase not in _READING:
+    if refusal := evidence_refusal(state, command.evidence_id):
+        return refusal
+    if command.evidence_id in state.read or state.phase not in _EVIDENCE_PHASES:
         return Accepted()
     return Accepted((EvidenceRead(evidence_id=command.evidence_id),))
 
@@ -312,8 +313,8 @@ def _chat(state: State, command: commands.Chat) -> Decision:
 def _present(state: State, command: commands.Present) -> Decision:
     if command.juror_id not in state.seats:
         return no_juror()
-    if hidden := closed(state, command.evidence_id):
-        return hidden
+    if refusal := evidence_refusal(state, command.evidence_id):
+        return refusal
     if state.phase != "persuasion":
         return _wrong_phase(state, "Evidence is presented to jurors in the phase persuasion")
     if errors := bodies.empty_faults(command.body):
@@ -338,15 +339,15 @@ def _next_round(state: State, command: commands.NextRound) -> Decision:
         return _busy()
     debate = state.debate
     if debate and debate.next_speaker:
-        return Accepted((exchanges.started(debate.next_speaker, debate.round, command.call),))
+        return Accepted((turn_events.speech_started(debate.next_speaker, debate.round, command.call),))
     led = {juror: seat.led for juror, seat in state.seats.items()}
-    leader = deliberation.leader(state.order, state.stances, led)
-    responders = deliberation.responders(state.order, state.stances, leader)
+    leader = deliberation.leader(state.juror_ids, state.stances, led)
+    responders = deliberation.responders(state.juror_ids, state.stances, leader)
     number = state.round + 1
     return Accepted(
         (
             RoundStarted(round=number, leader=leader, responders=responders),
-            exchanges.started(leader, number, command.call),
+            turn_events.speech_started(leader, number, command.call),
         )
     )
 
@@ -354,7 +355,7 @@ def _next_round(state: State, command: commands.NextRound) -> Decision:
 def _note(state: State, command: commands.SendNote) -> Decision:
     if state.phase != "deliberation":
         return _wrong_phase(state, "Notes are passed in the phase deliberation, until its last round has run")
-    request = bodies.read_note(command.body, state.order)
+    request = bodies.read_note(command.body, state.juror_ids)
     if not isinstance(request, NoteRequest):
         return invalid(request)
     if any(turn.kind == "speech" for turn in state.turns):
@@ -369,7 +370,7 @@ def _call_vote(state: State, command: commands.CallVote) -> Decision:
         return _wrong_phase(state, "The vote is called once, after the last round of deliberation")
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
-    undecided = [juror for juror in state.order if juror not in state.ballots and not state.pending(juror)]
+    undecided = [juror for juror in state.juror_ids if juror not in state.ballots and not state.pending(juror)]
     if state.voting and not undecided:
         return _wrong_phase(state, "The vote is under way. GET …/verdict when the stream tells of it")
     turns = (TurnStarted(call=command.call, turn="vote", juror_id=juror) for juror in undecided)
@@ -383,22 +384,22 @@ def _attempted(state: State, command: commands.Attempted) -> Decision:
 
 
 def _turned(state: State, command: commands.JurorTurn) -> Decision:
-    turn = effects.owed_turn(state, command.effect_id)
+    turn = effects.pending_turn(state, command.effect_id)
     if turn is None:
         return Accepted()
     if turn.kind in ("chat", "present", "speech"):
         try:
-            answers.read_text(command.text)
-        except answers.InvalidAnswer as error:
+            replies.read_text(command.text)
+        except replies.InvalidReply as error:
             return Refused(Code.INVALID_REQUEST, f"Ask the model again: {error}.", faults({"text": str(error)}))
-    return Accepted(exchanges.happened(state, turn, command))
+    return Accepted(turn_events.events_of(state, turn, command))
 
 
 def _lost(state: State, command: commands.TurnLost) -> Decision:
-    turn = effects.owed_turn(state, command.effect_id)
+    turn = effects.pending_turn(state, command.effect_id)
     if turn is None:
         return Accepted()
-    tools = exchanges.tools(turn, command.tools)
+    tools = turn_events.tools(turn, command.tools)
     failed = TurnFailed(
         call=turn.call,
         turn=turn.kind,
@@ -411,7 +412,7 @@ def _lost(state: State, command: commands.TurnLost) -> Decision:
 
 
 def _deployed(state: State, command: commands.CaseOpened) -> Decision:
-    if not effects.owes(state, command.effect_id, "deploy"):
+    if not effects.is_pending(state, command.effect_id, "deploy"):
         return Accepted()
     deployed = ContractDeployed(
         contract=command.address, chain_id=command.chain_id, tx_hash=command.tx_hash, log_hash=command.log_hash
@@ -420,7 +421,7 @@ def _deployed(state: State, command: commands.CaseOpened) -> Decision:
 
 
 def _mined(state: State, command: commands.VoteMined) -> Decision:
-    if not effects.owes(state, command.effect_id, "vote"):
+    if not effects.is_pending(state, command.effect_id, "vote"):
         return Accepted()
     ballot = state.ballots[command.juror_id]
     if command.guilty is None:
@@ -441,4 +442,4 @@ def _end(state: State, command: EndGame) -> Decision:
     return ended(command, GameAborted)
 
 
-__all__ = ["Jury", "closed", "owns"]
+__all__ = ["Jury", "evidence_refusal", "owns"]

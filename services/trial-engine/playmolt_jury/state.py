@@ -30,7 +30,7 @@ from playmolt_jury.events import (
     AttemptMade,
     ContractDeployed,
     Ended,
-    EvidenceFile,
+    EvidenceItem,
     EvidencePresented,
     EvidenceRead,
     EvidenceUnlocked,
@@ -87,7 +87,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that a model owes; `id` is its effect."""
+    """A turn that waits for a model; `id` is its effect."""
 
     id: str
     call: str
@@ -106,14 +106,14 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind}:{self.juror_id}" + (f":{self.round}" if self.kind == "speech" else "")
 
 
-class Lost(msgspec.Struct, frozen=True, kw_only=True):
+class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call whose turn failed."""
 
     code: FailureCode
     detail: str
 
 
-Outcome = ChatReply | NoteReply | RoundReply | Lost
+Outcome = ChatReply | NoteReply | RoundReply | FailedCall
 
 
 class Debate(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,8 +166,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str = ""
     language: Language = "en"
     model: str = ""
-    files: tuple[Juror, ...] = ()
-    evidence: tuple[EvidenceFile, ...] = ()
+    jurors: tuple[Juror, ...] = ()
+    evidence: tuple[EvidenceItem, ...] = ()
     topics: tuple[str, ...] = ()
     phase: PhaseName = "prologue"
     seats: dict[str, Seat] = {}
@@ -198,25 +198,25 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     def juror(self, juror_id: str) -> Juror:
         """LookupError when there is none of that id."""
-        for file in self.files:
+        for file in self.jurors:
             if file.id == juror_id:
                 return file
         raise LookupError(f"no juror {juror_id}")
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def juror_ids(self) -> tuple[str, ...]:
         """In the order that breaks ties."""
-        return tuple(file.id for file in self.files)
+        return tuple(file.id for file in self.jurors)
 
     @property
     def stances(self) -> dict[str, int]:
         return {juror: seat.stance for juror, seat in self.seats.items()}
 
-    def item(self, evidence_id: str) -> EvidenceFile | None:
+    def item(self, evidence_id: str) -> EvidenceItem | None:
         return next((item for item in self.evidence if item.id == evidence_id), None)
 
     @property
-    def sealed(self) -> tuple[str, ...]:
+    def still_locked(self) -> tuple[str, ...]:
         """Items that are still locked."""
         return tuple(item.id for item in self.evidence if item.locked and item.id not in self.unlocked)
 
@@ -230,13 +230,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         """What the overseer found out."""
         if not self.unlocked:
             return "nothing"
-        return "something" if self.sealed or len(self.read) < len(self.evidence) else "everything"
+        return "something" if self.still_locked or len(self.read) < len(self.evidence) else "everything"
 
     def turn(self, effect_id: str) -> Turn | None:
         return next((turn for turn in self.turns if turn.id == effect_id), None)
 
     def pending(self, juror_id: str) -> tuple[Turn, ...]:
-        """What a juror still owes, first things first."""
+        """The turns that a juror has yet to take, first things first."""
         return tuple(turn for turn in self.turns if turn.juror_id == juror_id)
 
 
@@ -248,7 +248,7 @@ def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
         "created_at": rfc3339(at),
         "language": event.language,
         "model": event.model,
-        "files": event.jurors,
+        "jurors": event.jurors,
         "evidence": event.evidence,
         "topics": event.topics,
         "seats": {juror.id: Seat(stance=juror.initial_stance) for juror in event.jurors},
@@ -260,7 +260,7 @@ def _phase(_: State, event: PhaseChanged, __: datetime) -> Changes:
 
 
 def _talked(state: State, event: WitnessTalked, _: datetime) -> Changes:
-    talk = dialogue.talked(state.talks.get(event.witness_id, Talk()), event)
+    talk = dialogue.after(state.talks.get(event.witness_id, Talk()), event)
     return {"talks": state.talks | {event.witness_id: talk}}
 
 
@@ -296,8 +296,8 @@ def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
 
 
 def _failed(state: State, event: TurnFailed, _: datetime) -> Changes:
-    lost = Lost(code=event.code, detail=event.detail)
-    return {"turns": _without(state, event.juror_id), "outcomes": _answered(state, event.call, lost)}
+    failed = FailedCall(code=event.code, detail=event.detail)
+    return {"turns": _without(state, event.juror_id), "outcomes": _answered(state, event.call, failed)}
 
 
 def _nothing(_: State, __: Event, ___: datetime) -> Changes:
@@ -375,7 +375,7 @@ def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
         speeches=tuple(SpeechView(juror_id=each.juror_id, text=each.text) for each in debate.speeches),
         changes=tuple(
             BandChange(juror_id=juror, band_before=stance.band(before), band=stance.band(state.seats[juror].stance))
-            for juror, before in ((juror, debate.snapshot[juror]) for juror in state.order)
+            for juror, before in ((juror, debate.snapshot[juror]) for juror in state.juror_ids)
         ),
         phase="vote" if event.round == DELIBERATION_ROUNDS else state.phase,
     )
@@ -434,15 +434,15 @@ def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
 
 
 def _without(state: State, juror_id: str) -> tuple[Turn, ...]:
-    """A juror does one thing after the other, so what is done or lost is what it owed first."""
+    """A juror does one thing after the other, so what is done or failed is its first."""
     done = state.pending(juror_id)[:1]
     return tuple(turn for turn in state.turns if turn not in done)
 
 
 def _answered(state: State, call: str, outcome: Outcome) -> dict[str, Outcome]:
     outcomes = {**state.outcomes, call: outcome}
-    lost = [known for known, each in outcomes.items() if isinstance(each, Lost)]
-    for oldest in lost[: max(0, len(outcomes) - KEPT_OUTCOMES)]:
+    failed = [known for known, each in outcomes.items() if isinstance(each, FailedCall)]
+    for oldest in failed[: max(0, len(outcomes) - KEPT_OUTCOMES)]:
         del outcomes[oldest]
     return outcomes
 

@@ -1,6 +1,6 @@
 """What the owner sees of a session: the only source of its bytes. Nobody else sees any.
 
-Until the verdict no stance, weight, weakness, role prompt or speaker power is in them; `open_` lets numbers be seen.
+Until the verdict no stance, weight, weakness, role prompt or speaker power is in them, unless `show_stances` says so.
 """
 
 from collections.abc import Callable, Mapping
@@ -74,13 +74,13 @@ from playmolt_jury.events import (
     VoteMissed,
     WitnessTalked,
 )
-from playmolt_jury.jurors import answers
+from playmolt_jury.jurors import replies
 from playmolt_jury.persuasion import dialogue, stance
 from playmolt_jury.persuasion.dialogue import Talk
 from playmolt_jury.state import State
 
 
-def session(state: State, material: Material, *, open_: bool) -> JurySession:
+def session(state: State, material: Material, *, show_stances: bool) -> JurySession:
     return JurySession(
         id=state.game_id,
         language=state.language,
@@ -90,7 +90,7 @@ def session(state: State, material: Material, *, open_: bool) -> JurySession:
         prologue=tuple(Line(speaker=line.speaker, text=line.text) for line in material.prologue),
         notes_left=state.notes_left,
         round=state.round,
-        jurors=tuple(_juror(state, juror, open_=open_) for juror in state.order),
+        jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),
     )
 
 
@@ -101,11 +101,11 @@ def dossier(material: Material) -> DossierView:
 def evidence_list(state: State, material: Material) -> EvidenceList:
     """Of a locked item nothing but its id."""
     titles = {item.id: item.title for item in material.evidence}
-    sealed = state.sealed
+    still_locked = state.still_locked
     return EvidenceList(
         tuple(
             EvidenceEntry(id=item.id, locked=True)
-            if item.id in sealed
+            if item.id in still_locked
             else EvidenceEntry(id=item.id, locked=False, title=titles[item.id])
             for item in state.evidence
         )
@@ -128,8 +128,8 @@ def witnesses(state: State, material: Material) -> WitnessList:
 def talk(state: State, witness: Witness, *, step: bool) -> TalkView:
     """After a `step`, or as it stands."""
     here = state.talks.get(witness.id, Talk())
-    place = dialogue.place(witness, here)
-    shown = here.shown if step and here.shown in witness.nodes else place
+    node = dialogue.node_id(witness, here)
+    shown = here.shown if step and here.shown in witness.nodes else node
     offered = dialogue.offered(witness, here, read=state.read, cracked=state.cracked)
     return TalkView(
         witness_id=witness.id,
@@ -139,26 +139,26 @@ def talk(state: State, witness: Witness, *, step: bool) -> TalkView:
         pressure=here.pressure,
         cracked=here.cracked,
         unlocked=here.unlocked if step else (),
-        ended=witness.nodes[place].ends,
+        ended=witness.nodes[node].ends,
     )
 
 
 def ending(state: State, material: Material) -> EndingView | None:
-    told = next((each for each in material.endings if each.id == state.ending), None)
-    if told is None:
+    reached = next((each for each in material.endings if each.id == state.ending), None)
+    if reached is None:
         return None
-    return EndingView(id=told.id, verdict=told.verdict, title=told.title, text=told.text)
+    return EndingView(id=reached.id, verdict=reached.verdict, title=reached.title, text=reached.text)
 
 
-def public(event: Event, *, open_: bool) -> JuryMessage:
+def public(event: Event, *, show_stances: bool) -> JuryMessage:
     """A message for the owner; an event that has nothing to say is progress."""
     if isinstance(event, StanceChanged):
-        return _moved(event, open_=open_)
-    tell = _PUBLIC.get(type(event))
-    return tell(event) if tell else JuryProgressMessage()
+        return _moved(event, show_stances=show_stances)
+    message_of = _PUBLIC.get(type(event))
+    return message_of(event) if message_of else JuryProgressMessage()
 
 
-def _juror(state: State, juror_id: str, *, open_: bool) -> JurorView:
+def _juror(state: State, juror_id: str, *, show_stances: bool) -> JurorView:
     file, seat = state.juror(juror_id), state.seats[juror_id]
     return JurorView(
         id=juror_id,
@@ -166,19 +166,19 @@ def _juror(state: State, juror_id: str, *, open_: bool) -> JurorView:
         personality=file.personality,
         band=stance.band(seat.stance),
         rounds_left=seat.rounds_left,
-        stance=seat.stance if open_ else UNSET,
+        stance=seat.stance if show_stances else UNSET,
     )
 
 
-def _moved(event: StanceChanged, *, open_: bool) -> JuryMessage:
+def _moved(event: StanceChanged, *, show_stances: bool) -> JuryMessage:
     return StanceChangedMessage(
         juror_id=event.juror_id,
         cause=event.cause,
         by=event.by,
         band_before=stance.band(event.before),
         band=stance.band(event.after),
-        before=event.before if open_ else UNSET,
-        after=event.after if open_ else UNSET,
+        before=event.before if show_stances else UNSET,
+        after=event.after if show_stances else UNSET,
     )
 
 
@@ -247,8 +247,8 @@ def _round_over(event: RoundEnded) -> JuryMessage:
 
 def _tool(event: ToolCalled) -> JuryMessage:
     # How a juror means to vote tells on which side of 50 it stands.
-    told = event.input if event.tool == answers.LOOKUP else None
-    return ToolCalledMessage(juror_id=event.juror_id, tool=event.tool, input=told)
+    input_ = event.input if event.tool == replies.LOOKUP else None
+    return ToolCalledMessage(juror_id=event.juror_id, tool=event.tool, input=input_)
 
 
 def _decided(event: VoteDecided) -> JuryMessage:

@@ -50,7 +50,7 @@ class JsonRpcChain:
         address = self._address(case)
 
         async def standing() -> Reading | None:
-            return await reading.standing(self._rpc, address, "latest")
+            return await reading.find_case(self._rpc, address, "latest")
 
         now = await standing()
         if now is None:
@@ -58,7 +58,7 @@ class JsonRpcChain:
             now = await self._wallet.until(standing, f"the jury of {case.session}")
         if now.log_hash != _log_hash(case) or list(now.jurors) != self._jurors(case):
             raise ChainFault(f"the jury of {case.session} at {address} was opened for another log or other jurors")
-        opened = await reading.opening(self._rpc, address, now)
+        opened = await reading.opening_transaction(self._rpc, address, now)
         return Deployed(address=address, tx_hash=opened, chain_id=await self._wallet.chain_id())
 
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
@@ -67,12 +67,12 @@ class JsonRpcChain:
         address, seat = self._address(case), case.jurors.index(juror_id)
 
         async def settled() -> Reading | None:
-            now = await reading.reading(self._rpc, address, "latest")
+            now = await reading.read_case(self._rpc, address, "latest")
             if now.ballots[seat] == OPEN:
-                now, _ = await reading.settled(self._rpc, address)
+                now, _ = await reading.mined_and_pending(self._rpc, address)
             return now if now.outcome != OPEN or now.ballots[seat] != OPEN else None
 
-        now, coming = await reading.settled(self._rpc, address)
+        now, coming = await reading.mined_and_pending(self._rpc, address)
         if now.outcome == OPEN and now.ballots[seat] == OPEN:
             if coming.ballots[seat] == OPEN:
                 await self._cast(key, address, guilty, coming)
@@ -82,11 +82,11 @@ class JsonRpcChain:
             juror_id=juror_id,
             address=keys.address_of(key),
             guilty=now.ballots[seat] == GUILTY if cast else None,
-            tx_hash=await reading.voted(self._rpc, address, now, seat) if cast else "",
+            tx_hash=await reading.vote_transaction(self._rpc, address, now, seat) if cast else "",
         )
 
     async def verdict(self, case: Case) -> Verdict:
-        found = await reading.verdict(self._rpc, self._address(case))
+        found = await reading.read_verdict(self._rpc, self._address(case))
         votes = zip(case.jurors, found.votes, strict=True)
         return replace(found, votes=tuple(replace(vote, juror_id=juror) for juror, vote in votes))
 

@@ -20,15 +20,15 @@ async def read_chain(url: str, address: str) -> Verdict:
     """
     rpc = Rpc(url)
     try:
-        return await verdict(rpc, address)
+        return await read_verdict(rpc, address)
     finally:
         await rpc.close()
 
 
-async def verdict(rpc: Rpc, address: str) -> Verdict:
+async def read_verdict(rpc: Rpc, address: str) -> Verdict:
     """As `read_chain`, over a connection that is there."""
     chain_id, code, (now, _) = await asyncio.gather(
-        rpc.number("eth_chainId"), rpc.call("eth_getCode", address, "latest"), settled(rpc, address)
+        rpc.number("eth_chainId"), rpc.call("eth_getCode", address, "latest"), mined_and_pending(rpc, address)
     )
     if code != contract.deployed_code():
         raise ChainFault(f"what stands at {address} on chain {chain_id} is not JuryVoting as built here")
@@ -45,16 +45,16 @@ async def verdict(rpc: Rpc, address: str) -> Verdict:
     )
 
 
-async def reading(rpc: Rpc, address: str, block: str) -> Reading:
+async def read_case(rpc: Rpc, address: str, block: str) -> Reading:
     """Call `reading()` at a block; ChainFault when nothing of the kind stands there."""
-    found = await standing(rpc, address, block)
+    found = await find_case(rpc, address, block)
     if found is None:
         raise _nothing_at(address)
     return found
 
 
-async def standing(rpc: Rpc, address: str, block: str) -> Reading | None:
-    """As `reading`; None when nothing at all stands there.
+async def find_case(rpc: Rpc, address: str, block: str) -> Reading | None:
+    """As `read_case`; None when nothing at all stands there.
 
     The call itself tells: a node that is asked for the code first may know of it a moment before its calls do.
     """
@@ -71,25 +71,25 @@ def _nothing_at(address: str) -> ChainFault:
     return ChainFault(f"no JuryVoting stands at {address}: this is not the chain the session voted on")
 
 
-async def settled(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
+async def mined_and_pending(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
     """Read a case as mined, and as the next block would find it.
 
     A case whose deadline has passed since the last block counts as closed in both.
     """
-    mined = await reading(rpc, address, "latest")
+    mined = await read_case(rpc, address, "latest")
     if mined.outcome != OPEN:
         return mined, mined
-    coming = await reading(rpc, address, "pending")
+    coming = await read_case(rpc, address, "pending")
     # If the next block will be later than the deadline, nothing that still waits can count.
     return (coming, coming) if coming.time > coming.deadline else (mined, coming)
 
 
-async def opening(rpc: Rpc, address: str, case: Reading) -> str:
+async def opening_transaction(rpc: Rpc, address: str, case: Reading) -> str:
     """The hash of the transaction that opened a case."""
     return await _transaction(rpc, address, case.opened_in, [contract.topic(_OPENED)])
 
 
-async def voted(rpc: Rpc, address: str, case: Reading, seat: int) -> str:
+async def vote_transaction(rpc: Rpc, address: str, case: Reading, seat: int) -> str:
     """The hash of the transaction of a vote that was cast."""
     juror = "0x" + case.jurors[seat][2:].rjust(64, "0")
     return await _transaction(rpc, address, case.voted_in[seat], [contract.topic(_VOTED), juror])
@@ -101,7 +101,7 @@ async def _vote(rpc: Rpc, address: str, case: Reading, seat: int) -> Voted:
         juror_id="",
         address=case.jurors[seat],
         guilty=case.ballots[seat] == GUILTY if cast else None,
-        tx_hash=await voted(rpc, address, case, seat) if cast else "",
+        tx_hash=await vote_transaction(rpc, address, case, seat) if cast else "",
     )
 
 

@@ -14,7 +14,7 @@ from playmolt_jury.chain.port import ChainAway, ChainFault, Reverted
 REQUEST_SECONDS = 10.0
 _PAUSES = (0.1, 0.5)
 """Before each further try; every call made here may be repeated without harm."""
-_MAX_ANSWER = 4 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 _HEX = re.compile(r"0x[0-9a-fA-F]{8,}")
 _BUSY_CODES = frozenset({-32005, 429})
 """A limit of the node's was exceeded (EIP-1474 and the HTTP status some nodes repeat as a code)."""
@@ -29,7 +29,7 @@ class Refusal(ChainFault):
         self.message = message.lower()
 
 
-class _Answer(msgspec.Struct):
+class _Response(msgspec.Struct):
     id: int | str | None = None
     result: Any = msgspec.UNSET
     error: dict[str, Any] | None = None
@@ -74,14 +74,14 @@ class Rpc:
         if status == 429 or status >= 500:
             raise ChainAway(f"the chain at {self.where} answers HTTP {status}")
         try:
-            answer = msgspec.json.decode(body, type=_Answer)
+            response = msgspec.json.decode(body, type=_Response)
         except msgspec.MsgspecError:
             raise ChainAway(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now") from None
-        if answer.error is not None:
-            raise _refusal(self.where, method, answer.error)
-        if answer.result is msgspec.UNSET:
+        if response.error is not None:
+            raise _refusal(self.where, method, response.error)
+        if response.result is msgspec.UNSET:
             raise ChainAway(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now")
-        return answer.result
+        return response.result
 
     async def _post(self, request: dict[str, Any]) -> tuple[int, bytes]:
         try:
@@ -89,8 +89,8 @@ class Rpc:
                 body = b""
                 async for part in response.aiter_bytes():
                     body += part
-                    if len(body) > _MAX_ANSWER:
-                        raise ChainFault(f"{self.where} answers {request['method']} with more than {_MAX_ANSWER} bytes")
+                    if len(body) > _MAX_BYTES:
+                        raise ChainFault(f"{self.where} answers {request['method']} with more than {_MAX_BYTES} bytes")
                 return response.status_code, body
         except (httpx2.HTTPError, OSError) as error:
             raise ChainAway(f"the chain at {self.where} cannot be reached: {type(error).__name__}") from error

@@ -1,4 +1,4 @@
-"""Whether a session's log and the chain tell the same (`playmolt verify-verdict`). Pure."""
+"""Whether a session's log and its case on the chain agree (`playmolt verify-verdict`). Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -49,7 +49,7 @@ def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_EN
     said = _verdict(records)
     return [
         *_broken(records),
-        *_places(records, said, chain),
+        *_contract(records, said, chain),
         *_votes(records, said, chain),
         *_seats(records, said, chain),
         *_outcome(said, chain),
@@ -87,7 +87,7 @@ def _recomputed(record: Record) -> str:
     )
 
 
-def _places(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
+def _contract(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
     if (said.contract.lower(), said.chain_id) != (chain.contract, chain.chain_id):
         yield f"the log names {said.contract} on chain {said.chain_id}, read was {chain.contract} on {chain.chain_id}"
     begun = [record for record in records if record.type == "phase_changed" and _to_vote(record)]
@@ -103,12 +103,12 @@ def _to_vote(record: Record) -> bool:
     return msgspec.json.decode(record.data, type=PhaseChanged).to == "vote"
 
 
-def _told(records: Iterable[Record], kind: type[E]) -> Iterator[E]:
+def _events(records: Iterable[Record], kind: type[E]) -> Iterator[E]:
     return (msgspec.json.decode(record.data, type=kind) for record in records if record.type == kind.type)
 
 
 def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
-    casts = list(_told(records, VoteCast))
+    casts = list(_events(records, VoteCast))
     seats = {seat.juror_id: seat for seat in said.votes if seat.guilty is not None}
     mined = {vote.address: vote for vote in chain.votes if vote.guilty is not None}
     for cast in casts:
@@ -139,10 +139,10 @@ def _seats(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iter
     for number, (place, seat) in enumerate(zip_longest(there, named), 1):
         if place != seat:
             yield f"place {number} is {_place(place)} by event 1 and the chain, and {_place(seat)} in the verdict"
-    casts = list(_told(records, VoteCast))
-    told = {"when cast": {cast.juror_id: cast.stance for cast in casts}}
-    told["in the verdict"] = {seat.juror_id: seat.stance for seat in said.votes}
-    for where, stood in told.items():
+    casts = list(_events(records, VoteCast))
+    written = {"when cast": {cast.juror_id: cast.stance for cast in casts}}
+    written["in the verdict"] = {seat.juror_id: seat.stance for seat in said.votes}
+    for where, stood in written.items():
         for juror, at in stood.items():
             if at != stances.get(juror):
                 yield f"log: {juror} stands at {at} {where}, and stood at {stances.get(juror)} when the vote began"
@@ -153,8 +153,8 @@ def _seats(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iter
 
 def _stances(records: Sequence[Record]) -> dict[str, int]:
     """As the log left them, whose hash the chain holds as of the vote."""
-    stances = {juror.id: juror.initial_stance for opened in _told(records, JuryOpened) for juror in opened.jurors}
-    return stances | {moved.juror_id: moved.after for moved in _told(records, StanceChanged)}
+    stances = {juror.id: juror.initial_stance for opened in _events(records, JuryOpened) for juror in opened.jurors}
+    return stances | {moved.juror_id: moved.after for moved in _events(records, StanceChanged)}
 
 
 def _place(place: tuple[str, str] | None) -> str:
@@ -175,7 +175,7 @@ def _outcome(said: VerdictRead, chain: Verdict) -> Iterator[str]:
 
 def _ending(records: Sequence[Record], said: VerdictRead, endings: Endings) -> Iterator[str]:
     found = _found(records)
-    for ended in _told(records, Ended):
+    for ended in _events(records, Ended):
         verdict, when = endings.get(ended.ending, (said.verdict, found))
         if (verdict, when) != (said.verdict, found):
             yield (
@@ -187,8 +187,8 @@ def _ending(records: Sequence[Record], said: VerdictRead, endings: Endings) -> I
 def _found(records: Sequence[Record]) -> Found:
     state = State(
         game_id="",
-        evidence=tuple(item for opened in _told(records, JuryOpened) for item in opened.evidence),
-        unlocked=tuple(each.evidence_id for each in _told(records, EvidenceUnlocked)),
-        read=tuple(each.evidence_id for each in _told(records, EvidenceRead)),
+        evidence=tuple(item for opened in _events(records, JuryOpened) for item in opened.evidence),
+        unlocked=tuple(each.evidence_id for each in _events(records, EvidenceUnlocked)),
+        read=tuple(each.evidence_id for each in _events(records, EvidenceRead)),
     )
     return state.found

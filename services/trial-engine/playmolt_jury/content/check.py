@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Final, get_args
 
-from playmolt_schemas.games.jury import Impact, TopicImpact
+from playmolt_schemas.games.jury import Impact, TopicImpact, VerdictName
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_jury.content import content, reachability
 from playmolt_jury.content.content import ContentError, JurorFrame, Structure, WitnessFrame
-from playmolt_jury.content.material import TOPICS, Found, Juror, Language, Material, Verdict, Witness
+from playmolt_jury.content.material import TOPICS, Found, Juror, Language, Material, Witness
 from playmolt_jury.persuasion.stance import MIDDLE, argued, votes_guilty
 
 ITEMS: Final = tuple(f"E{number}" for number in range(1, 16))
@@ -140,8 +140,8 @@ def _talk_faults(structure: Structure) -> Iterator[str]:
             yield f"witness {witness.id} can never be broken; give more steps pressure or lower the threshold"
         elif witness.id not in certain.broken:
             yield f"witness {witness.id} can be lost for good; lead every node back, or take less pressure away"
-    sealed = [each.id for each in structure.evidence if each.id not in world.at_hand]
-    yield from (f"evidence {each} can never be opened; see its witness" for each in sealed)
+    still_locked = [each.id for each in structure.evidence if each.id not in world.at_hand]
+    yield from (f"evidence {each} can never be opened; see its witness" for each in still_locked)
 
 
 def _tree_faults(witness: WitnessFrame, world: reachability.World) -> Iterator[str]:
@@ -165,10 +165,10 @@ def _tree_faults(witness: WitnessFrame, world: reachability.World) -> Iterator[s
 
 def _ending_faults(structure: Structure) -> Iterator[str]:
     found = _reachable_depths(structure)
-    verdicts = {each for each in get_args(Verdict) if _reachable_verdict(structure.jurors, each)}
+    verdicts = {each for each in get_args(VerdictName) if _reachable_verdict(structure.jurors, each)}
     there = Counter((each.verdict, each.when) for each in structure.endings)
     yield from (f"ending {each} stands twice" for each in _twice(e.id for e in structure.endings))
-    for verdict in get_args(Verdict):
+    for verdict in get_args(VerdictName):
         for when in get_args(Found):
             if there[verdict, when] != 1:
                 yield f"{there[verdict, when]} endings for {verdict} and {when}; there must be one"
@@ -189,7 +189,7 @@ def _reachable_depths(structure: Structure) -> set[Found]:
     return found
 
 
-def _reachable_verdict(jurors: Iterable[JurorFrame], verdict: Verdict) -> bool:
+def _reachable_verdict(jurors: Iterable[JurorFrame], verdict: VerdictName) -> bool:
     """Whether ten rounds of the strongest argument give a majority; what jurors then say to each other is left out."""
     wanted = verdict == "guilty"
     return sum(votes_guilty(_furthest(each, guilty=wanted)) == wanted for each in jurors) >= MAJORITY

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.games.jury import VerdictName
 from playmolt_schemas.text import trimmed
 
 from playmolt_jury.content.material import (
@@ -29,7 +30,6 @@ from playmolt_jury.content.material import (
     Reaction,
     Topic,
     TopicImpact,
-    Verdict,
     Weakness,
     When,
     Witness,
@@ -41,6 +41,10 @@ _CONTENT: Final = files("playmolt_jury").joinpath("content")
 _T = TypeVar("_T")
 
 
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
 class ContentError(ValueError):
     """Content files cannot be used; `faults` names every fault, one a line of the message."""
 
@@ -49,32 +53,28 @@ class ContentError(ValueError):
         super().__init__("\n".join(self.faults))
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class EvidenceFrame(_Part, frozen=True, kw_only=True):
+class EvidenceFrame(_Strict, frozen=True, kw_only=True):
     id: str
     stem: str
     locked: bool = False
     topics: tuple[TopicImpact, ...] = ()
 
 
-class JurorFrame(_Part, frozen=True, kw_only=True):
+class JurorFrame(_Strict, frozen=True, kw_only=True):
     id: str
     initial_stance: int
     speaker_power: str
     topic_weights: dict[str, int]
 
 
-class ChoiceFrame(_Part, frozen=True, kw_only=True):
+class ChoiceFrame(_Strict, frozen=True, kw_only=True):
     id: str
     goto: str
     pressure: int = 0
     when: When = When()
 
 
-class NodeFrame(_Part, frozen=True, kw_only=True):
+class NodeFrame(_Strict, frozen=True, kw_only=True):
     """`afterwards`: it belongs to the talk once the witness has broken."""
 
     choices: tuple[ChoiceFrame, ...] = ()
@@ -83,7 +83,7 @@ class NodeFrame(_Part, frozen=True, kw_only=True):
     afterwards: bool = False
 
 
-class WitnessFrame(_Part, frozen=True, kw_only=True):
+class WitnessFrame(_Strict, frozen=True, kw_only=True):
     """The reactions of `afterwards` hold in every node marked so."""
 
     id: str
@@ -101,13 +101,13 @@ class WitnessFrame(_Part, frozen=True, kw_only=True):
         return {**self.afterwards, **node.evidence} if node.afterwards else node.evidence
 
 
-class EndingFrame(_Part, frozen=True, kw_only=True):
+class EndingFrame(_Strict, frozen=True, kw_only=True):
     id: str
-    verdict: Verdict
+    verdict: VerdictName
     when: Found
 
 
-class Structure(_Part, frozen=True, kw_only=True):
+class Structure(_Strict, frozen=True, kw_only=True):
     """What all languages share; each frame in it is the entry without its words."""
 
     evidence: tuple[EvidenceFrame, ...]
@@ -116,12 +116,12 @@ class Structure(_Part, frozen=True, kw_only=True):
     endings: tuple[EndingFrame, ...]
 
 
-class TitledText(_Part, frozen=True, kw_only=True):
+class TitledText(_Strict, frozen=True, kw_only=True):
     title: str
     text: str
 
 
-class CaseText(_Part, frozen=True, kw_only=True):
+class CaseText(_Strict, frozen=True, kw_only=True):
     """`case.toml`."""
 
     title: str
@@ -131,28 +131,28 @@ class CaseText(_Part, frozen=True, kw_only=True):
     endings: dict[str, TitledText]
 
 
-class JurorText(_Part, frozen=True, kw_only=True):
+class JurorText(_Strict, frozen=True, kw_only=True):
     name: str
     trigger_keywords: tuple[str, ...]
     personality: tuple[str, ...]
     role_prompt: str
 
 
-class NodeText(_Part, frozen=True, kw_only=True):
+class NodeText(_Strict, frozen=True, kw_only=True):
     """`choices` by id."""
 
     text: str
     choices: dict[str, str] = {}
 
 
-class WitnessText(_Part, frozen=True, kw_only=True):
+class WitnessText(_Strict, frozen=True, kw_only=True):
     """`witness_ID.toml`."""
 
     name: str
     nodes: dict[str, NodeText]
 
 
-class Words(_Part, frozen=True, kw_only=True):
+class Texts(_Strict, frozen=True, kw_only=True):
     """Everything that one language says, by the ids of the structure."""
 
     case: CaseText
@@ -165,7 +165,7 @@ class Words(_Part, frozen=True, kw_only=True):
 def load(language: Language) -> Material:
     """The case in a language; raises ContentError when a file cannot be read or lacks something."""
     shared = structure()
-    return assemble(shared, words(language, shared), language)
+    return assemble(shared, texts(language, shared), language)
 
 
 @cache
@@ -180,9 +180,9 @@ def structure() -> Structure:
     return _read("structure.toml", Structure)
 
 
-def words(language: Language, shared: Structure) -> Words:
+def texts(language: Language, shared: Structure) -> Texts:
     """What one language says. Raises ContentError when a file cannot be read."""
-    return Words(
+    return Texts(
         case=_read(f"{language}/case.toml", CaseText),
         evidence=_read(f"{language}/evidence.toml", dict[str, TitledText]),
         jurors=_read(f"{language}/jurors.toml", dict[str, JurorText]),
@@ -190,7 +190,7 @@ def words(language: Language, shared: Structure) -> Words:
     )
 
 
-def assemble(shared: Structure, said: Words, language: Language) -> Material:
+def assemble(shared: Structure, said: Texts, language: Language) -> Material:
     """Raises ContentError naming every id that lacks words and all words without an id."""
     faults = [f"{language}: {fault}" for fault in _misfits(shared, said)]
     if faults:
@@ -223,18 +223,18 @@ def _read(name: str, shape: type[_T]) -> _T:
         raise ContentError([f"{name}: {error}"]) from None
 
 
-def _misfits(shared: Structure, said: Words) -> Iterator[str]:
+def _misfits(shared: Structure, said: Texts) -> Iterator[str]:
     yield from _compared("topic", TOPICS, said.case.topics)
     yield from _compared("evidence", (each.id for each in shared.evidence), said.evidence)
     yield from _compared("juror", (each.id for each in shared.jurors), said.jurors)
     yield from _compared("ending", (each.id for each in shared.endings), said.case.endings)
     yield from _compared("witness", (each.id for each in shared.witnesses), said.witnesses)
     for witness in shared.witnesses:
-        told = said.witnesses[witness.id].nodes if witness.id in said.witnesses else {}
-        yield from _compared(f"witness {witness.id}, node", witness.nodes, told)
-        for name in witness.nodes.keys() & told.keys():
+        there = said.witnesses[witness.id].nodes if witness.id in said.witnesses else {}
+        yield from _compared(f"witness {witness.id}, node", witness.nodes, there)
+        for name in witness.nodes.keys() & there.keys():
             offered = (choice.id for choice in witness.nodes[name].choices)
-            yield from _compared(f"witness {witness.id}, node {name}, choice", offered, told[name].choices)
+            yield from _compared(f"witness {witness.id}, node {name}, choice", offered, there[name].choices)
 
 
 def _compared(kind: str, wanted: Iterable[str], found: Mapping[str, Any]) -> Iterator[str]:

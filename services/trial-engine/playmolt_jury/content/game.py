@@ -8,7 +8,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_jury.content import content
 from playmolt_jury.rules import Jury
 
-_WORDS: Final = (
+_DATA_FILES: Final = (
     "prompts.json", "lexicon.en.json", "lexicon.zh.json", "scripted.en.json", "scripted.zh.json",
 )  # fmt: skip
 
@@ -22,4 +22,4 @@ def jury(*, show_stances: bool = False) -> Jury:
 def version() -> str:
     """A digest of the case and of all words beside it, so that a change of any is seen in event 1."""
     data = files("playmolt_jury").joinpath("data")
-    return digest([content.version(), *(data.joinpath(name).read_text() for name in _WORDS)])[:16]
+    return digest([content.version(), *(data.joinpath(name).read_text() for name in _DATA_FILES)])[:16]

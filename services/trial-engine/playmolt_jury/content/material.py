@@ -6,8 +6,7 @@ Numbers are integers or decimal strings, so that they may be stored. Texts are p
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.games.jury import Impact, Language, TopicImpact
-from playmolt_schemas.games.jury import VerdictName as Verdict
+from playmolt_schemas.games.jury import Impact, Language, TopicImpact, VerdictName
 
 Found = Literal["everything", "something", "nothing"]
 """What the overseer found out: every item opened and read; no lock opened at all; anything between."""
@@ -30,30 +29,30 @@ what the verdict costs or brings those who give it · there is no clean answer.
 """
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
 
-class Line(_Part, frozen=True, kw_only=True):
+class Line(_Strict, frozen=True, kw_only=True):
     speaker: str
     text: str
 
 
-class Dossier(_Part, frozen=True, kw_only=True):
+class Dossier(_Strict, frozen=True, kw_only=True):
     """The case as the government tells it."""
 
     title: str
     text: str
 
 
-class Topic(_Part, frozen=True, kw_only=True):
+class Topic(_Strict, frozen=True, kw_only=True):
     """One of TOPICS; `text` tells a model what it is about."""
 
     id: str
     text: str
 
 
-class Evidence(_Part, frozen=True, kw_only=True):
+class Evidence(_Strict, frozen=True, kw_only=True):
     """An item E1 … E15; `stem` is its other name for tools ("system_log")."""
 
     id: str
@@ -64,7 +63,7 @@ class Evidence(_Part, frozen=True, kw_only=True):
     topics: tuple[TopicImpact, ...] = ()
 
 
-class When(_Part, frozen=True, kw_only=True):
+class When(_Strict, frozen=True, kw_only=True):
     """What must hold for a choice to be offered; all parts must."""
 
     pressure: int = 0
@@ -77,7 +76,7 @@ class When(_Part, frozen=True, kw_only=True):
     """Witnesses that broke; a tree may ask for its own."""
 
 
-class Choice(_Part, frozen=True, kw_only=True):
+class Choice(_Strict, frozen=True, kw_only=True):
     """What the overseer may say. `pressure` counts the first time only; ids are unique in their node."""
 
     id: str
@@ -87,14 +86,14 @@ class Choice(_Part, frozen=True, kw_only=True):
     when: When = When()
 
 
-class Reaction(_Part, frozen=True, kw_only=True):
+class Reaction(_Strict, frozen=True, kw_only=True):
     """What a piece of evidence brings about. `pressure` counts once a witness and item."""
 
     goto: str
     pressure: int = 0
 
 
-class Node(_Part, frozen=True, kw_only=True):
+class Node(_Strict, frozen=True, kw_only=True):
     """What a witness says. One that `ends` is a deliberate end; it may still offer choices to take the talk up."""
 
     text: str
@@ -103,7 +102,7 @@ class Node(_Part, frozen=True, kw_only=True):
     ends: bool = False
 
 
-class Witness(_Part, frozen=True, kw_only=True):
+class Witness(_Strict, frozen=True, kw_only=True):
     """A dialogue tree. Once pressure reaches `threshold` the talk goes to `breaks`, whatever the step's goto says, and
     `unlocks` are opened. Evidence without a reaction in the present node, nor in `evidence` of the witness, shows the
     text of `fallback`, and the talk stays where it is. Pressure never falls below 0."""
@@ -120,14 +119,14 @@ class Witness(_Part, frozen=True, kw_only=True):
     """Reactions wherever the talk stands; a node's own goes first."""
 
 
-class Weakness(_Part, frozen=True, kw_only=True):
+class Weakness(_Strict, frozen=True, kw_only=True):
     """Keywords (substrings, case folded) that throw a juror once."""
 
     trigger_keywords: tuple[str, ...]
     effect: Literal["stance_shift"] = "stance_shift"
 
 
-class Juror(_Part, frozen=True, kw_only=True):
+class Juror(_Strict, frozen=True, kw_only=True):
     """A juror's file. `speaker_power` is a decimal string from "0" to "1"."""
 
     id: str
@@ -140,17 +139,17 @@ class Juror(_Part, frozen=True, kw_only=True):
     role_prompt: str
 
 
-class Ending(_Part, frozen=True, kw_only=True):
+class Ending(_Strict, frozen=True, kw_only=True):
     """One way it ends; there is exactly one for each verdict and each `when`."""
 
     id: str
-    verdict: Verdict
+    verdict: VerdictName
     when: Found
     title: str
     text: str
 
 
-class Material(_Part, frozen=True, kw_only=True):
+class Material(_Strict, frozen=True, kw_only=True):
     """Everything in one language. Jurors stand in the order that breaks ties."""
 
     language: Language
@@ -180,7 +179,6 @@ __all__ = [
     "Reaction",
     "Topic",
     "TopicImpact",
-    "Verdict",
     "Weakness",
     "When",
     "Witness",

@@ -8,7 +8,7 @@ from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Tool
 from playmolt_schemas.games.jury import Classification, Impact, SpeechReply, TopicImpact
 
-from playmolt_jury.jurors.answers import CAST, LOOKUP, InvalidAnswer, kept, read_text
+from playmolt_jury.jurors.replies import CAST, LOOKUP, InvalidReply, kept, read_text
 
 IMPACTS: Final[tuple[Impact, ...]] = get_args(Impact)
 _IDS: Final = 32
@@ -79,8 +79,8 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 def _read(reply: str, kind: type[Any]) -> Any:
     parsed = parse_object(reply)
     if isinstance(parsed, Unparsed):
-        raise InvalidAnswer(parsed.detail)
+        raise InvalidReply(parsed.detail)
     try:
         return msgspec.convert(parsed.value, kind)
     except msgspec.ValidationError as error:
-        raise InvalidAnswer(str(error)) from None
+        raise InvalidReply(str(error)) from None

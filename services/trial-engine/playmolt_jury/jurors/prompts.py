@@ -16,7 +16,7 @@ from playmolt_core.llm.port import Message
 from playmolt_schemas.games.jury import Language, TopicImpact
 
 from playmolt_jury.content.material import Evidence, Material
-from playmolt_jury.jurors import answers
+from playmolt_jury.jurors import replies
 from playmolt_jury.persuasion import lexicon, stance
 from playmolt_jury.state import Exchange, State, Turn
 
@@ -28,7 +28,7 @@ _FIELD: Final = re.compile(r"\{(\w+)\}")
 _LINES: Final = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that is said to models in one language."""
 
     classify: str
@@ -52,7 +52,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repair: str
 
 
-def words(language: Language) -> Words:
+def phrases(language: Language) -> Phrases:
     return _all()[language]
 
 
@@ -63,9 +63,9 @@ def filled(text: str, **values: str) -> str:
 
 def classify(state: State, material: Material, text: str) -> tuple[Message, ...]:
     """Asks what a text of the overseer is about."""
-    told = words(state.language)
-    found = answers.kept(lexicon.classify(text, state.language), state.topics)
-    return _asked(filled(told.classify, topics=_topics(material)), {"text": text, "word_list": found})
+    said = phrases(state.language)
+    found = replies.kept(lexicon.classify(text, state.language), state.topics)
+    return _asked(filled(said.classify, topics=_topics(material)), {"text": text, "word_list": found})
 
 
 def chat(
@@ -79,7 +79,7 @@ def chat(
         "earlier": _earlier(state, turn.juror_id),
         "overseer": turn.text,
     }
-    return _juror(state, material, turn, words(state.language).chat, data)
+    return _juror(state, material, turn, phrases(state.language).chat, data)
 
 
 def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[Message, ...]:
@@ -91,7 +91,7 @@ def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[
         "presented": {"id": shown.id, "title": shown.title, "text": shown.text},
         "about": shown.topics,
     }
-    return _juror(state, material, turn, words(state.language).present, data)
+    return _juror(state, material, turn, phrases(state.language).present, data)
 
 
 def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
@@ -106,13 +106,13 @@ def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
             {"round": said.round, "juror": said.juror_id, "text": clipped(said.text)} for said in state.speeches
         ],
     }
-    task = filled(words(state.language).speech, topics=_topics(material))
+    task = filled(phrases(state.language).speech, topics=_topics(material))
     return _juror(state, material, turn, task, data)
 
 
 def vote(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
     data = {"conclusion": conclusion(state.seats[turn.juror_id].stance)}
-    return _juror(state, material, turn, words(state.language).vote, data)
+    return _juror(state, material, turn, phrases(state.language).vote, data)
 
 
 def conclusion(stance_now: int) -> str:
@@ -122,8 +122,8 @@ def conclusion(stance_now: int) -> str:
 
 def open_items(state: State, material: Material) -> tuple[Evidence, ...]:
     """The items that are not locked (any more)."""
-    sealed = state.sealed
-    return tuple(item for item in material.evidence if item.id not in sealed)
+    still_locked = state.still_locked
+    return tuple(item for item in material.evidence if item.id not in still_locked)
 
 
 def clipped(text: str) -> str:
@@ -132,9 +132,9 @@ def clipped(text: str) -> str:
 
 def history(state: State, juror_id: str) -> str:
     """What the overseer and a juror have said; "" before they have."""
-    told = words(state.language)
+    said = phrases(state.language)
     return "\n".join(
-        f"{told.overseer}: {clipped(_given(state, each))}\n{told.you}: {clipped(each.reply)}"
+        f"{said.overseer}: {clipped(_given(state, each))}\n{said.you}: {clipped(each.reply)}"
         for each in state.seats[juror_id].exchanges
     )
 
@@ -147,9 +147,9 @@ def as_data(value: Any) -> str:
 
 def _juror(state: State, material: Material, turn: Turn, task: str, data: Mapping[str, Any]) -> tuple[Message, ...]:
     setting = filled(
-        words(state.language).juror,
+        phrases(state.language).juror,
         role=state.juror(turn.juror_id).role_prompt.strip(),
-        jurors=", ".join(f"{file.name} ({file.id})" for file in state.files),
+        jurors=", ".join(f"{file.name} ({file.id})" for file in state.jurors),
         evidence="\n".join(f"- {item.id} | {item.stem} | {item.title}" for item in open_items(state, material)),
     )
     return _asked(f"{setting}\n\n{task}", data)
@@ -172,11 +172,11 @@ def _earlier(state: State, juror_id: str) -> list[dict[str, str]]:
 
 def _given(state: State, exchange: Exchange) -> str:
     if exchange.evidence_id:
-        return filled(words(state.language).showed, id=exchange.evidence_id)
+        return filled(phrases(state.language).showed, id=exchange.evidence_id)
     return exchange.text
 
 
 @cache
-def _all() -> Mapping[Language, Words]:
+def _all() -> Mapping[Language, Phrases]:
     data = files("playmolt_jury").joinpath("data", "prompts.json").read_bytes()
-    return msgspec.json.decode(data, type=dict[Language, Words])
+    return msgspec.json.decode(data, type=dict[Language, Phrases])

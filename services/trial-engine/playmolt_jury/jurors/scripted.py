@@ -14,7 +14,7 @@ import msgspec
 from playmolt_core.llm.scripted.model import Cast, Said, Scene
 from playmolt_schemas.games.jury import Impact, Language
 
-from playmolt_jury.jurors import answers
+from playmolt_jury.jurors import replies
 
 _EVIDENCE_ID: Final = re.compile(r"\bE\d{1,2}\b", re.ASCII)
 _LISTED: Final = re.compile(r"^- (E\d{1,2}) \| (\S+) \| (.+)$", re.MULTILINE)
@@ -78,7 +78,7 @@ def chat(scene: Scene) -> Said:
     data = _data(scene)
     wanted = _EVIDENCE_ID.findall(data["overseer"])
     if not wanted and data["earlier"] and scene.draw("remembers", _REMEMBERS_ONE_IN) == 0:
-        wanted = [answers.CHAT_HISTORY]
+        wanted = [replies.CHAT_HISTORY]
     if looking := _look(scene, wanted):
         return looking
     voice = _voice(scene)
@@ -113,22 +113,22 @@ def speech(scene: Scene) -> Said:
 def vote(scene: Scene) -> Said:
     """The vote that follows from the conclusion."""
     guilty = _data(scene)["conclusion"] == "guilty"
-    if answers.CAST in {tool.name for tool in scene.tools}:
-        return Said(tool_calls=((answers.CAST, _json({"guilty": guilty})),))
+    if replies.CAST in {tool.name for tool in scene.tools}:
+        return Said(tool_calls=((replies.CAST, _json({"guilty": guilty})),))
     return Said("…")
 
 
 def _look(scene: Scene, wanted: Sequence[str]) -> Said | None:
     """Uses the tool once a turn: for what was named, or at times for something that is open."""
-    if answers.LOOKUP not in {tool.name for tool in scene.tools} or _results(scene):
+    if replies.LOOKUP not in {tool.name for tool in scene.tools} or _results(scene):
         return None
     listed = [found[0] for found in _listed(scene)]
     if not wanted and listed and scene.draw("looks", _LOOKS_ONE_IN) == 0:
         wanted = [listed[scene.draw("item", len(listed))]]
     if not wanted:
         return None
-    asked = list(dict.fromkeys(wanted))[:3]
-    return Said(tool_calls=((answers.LOOKUP, _json({"evidence_ids": asked})),))
+    ids = list(dict.fromkeys(wanted))[:3]
+    return Said(tool_calls=((replies.LOOKUP, _json({"evidence_ids": ids})),))
 
 
 def _looked_at(scene: Scene, voice: _Voice) -> list[str]:
@@ -183,8 +183,8 @@ def _joined(scene: Scene, parts: Sequence[str]) -> str:
 
 def _data(scene: Scene) -> dict[str, Any]:
     """The turn's JSON: the first thing the user says."""
-    told = next(message.content for message in scene.request.messages if message.role == "user")
-    data: dict[str, Any] = msgspec.json.decode(told)
+    first = next(message.content for message in scene.request.messages if message.role == "user")
+    data: dict[str, Any] = msgspec.json.decode(first)
     return data
 
 

@@ -8,7 +8,7 @@ from playmolt_core.llm.port import Message, Tool, ToolCall
 
 from playmolt_jury.commands import ToolUse
 from playmolt_jury.content.material import Evidence, Material
-from playmolt_jury.jurors import answers, outputs, prompts
+from playmolt_jury.jurors import outputs, prompts, replies
 from playmolt_jury.state import State, Turn
 
 AT_ONCE: Final = 8
@@ -27,13 +27,13 @@ class Toolbox:
         self.uses: list[ToolUse] = []
         self.done = False
         self._state, self._material, self._turn = state, material, turn
-        self._words = prompts.words(state.language)
+        self._phrases = prompts.phrases(state.language)
 
     @property
-    def offers(self) -> tuple[Tool, ...]:
-        return (outputs.lookup_tool(self._words.lookup),)
+    def tools(self) -> tuple[Tool, ...]:
+        return (outputs.lookup_tool(self._phrases.lookup),)
 
-    def answers(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
+    def results(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
         """Carries out the calls of one reply; the message that answers each."""
         for place, call in enumerate(calls):
             use = self._carried_out(call) if place < AT_ONCE else self._left_out(call)
@@ -42,36 +42,36 @@ class Toolbox:
             yield Message("tool", use.result, tool_call_id=call.id)
 
     def _left_out(self, call: ToolCall) -> ToolUse:
-        return _use(call, _raw(call), prompts.filled(self._words.too_many, most=str(AT_ONCE)))
+        return _use(call, _raw(call), prompts.filled(self._phrases.too_many, most=str(AT_ONCE)))
 
     def _carried_out(self, call: ToolCall) -> ToolUse:
-        tool = next((tool for tool in self.offers if tool.name == call.name), None)
+        tool = next((tool for tool in self.tools if tool.name == call.name), None)
         given = _raw(call)
         if tool is None:
-            result = prompts.filled(self._words.unknown_tool, tools=", ".join(each.name for each in self.offers))
+            result = prompts.filled(self._phrases.unknown_tool, tools=", ".join(each.name for each in self.tools))
         else:
             parsed = parse_arguments(call, tool.parameters)
             if isinstance(parsed, Unparsed):
-                result = prompts.filled(self._words.bad_arguments, fault=parsed.detail)
+                result = prompts.filled(self._phrases.bad_arguments, fault=parsed.detail)
             else:
-                given, result = parsed.value, self._tools[call.name](parsed.value)
+                given, result = parsed.value, self._handlers[call.name](parsed.value)
         return _use(call, given, result)
 
     @property
-    def _tools(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
-        return {answers.LOOKUP: self._lookup}
+    def _handlers(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
+        return {replies.LOOKUP: self._lookup}
 
     def _lookup(self, arguments: dict[str, Any]) -> str:
         names = dict.fromkeys(str(name) for name in arguments["evidence_ids"])
         return "\n\n".join(self._item(name) for name in names)
 
     def _item(self, name: str) -> str:
-        if name.casefold() == answers.CHAT_HISTORY:
+        if name.casefold() == replies.CHAT_HISTORY:
             said = prompts.history(self._state, self._turn.juror_id)
-            return f"{answers.CHAT_HISTORY} |\n{said}" if said else self._words.no_history
+            return f"{replies.CHAT_HISTORY} |\n{said}" if said else self._phrases.no_history
         item = next((item for item in prompts.open_items(self._state, self._material) if _named(item, name)), None)
         if item is None:
-            return prompts.filled(self._words.unknown_item, id=name[:_NAME_CHARS])
+            return prompts.filled(self._phrases.unknown_item, id=name[:_NAME_CHARS])
         return f"{item.id} | {item.stem} | {item.title}\n{item.text.strip()}"
 
 
@@ -90,12 +90,12 @@ class BallotBox(Toolbox):
         return self._wrong or not self.done
 
     @property
-    def offers(self) -> tuple[Tool, ...]:
-        return (*super().offers, outputs.cast_tool(self._words.cast))
+    def tools(self) -> tuple[Tool, ...]:
+        return (*super().tools, outputs.cast_tool(self._phrases.cast))
 
     @property
-    def _tools(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
-        return {answers.LOOKUP: self._lookup, answers.CAST: self._cast}
+    def _handlers(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:
+        return {replies.LOOKUP: self._lookup, replies.CAST: self._cast}
 
     def _cast(self, arguments: dict[str, Any]) -> str:
         rule = self._conclusion == "guilty"
@@ -103,11 +103,11 @@ class BallotBox(Toolbox):
         if not self.done and wrong and not self._wrong:
             self._wrong = True
             return prompts.filled(
-                self._words.wrong_vote, conclusion=self._conclusion, guilty="true" if rule else "false"
+                self._phrases.wrong_vote, conclusion=self._conclusion, guilty="true" if rule else "false"
             )
         if not self.done:
             self.done, self._wrong = True, wrong
-        return prompts.filled(self._words.vote_taken, conclusion=self._conclusion)
+        return prompts.filled(self._phrases.vote_taken, conclusion=self._conclusion)
 
 
 def _raw(call: ToolCall) -> dict[str, Any]:

@@ -27,13 +27,13 @@ def node_of(witness: Witness, talk: Talk) -> Node:
     return witness.nodes.get(talk.node) or witness.nodes[witness.start]
 
 
-def place(witness: Witness, talk: Talk) -> str:
+def node_id(witness: Witness, talk: Talk) -> str:
     return talk.node if talk.node in witness.nodes else witness.start
 
 
 def offered(witness: Witness, talk: Talk, *, read: Collection[str], cracked: Collection[str]) -> tuple[Choice, ...]:
     """The choices whose conditions hold."""
-    visited = {place(witness, talk), *talk.visited}
+    visited = {node_id(witness, talk), *talk.visited}
     return tuple(
         choice
         for choice in node_of(witness, talk).choices
@@ -41,24 +41,24 @@ def offered(witness: Witness, talk: Talk, *, read: Collection[str], cracked: Col
     )
 
 
-def said(witness: Witness, talk: Talk, choice: Choice, sealed: Collection[str]) -> tuple[Event, ...]:
-    """A step by a choice that is offered; `sealed` are the items still locked."""
-    at = place(witness, talk)
+def say(witness: Witness, talk: Talk, choice: Choice, still_locked: Collection[str]) -> tuple[Event, ...]:
+    """A step by a choice that is offered; `still_locked` are items."""
+    at = node_id(witness, talk)
     gain = 0 if f"{at}/{choice.id}" in talk.used else choice.pressure
-    return _step(witness, talk, gain, choice.goto, sealed, choice=choice.id)
+    return _step(witness, talk, gain, choice.goto, still_locked, choice=choice.id)
 
 
-def shown(witness: Witness, talk: Talk, evidence_id: str, sealed: Collection[str]) -> tuple[Event, ...]:
+def show(witness: Witness, talk: Talk, evidence_id: str, still_locked: Collection[str]) -> tuple[Event, ...]:
     """A step by an item; without a reaction to it the talk stays where it is."""
     reactions: Mapping[str, Reaction] = {**witness.evidence, **node_of(witness, talk).evidence}
     reaction = reactions.get(evidence_id)
     if reaction is None:
-        return _step(witness, talk, 0, "", sealed, evidence_id=evidence_id)
+        return _step(witness, talk, 0, "", still_locked, evidence_id=evidence_id)
     gain = 0 if evidence_id in talk.used else reaction.pressure
-    return _step(witness, talk, gain, reaction.goto, sealed, evidence_id=evidence_id)
+    return _step(witness, talk, gain, reaction.goto, still_locked, evidence_id=evidence_id)
 
 
-def talked(talk: Talk, event: WitnessTalked) -> Talk:
+def after(talk: Talk, event: WitnessTalked) -> Talk:
     used = event.evidence_id or f"{event.at}/{event.choice}"
     stays = event.shown != event.node
     return Talk(
@@ -88,14 +88,14 @@ def _step(
     talk: Talk,
     gain: int,
     goto: str,
-    sealed: Collection[str],
+    still_locked: Collection[str],
     *,
     choice: str | None = None,
     evidence_id: str | None = None,
 ) -> tuple[Event, ...]:
     pressure = max(0, talk.pressure + gain)
     breaks = not talk.cracked and pressure >= witness.threshold
-    at = place(witness, talk)
+    at = node_id(witness, talk)
     node = witness.breaks if breaks else goto or at
     step = WitnessTalked(
         witness_id=witness.id,
@@ -111,5 +111,9 @@ def _step(
         return (step,)
     return (
         step,
-        *(EvidenceUnlocked(evidence_id=each, witness_id=witness.id) for each in witness.unlocks if each in sealed),
+        *(
+            EvidenceUnlocked(evidence_id=each, witness_id=witness.id)
+            for each in witness.unlocks
+            if each in still_locked
+        ),
     )

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.games.jury import Impact, Language, TopicImpact
 
-from playmolt_jury.jurors.answers import TOPICS_KEPT
+from playmolt_jury.jurors.replies import TOPICS_KEPT
 
 _TOUCHES: Final = 1
 _ASSERTS: Final = 3

@@ -40,9 +40,9 @@ class ModelWorker:
             return commands.TurnLost(effect_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
         material = self._jury.material(state)
         record = recorder(leased, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
-        answers: list[react.Answer] = []
-        while isinstance(step := react.next_request(state, turn, material, answers), ModelRequest):
-            answers.append(await model.ask(step, record))
+        replies: list[react.ModelReply] = []
+        while isinstance(step := react.next_request(state, turn, material, replies), ModelRequest):
+            replies.append(await model.ask(step, record))
         return step
 
 

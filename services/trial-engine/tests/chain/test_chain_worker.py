@@ -58,7 +58,7 @@ def voting(table: Table, undecided: Sequence[str]) -> None:
     opened = JURY.decide(table.state, opening, table.now)
     assert isinstance(opened, Accepted)
     table.happened(*opened.events, PhaseChanged(from_="deliberation", to="vote"), VoteCalled(call="c"))
-    for juror in table.state.order:
+    for juror in table.state.juror_ids:
         now = table.state.seats[juror].stance
         table.happened(TurnStarted(call="c", turn="vote", juror_id=juror))
         if juror in undecided:

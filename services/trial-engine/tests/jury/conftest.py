@@ -194,7 +194,7 @@ class Session:
         return self
 
     def turn(self, effect_id: str) -> "Session":
-        turn = effects.owed_turn(self.state, effect_id)
+        turn = effects.pending_turn(self.state, effect_id)
         assert turn
         state, so_far = self.state, list[Any]()
         while isinstance(step := react.next_request(state, turn, self.jury.material(state), so_far), ModelRequest):
@@ -209,7 +209,7 @@ class Session:
         return reply(said(request) if callable(said) else said)
 
     def chain(self, *, closed_without: Sequence[str] = (), until: str = "") -> "Session":
-        """Does what the chain owes, as a chain does: it counts what was voted."""
+        """Does the work on the chain, as a chain does: it counts what was voted."""
         while effect := self.due(effects.CHAIN_EFFECT):
             if effect.payload.work == until:
                 break

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from playmolt_jury.content import content
-from playmolt_jury.content.content import ContentError, Structure, TitledText, Words
-from playmolt_jury.content.material import TOPICS, Found, Language, Material, Verdict
+from playmolt_jury.content.content import ContentError, Structure, Texts, TitledText
+from playmolt_jury.content.material import TOPICS, Found, Language, Material
+from playmolt_schemas.games.jury import VerdictName
 
 LANGUAGES = get_args(Language)
 
@@ -30,8 +31,8 @@ def structure() -> Structure:
 
 
 @pytest.fixture
-def words(structure: Structure) -> Words:
-    return content.words("en", structure)
+def words(structure: Structure) -> Texts:
+    return content.texts("en", structure)
 
 
 def test_a_case_has_fifteen_items_of_which_some_are_locked(case: Material) -> None:
@@ -76,7 +77,7 @@ def test_blake_speaks_in_the_prologue(case: Material) -> None:
 
 
 def test_there_is_an_ending_for_every_verdict_and_depth(case: Material) -> None:
-    wanted = {(verdict, when) for verdict in get_args(Verdict) for when in get_args(Found)}
+    wanted = {(verdict, when) for verdict in get_args(VerdictName) for when in get_args(Found)}
     assert {(each.verdict, each.when) for each in case.endings} == wanted
     assert len(case.endings) == len(wanted)
 
@@ -150,20 +151,20 @@ def test_the_version_names_the_content() -> None:
         ({"witnesses": {}}, "zh: witness osei has no words; write them"),
     ],
 )
-def test_missing_words_are_named(structure: Structure, words: Words, change: dict[str, object], fault: str) -> None:
+def test_missing_words_are_named(structure: Structure, words: Texts, change: dict[str, object], fault: str) -> None:
     with pytest.raises(ContentError) as refused:
         content.assemble(structure, replace(words, **change), "zh")
     assert fault in refused.value.faults
     assert str(refused.value).splitlines() == list(refused.value.faults)
 
 
-def test_words_without_an_id_are_named(structure: Structure, words: Words) -> None:
+def test_words_without_an_id_are_named(structure: Structure, words: Texts) -> None:
     more = replace(words, evidence={**words.evidence, "E16": TitledText(title="A glove", text="It fits.")})
     with pytest.raises(ContentError, match=r"en: evidence E16 is not in structure\.toml"):
         content.assemble(structure, more, "en")
 
 
-def test_a_choice_without_words_is_named(structure: Structure, words: Words) -> None:
+def test_a_choice_without_words_is_named(structure: Structure, words: Texts) -> None:
     witness = words.witnesses["osei"]
     nodes = {**witness.nodes, "bay": replace(witness.nodes["bay"], choices={})}
     fewer = replace(words, witnesses={**words.witnesses, "osei": replace(witness, nodes=nodes)})

@@ -7,7 +7,7 @@ import pytest
 from playmolt_jury.content import content
 from playmolt_jury.content.material import Witness
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
-from playmolt_jury.persuasion.dialogue import Talk, node_of, offered, said, shown, talked
+from playmolt_jury.persuasion.dialogue import Talk, after, node_of, offered, say, show
 
 MOST_STEPS = 2000
 OPEN = frozenset(f"E{number}" for number in range(1, 9))
@@ -22,13 +22,13 @@ def witness(id_: str) -> Witness:
 def step(subject: Witness, talk: Talk, choice: str | None, *, item: str = "") -> tuple[Talk, set[str]]:
     """Say or show something; gives the talk after it and what it unlocked."""
     if choice is None:
-        events = shown(subject, talk, item, LOCKED)
+        events = show(subject, talk, item, LOCKED)
     else:
         (found,) = (each for each in offered(subject, talk, read=OPEN | LOCKED, cracked=()) if each.id == choice)
-        events = said(subject, talk, found, LOCKED)
+        events = say(subject, talk, found, LOCKED)
     for event in events:
         if isinstance(event, WitnessTalked):
-            talk = talked(talk, event)
+            talk = after(talk, event)
     return talk, {event.evidence_id for event in events if isinstance(event, EvidenceUnlocked)}
 
 

@@ -80,7 +80,7 @@ def test_each_kind_of_turn_has_its_name(session: Any) -> None:
         "present:radical ask", "classify ask", "speech:radical:1 ask", "speech:sympathizer:1 ask",
         "speech:philosopher:1 ask",
     ]  # fmt: skip
-    assert named[-5:] == [f"vote:{juror} ask" for juror in session.state.order]
+    assert named[-5:] == [f"vote:{juror} ask" for juror in session.state.juror_ids]
 
 
 def test_three_requests_offer_tools_and_the_fourth_forces_the_reply(persuading: Any) -> None:
@@ -287,7 +287,7 @@ def test_a_speech_is_a_text_and_its_topics(session: Any) -> None:
 
 def test_a_vote_that_follows_from_the_stance_is_taken_at_once(session: Any) -> None:
     session.to("vote")
-    for juror in session.state.order:
+    for juror in session.state.juror_ids:
         session.said[f"vote:{juror}"] = cast(juror in ("ophiuchus", "radical", "opportunist"))
     session.call("jury_vote")
     assert [name.split()[1] for name in headers(session)[-5:]] == ["ask"] * 5

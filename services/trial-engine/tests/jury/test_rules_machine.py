@@ -71,7 +71,7 @@ class Sessions(RuleBasedStateMachine):
     def read(self, evidence_id: str) -> None:
         answer = self.session.call("jury_evidence", evidence_id=evidence_id)
         locked = isinstance(answer, Refused) and answer.code.wire == "locked"
-        assert locked == (evidence_id in self.session.state.sealed)
+        assert locked == (evidence_id in self.session.state.still_locked)
 
     @rule(witness=st.integers(0, 2), pick=st.integers(0, 4), evidence_id=IDS, shows=st.booleans())
     def talk(self, witness: int, pick: int, evidence_id: str, shows: bool) -> None:

@@ -11,7 +11,7 @@ from playmolt_core.llm.port import Message, ModelRequest, Turn
 from playmolt_core.llm.scripted.model import Cast, Scene
 from playmolt_jury.content import content
 from playmolt_jury.content.material import TOPICS
-from playmolt_jury.jurors import answers, scripted
+from playmolt_jury.jurors import replies, scripted
 from playmolt_jury.persuasion import lexicon
 from playmolt_schemas.games.jury import DELIBERATION_ROUNDS
 
@@ -147,7 +147,7 @@ def test_every_character_has_words_for_every_topic(language: Any) -> None:
         assert {len(side) for side in sides} == {DELIBERATION_ROUNDS}, "nobody has to say a thing twice"
         spoken = [speech for side in sides for speech in side]
         assert {topic for speech in spoken for topic, _ in speech.topics} <= set(TOPICS)
-        assert all(1 <= len(speech.topics) <= answers.TOPICS_KEPT for speech in spoken)
+        assert all(1 <= len(speech.topics) <= replies.TOPICS_KEPT for speech in spoken)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -21,9 +21,9 @@ class Oracle:
     """Reads records one after the other and says what has to follow."""
 
     def __init__(self, opened: dict[str, Any]) -> None:
-        self.files = {file["id"]: file for file in opened["jurors"]}
+        self.jurors = {file["id"]: file for file in opened["jurors"]}
         self.topics = {item["id"]: item["topics"] for item in opened["evidence"]}
-        self.at = {juror: file["initial_stance"] for juror, file in self.files.items()}
+        self.at = {juror: file["initial_stance"] for juror, file in self.jurors.items()}
         self.struck: set[str] = set()
         self.led = dict.fromkeys(ORDER, 0)
         self.snapshot: dict[str, int] = {}
@@ -60,22 +60,22 @@ class Oracle:
         return (leader, *others[:2])
 
     def argued(self, juror: str, cause: str, topics: Any, share: Decimal = Decimal(1)) -> Change:
-        weights = self.files[juror]["topic_weights"]
+        weights = self.jurors[juror]["topic_weights"]
         total = sum((weights.get(each["topic"], 0) * ARGUED[each["impact"]] for each in topics), Decimal(0))
         return self.moved(juror, cause, "overseer", max(Decimal(-15), min(Decimal(15), total)) * share)
 
     def weakness(self, juror: str, text: str, before: int) -> Iterator[Change]:
-        words = self.files[juror]["weakness"]["trigger_keywords"]
+        words = self.jurors[juror]["weakness"]["trigger_keywords"]
         if juror not in self.struck and any(word.lower() in text.lower() for word in words):
             self.struck.add(juror)
             yield self.moved(juror, "weakness", "overseer", Decimal(0 if before == 50 else -10 if before > 50 else 10))
 
     def influence(self, speech: dict[str, Any]) -> Iterator[Change]:
-        speaker = self.files[speech["juror_id"]]
+        speaker = self.jurors[speech["juror_id"]]
         for listener in ORDER:
             if listener == speaker["id"]:
                 continue
-            weights, stood = self.files[listener]["topic_weights"], self.snapshot[listener]
+            weights, stood = self.jurors[listener]["topic_weights"], self.snapshot[listener]
             points = sum(
                 (weights.get(each["topic"], 0) * SPOKEN[each["impact"]] for each in speech["topics"]), Decimal(0)
             )

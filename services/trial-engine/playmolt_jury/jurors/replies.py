@@ -12,7 +12,7 @@ CAST: Final = "cast_vote"
 CHAT_HISTORY: Final = "chat_history"
 
 
-class InvalidAnswer(ValueError):
+class InvalidReply(ValueError):
     """An answer that cannot be used; the message can be sent back to the model."""
 
 
@@ -26,10 +26,10 @@ def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[Topic
 
 
 def read_text(reply: str) -> str:
-    """Read a plain answer; InvalidAnswer when there is nothing in it, or what cannot be stored."""
+    """Read a plain answer; InvalidReply when there is nothing in it, or what cannot be stored."""
     text = trimmed(reply)
     if not text:
-        raise InvalidAnswer("the answer is empty: say something")
+        raise InvalidReply("the answer is empty: say something")
     if unstorable(text):
-        raise InvalidAnswer("the answer holds NUL or half of a surrogate pair: leave it out")
+        raise InvalidReply("the answer holds NUL or half of a surrogate pair: leave it out")
     return text

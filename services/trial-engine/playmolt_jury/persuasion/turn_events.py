@@ -19,7 +19,7 @@ from playmolt_jury.events import (
     TurnStarted,
     VoteDecided,
 )
-from playmolt_jury.jurors import answers
+from playmolt_jury.jurors import replies
 from playmolt_jury.persuasion import stance
 from playmolt_jury.persuasion.deliberation import SPEECHES
 from playmolt_jury.state import Debate, State, Turn
@@ -27,7 +27,7 @@ from playmolt_jury.state import Debate, State, Turn
 OVERSEER = "overseer"
 
 
-def happened(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
+def events_of(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     match turn.kind:
         case "chat":
             return _chat(state, turn, command)
@@ -41,7 +41,7 @@ def happened(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
             return _vote(state, turn, command)
 
 
-def heard(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[StanceChanged, ...]:
+def chat_changes(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[StanceChanged, ...]:
     """What a chat does to its juror: the argument, then its weakness if this is the first time it is hit."""
     juror, seat = state.juror(turn.juror_id), state.seats[turn.juror_id]
     change = stance.argued(seat.stance, juror.topic_weights, topics)
@@ -51,17 +51,17 @@ def heard(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[Stan
     return (said, _changed(turn.juror_id, "weakness", OVERSEER, stance.struck(change.before, change.after)))
 
 
-def shown(state: State, turn: Turn) -> StanceChanged:
+def evidence_change(state: State, turn: Turn) -> StanceChanged:
     """What a presented item does to its juror."""
     item = state.item(turn.evidence_id)
     return _argued(state, turn, "evidence", item.topics if item else ())
 
 
 def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
-    topics = answers.kept(command.topics, state.topics)
+    topics = replies.kept(command.topics, state.topics)
     return (
         OverseerSaid(juror_id=turn.juror_id, text=turn.text, topics=topics),
-        *heard(state, turn, topics),
+        *chat_changes(state, turn, topics),
         *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
     )
@@ -70,14 +70,14 @@ def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     return (
         EvidencePresented(juror_id=turn.juror_id, evidence_id=turn.evidence_id),
-        shown(state, turn),
+        evidence_change(state, turn),
         *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
     )
 
 
 def _note(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
-    topics = answers.kept(command.topics, state.topics)
+    topics = replies.kept(command.topics, state.topics)
     return (
         NoteSent(juror_id=turn.juror_id, text=turn.text, topics=topics),
         _argued(state, turn, "note", topics, half=True),
@@ -89,7 +89,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
         round=turn.round,
         juror_id=turn.juror_id,
         text=command.text,
-        topics=answers.kept(command.topics, state.topics),
+        topics=replies.kept(command.topics, state.topics),
     )
     said = (*tools(turn, command.tools), speech)
     debate = state.debate
@@ -97,7 +97,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
         raise LookupError(f"{turn.juror_id} speaks in no round")
     speeches = (*debate.speeches, speech)
     if len(speeches) < SPEECHES:
-        return (*said, started(debate.speakers[len(speeches)], turn.round, turn.call))
+        return (*said, speech_started(debate.speakers[len(speeches)], turn.round, turn.call))
     over: tuple[Event, ...] = (*said, *_influence(state, debate, speeches), RoundEnded(round=turn.round))
     if turn.round < DELIBERATION_ROUNDS:
         return over
@@ -110,7 +110,7 @@ def tools(turn: Turn, uses: Iterable[ToolUse]) -> Iterator[ToolCalled]:
         yield ToolCalled(juror_id=turn.juror_id, tool=use.tool, input=use.input, result=use.result)
 
 
-def started(speaker: str, round_: int, call: str) -> TurnStarted:
+def speech_started(speaker: str, round_: int, call: str) -> TurnStarted:
     return TurnStarted(call=call, turn="speech", juror_id=speaker, round=round_)
 
 
@@ -118,7 +118,7 @@ def _influence(state: State, debate: Debate, speeches: Iterable[Speech]) -> Iter
     live = state.stances
     for speech in speeches:
         speaker = state.juror(speech.juror_id)
-        for listener in state.order:
+        for listener in state.juror_ids:
             if listener == speaker.id:
                 continue
             change = stance.swayed(
