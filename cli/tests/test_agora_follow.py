@@ -7,16 +7,17 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from playmolt.errors import Refused
 from playmolt_agora.plan import reading
-from playmolt_cli.agora import experiments_client
 from playmolt_cli.agora import follow as agora_follow
-from playmolt_cli.agora.experiments_client import Declined, Office
+from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
 from playmolt_cli.agora.opening import opened, taken_up
 from playmolt_cli.agora.plan import Chosen, chosen
 from playmolt_cli.agora.table import total
 from playmolt_cli.terminal.failures import Failure
 from playmolt_schemas.agora.plan import Budget, ExperimentState, LookLine, PcsSoFar, Progress, RunLine, Spent
+from playmolt_schemas.codes import Code, FieldFault, problem_bytes
 from rich.console import Console
 
 PLAN = "name: mine\nmodels: [scripted]\nlanguages: [ko]\nphases:\n  phase1: {runs: 1, turns: 2}\n"
@@ -84,19 +85,13 @@ class Platform:
         return httpx.Response(200, content=msgspec.json.encode(value))
 
 
-def _problem(status: int, code: str) -> httpx.Response:
-    return httpx.Response(
-        status, json={"code": code, "detail": "no", "errors": [{"field": "models", "message": "bad"}]}
-    )
+def _problem(code: Code) -> httpx.Response:
+    return httpx.Response(code.status, content=problem_bytes(code, "no", (FieldFault("models", "bad"),)))
 
 
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
     played = Platform(_state())
-    client = httpx.Client
-    monkeypatch.setattr(
-        experiments_client.httpx, "Client", lambda **options: client(transport=httpx.MockTransport(played), **options)
-    )
     monkeypatch.setattr(agora_follow, "_LOOK_SECONDS", 0.0)
     return played
 
@@ -107,14 +102,14 @@ def mine(tmp_path: Path) -> Chosen:
     return chosen(str(tmp_path / "plan.yaml"), None)
 
 
-def _office() -> Office:
-    return Office("http://127.0.0.1:1", "key")
+def _calling(platform: Platform) -> ExperimentsClient:
+    return ExperimentsClient("http://127.0.0.1:1", "key", transport=httpx.MockTransport(platform))
 
 
 def test_an_experiment_is_followed_to_its_end(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     platform.states = [_state(), _state(), _state("finished", spent=Spent(turns=24, calls=24, tokens=9))]
-    with _office() as office:
-        assert follow(office, ID, Console()).status == "finished"
+    with _calling(platform) as client:
+        assert follow(client, ID, Console()).status == "finished"
     told = capsys.readouterr().out
     assert "running: runs 0/1, turns 3/24, 4 calls, 5 tokens, cost 0" in told
     assert "finished: runs 0/1, turns 24/24" in told
@@ -136,16 +131,16 @@ def test_a_terminal_shows_pcs_so_far_after_each_twentieth_of_the_turns(
     states = [_state(spent=Spent(turns=now), looks=(_seen(at),) if at else (), **compared) for now, at in told]
     done = _state("finished", spent=Spent(turns=200), looks=(_seen(20),), **compared)
     platform.states = [*states, done]
-    with _office() as office:
-        follow(office, ID, Console(force_terminal=True, width=120), blind=False)
+    with _calling(platform) as client:
+        follow(client, ID, Console(force_terminal=True, width=120), blind=False)
     assert [path for path, _ in platform.posted] == [f"/{ID}/look"] * 2, "after turns 10 and 20"
     shown = capsys.readouterr().out
     assert "0.355 (0.036)" in shown
     assert "PCS after 20 turns, looks logged: 1" in shown
     platform.posted, platform.states = [], [*states, done]
-    with _office() as office:
-        follow(office, ID, Console(force_terminal=True, width=120), blind=True)
-        follow(office, ID, Console(), blind=False)
+    with _calling(platform) as client:
+        follow(client, ID, Console(force_terminal=True, width=120), blind=True)
+        follow(client, ID, Console(), blind=False)
     assert platform.posted == [], "nobody sees a figure in a line"
 
 
@@ -155,58 +150,58 @@ def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platfo
 
     platform.before = interrupt
     quiet = Console(quiet=True)
-    with _office() as office, pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c(office, ID, quiet):
-        follow(office, ID, quiet)
+    with _calling(platform) as client, pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c(client, ID, quiet):
+        follow(client, ID, quiet)
     assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
 
 
 def test_what_ctrl_c_stopped_goes_on_and_what_others_stopped_does_not(platform: Platform, mine: Chosen) -> None:
-    with _office() as office:
-        taken_up(office, mine, _state("stopped", reason=INTERRUPTED), resume=False)
+    with _calling(platform) as client:
+        taken_up(client, mine, _state("stopped", reason=INTERRUPTED), resume=False)
         assert platform.posted == [(f"/{ID}/resume", {})]
         stopped = _state("stopped", reason="the lab is closed")
-        assert taken_up(office, mine, stopped, resume=False) is stopped
+        assert taken_up(client, mine, stopped, resume=False) is stopped
         assert len(platform.posted) == 1
-        taken_up(office, mine, stopped, resume=True)
+        taken_up(client, mine, stopped, resume=True)
         assert len(platform.posted) == 2
 
 
 def test_a_finished_experiment_is_left_alone(platform: Platform, mine: Chosen) -> None:
-    with _office() as office:
+    with _calling(platform) as client:
         for status in ("finished", "aborted"):
             done = _state(status, budget=Budget(calls=1))
-            assert taken_up(office, mine, done, resume=True) is done
+            assert taken_up(client, mine, done, resume=True) is done
     assert platform.posted == []
 
 
 def test_another_budget_in_the_plan_raises_that_of_the_experiment(platform: Platform, mine: Chosen) -> None:
-    with _office() as office:
-        taken_up(office, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
+    with _calling(platform) as client:
+        taken_up(client, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
         [(path, body)] = platform.posted
         assert (path, body["reason"].startswith("raised in ")) == (f"/{ID}/resume", True)
-        platform.refusals[path] = _problem(400, "invalid_request")
+        platform.refusals[path] = _problem(Code.INVALID_REQUEST)
         with pytest.raises(Failure, match="no"):
-            taken_up(office, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
+            taken_up(client, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
 
 
 def test_a_plan_that_was_locked_in_other_words_is_found_by_what_it_does(platform: Platform, mine: Chosen) -> None:
-    platform.refusals[""] = _problem(422, "idempotency_mismatch")
+    platform.refusals[""] = _problem(Code.IDEMPOTENCY_MISMATCH)
     platform.states = [_state(plan=PLAN + "budget: {calls: 9}\n")]
     assert reading.imports(PLAN) == ()
-    with _office() as office:
-        assert opened(office, mine).experiment == ID
+    with _calling(platform) as client:
+        assert opened(client, mine).experiment == ID
         platform.states = [_state(plan=PLAN + 'seed: "8"\n')]
         with pytest.raises(Failure, match="another name"):
-            opened(office, mine)
+            opened(client, mine)
 
 
 def test_a_refused_plan_names_its_faults(platform: Platform, mine: Chosen) -> None:
-    platform.refusals[""] = _problem(400, "invalid_request")
-    with _office() as office, pytest.raises(Failure, match="models: bad"):
-        opened(office, mine)
-    platform.refusals[""] = _problem(401, "unauthorized")
-    with _office() as office, pytest.raises(Declined):
-        opened(office, mine)
+    platform.refusals[""] = _problem(Code.INVALID_REQUEST)
+    with _calling(platform) as client, pytest.raises(Failure, match="models: bad"):
+        opened(client, mine)
+    platform.refusals[""] = _problem(Code.UNAUTHORIZED)
+    with _calling(platform) as client, pytest.raises(Refused):
+        opened(client, mine)
 
 
 def test_an_unknown_cost_is_never_summed_as_nothing() -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import click
-from playmolt_cli.jury.calls import SLOW_SECONDS
+from playmolt.calls import SLOW_SECONDS
 from playmolt_cli.main import cli
 from playmolt_core.settings import variables
 from playmolt_jury.content import content

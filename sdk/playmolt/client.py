@@ -12,9 +12,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import httpx
 import msgspec
 from playmolt_schemas.api import GameType, NewKey, Registered
+from playmolt_schemas.routes import platform
+from playmolt_schemas.routes.route import Route
 
 from playmolt import calls
-from playmolt.calls import Request
+from playmolt.calls import Query, Request
 from playmolt.errors import Refused
 from playmolt.feed import SILENCE_SECONDS, Feed, Message
 from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, decide, playing
@@ -142,8 +144,22 @@ class Client(_Caller):
         """Close the connections."""
         self._http.close()
 
+    def call(
+        self,
+        route: Route[T],
+        *values: str,
+        query: Query | None = None,
+        body: Any = None,
+        idempotency_key: str | None = None,
+    ) -> T:
+        """Call a declared route (`playmolt_schemas.routes`); `values` are those of its path, in order.
+
+        A key of one's own makes a repeat after a crash safe; without one each call has another.
+        """
+        return self.send(calls.request(route, *values, query=query, body=body, idempotency_key=idempotency_key))
+
     def send(self, request: Request[T]) -> T:
-        """Send a request of the table of calls and give its answer."""
+        """Send a request, again as long as `Retry` says."""
         tries = Tries(request, self._trying, server=self.url)
         while True:
             try:
@@ -171,17 +187,17 @@ class Client(_Caller):
     log = _call(calls.log)
 
     def events(self, game_id: str, *, after: int = 0) -> Iterator[Message]:
-        """Give the public events there are with version above `after`, page by page."""
+        """The public events there are with version above `after`, page by page."""
         while (page := self.events_page(game_id, after=after)).events:
             yield from map(_message, page.events)
             after = page.next_after
 
     def stream(self, game_id: str, *, after: int = 0) -> Iterator[Message]:
-        """Give the caller's view of a game's events as they come, each once and in order, until the game's last.
+        """The caller's view of a game's events as they come, each once and in order, until the game's last.
 
         Reconnects where it stopped; raises Unavailable when connections keep failing.
         """
-        feed = Feed(game_id, after, self._retry)
+        feed = Feed(platform.STREAM_EVENTS, game_id, after, self._retry)
         while True:
             fault: Exception | None = None
             pause: float | None = None
@@ -196,9 +212,13 @@ class Client(_Caller):
                         pause = feed.refused(response.status_code, response.headers, response.read())
             except (httpx.TransportError, ConnectionError) as error:
                 fault = error
-            if fault is None and pause is None and feed.ended(self.state(game_id)):
+            if fault is None and pause is None and self._ended(feed):
                 return
             time.sleep(feed.lost(fault) if pause is None else pause)
+
+    def _ended(self, feed: Feed) -> bool:
+        state = self.state(feed.game_id)
+        return feed.ended(state.get("phase", ""), state.get("version", 0))
 
     def play(
         self,
@@ -265,8 +285,19 @@ class AsyncClient(_Caller):
         finally:
             await closing
 
+    async def call(
+        self,
+        route: Route[T],
+        *values: str,
+        query: Query | None = None,
+        body: Any = None,
+        idempotency_key: str | None = None,
+    ) -> T:
+        """Call a declared route, as Client.call does."""
+        return await self.send(calls.request(route, *values, query=query, body=body, idempotency_key=idempotency_key))
+
     async def send(self, request: Request[T]) -> T:
-        """Send a request of the table of calls and give its answer."""
+        """Send a request, again as long as `Retry` says."""
         tries = Tries(request, self._trying, server=self.url)
         while True:
             try:
@@ -294,21 +325,22 @@ class AsyncClient(_Caller):
     log = _acall(calls.log)
 
     async def events(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
-        """Give the public events there are with version above `after`, page by page."""
+        """The public events there are with version above `after`, page by page."""
         while (page := await self.events_page(game_id, after=after)).events:
             for raw in page.events:
                 yield _message(raw)
             after = page.next_after
 
     def stream(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
-        """Give the caller's view of a game's events as they come, each once and in order, until the game's last.
+        """The caller's view of a game's events as they come, each once and in order, until the game's last.
 
         Reconnects where it stopped; raises Unavailable when connections keep failing.
         """
-        feed = Feed(game_id, after, self._retry)
+        feed = Feed(platform.STREAM_EVENTS, game_id, after, self._retry)
 
         async def over() -> bool:
-            return feed.ended(await self.state(game_id))
+            state = await self.state(game_id)
+            return feed.ended(state.get("phase", ""), state.get("version", 0))
 
         return self._follow(feed, over)
 

@@ -1,14 +1,16 @@
 """A game's server-sent events as one unbroken sequence, whatever happens to the connection."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from playmolt_schemas.limits import HEARTBEAT_SECONDS
+from playmolt_schemas.routes.route import EVENT_STREAM, Route
 
-from playmolt.calls import Request, State, stream
+from playmolt import calls
+from playmolt.calls import Request
 from playmolt.errors import UNAVAILABLE, Unavailable, UnexpectedAnswer
 from playmolt.retries import Retry, raise_for, retry_after
 
@@ -49,13 +51,26 @@ class SseReader:
 
 
 class Feed:
-    """Where a reader of a game's stream stands, over any number of connections.
+    """Where a reader of the stream of a game or a session stands, over any number of connections.
 
     Each version is given once and in order; a repeat is dropped, and a hole ends the connection, so that the next one
     starts where this one stopped.
     """
 
-    def __init__(self, game_id: str, after: int, retry: Retry, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        route: Route[bytes],
+        game_id: str,
+        after: int,
+        retry: Retry,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        closing: Set[str] = CLOSING,
+        over: Set[str] = OVER,
+    ) -> None:
+        self._route = route
+        self._closing = closing
+        self._over = over
         self.game_id = game_id
         self.version = after
         self.closed = False
@@ -67,15 +82,15 @@ class Feed:
         self._heard = False
         self._reader = SseReader()
 
-    def request(self) -> tuple[Request[None], dict[str, str]]:
-        """Give the request of the next connection and its headers."""
+    def request(self) -> tuple[Request[bytes], dict[str, str]]:
+        """The request of the next connection, and its headers."""
         self._reader = SseReader()
         self._opened_at = self._clock()
         self._heard = False
-        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        headers = {"Accept": EVENT_STREAM, "Cache-Control": "no-store"}
         if self.version:
             headers["Last-Event-ID"] = str(self.version)
-        return stream(self.game_id, after=self.version), headers
+        return calls.request(self._route, self.game_id, query={"after": self.version}), headers
 
     def take(self, chunk: bytes) -> Iterator[Message]:
         """Give the new events in a chunk, up to a hole, where it raises ConnectionError."""
@@ -96,7 +111,7 @@ class Feed:
         if version != self.version + 1:
             raise ConnectionError(f"event {self.version + 1} is missing before {version}")
         self.version = version
-        self.closed = event.get("type") in CLOSING
+        self.closed = event.get("type") in self._closing
         self._failures = 0
         return event
 
@@ -121,7 +136,10 @@ class Feed:
             ) from cause
         return pause
 
-    def ended(self, state: State) -> bool:
-        """Say whether nothing can come after what was read: a stream opened at its very end closes without a word."""
-        self.closed = self.closed or (state.get("phase") in OVER and state.get("version", 0) <= self.version)
+    def ended(self, phase: str, version: int) -> bool:
+        """Whether nothing can come after what was read: a stream opened at its very end closes without a word.
+
+        `phase` and `version` are those of the game or session now.
+        """
+        self.closed = self.closed or (phase in self._over and version <= self.version)
         return self.closed

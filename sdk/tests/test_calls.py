@@ -6,7 +6,9 @@ import msgspec
 import playmolt
 import pytest
 from playmolt import calls
-from playmolt_schemas.routes import platform
+from playmolt_schemas.games.jury import NoteReply
+from playmolt_schemas.routes import agora, jury, legal, platform
+from playmolt_schemas.routes.route import Route
 
 GAME = "ox-00000000-0000-4000-8000-000000000000"
 CALLS: list[tuple[str, calls.Request[Any]]] = [
@@ -23,7 +25,7 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("read_state", calls.state(GAME, at=1)),
     ("read_state", calls.state(GAME, seat="agent-1")),
     ("read_events", calls.events_page(GAME, after=3)),
-    ("stream_events", calls.stream(GAME, after=3)),
+    ("stream_events", calls.request(platform.STREAM_EVENTS, GAME, query={"after": 3})),
     ("read_log", calls.log(GAME)),
 ]
 
@@ -58,3 +60,25 @@ def test_exported_members() -> None:
         if isinstance(thing, type) and issubclass(thing, Exception)
     }
     assert errors <= set(exported)
+
+
+@pytest.mark.parametrize(
+    ("route", "status", "body", "answer"),
+    [
+        (platform.WAIT_FOR_TURN, 204, b"", None),
+        (platform.READ_STATE, 200, b'{"phase":"end"}', {"phase": "end"}),
+        (platform.READ_LOG, 200, b"", []),
+        (legal.READ_REPORT, 200, b"# Report", b"# Report"),
+        (jury.NOTES, 200, b'{"notes_left":1}', NoteReply(notes_left=1)),
+        (agora.REPORT, 202, b'{"status":"running"}', {"status": "running"}),
+    ],
+    ids=lambda value: value.name if isinstance(value, Route) else "",
+)
+def test_an_answer_is_read_as_its_route_declares(route: Route[Any], status: int, body: bytes, answer: Any) -> None:
+    assert calls.request(route, *route.parameters).read(status, body) == answer
+
+
+def test_a_slow_call_is_waited_for_as_long_as_the_gateway_holds_it() -> None:
+    assert calls.request(jury.VOTE, "jury-1").wait == calls.SLOW_SECONDS
+    assert calls.turn(wait=5).wait == 5
+    assert calls.me().wait == 0

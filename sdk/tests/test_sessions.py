@@ -7,10 +7,11 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playmolt import Refused, Retry, Unavailable, sessions
+from playmolt import Refused, Retry, Unavailable
 from playmolt.sessions import AsyncSessions
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.games.legal import Facts, OpenSessionRequest, Session, Steering
+from playmolt_schemas.routes import legal
 
 QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.02)
 SESSION = Session(
@@ -99,11 +100,11 @@ async def test_the_calls_send_what_the_api_takes() -> None:
     client = AsyncSessions("http://test", "key", retry=QUICK, transport=httpx.MockTransport(server))
     opening = OpenSessionRequest(case_type="civil", jurisdiction="KR", title="Deposit", language="en")
     async with client:
-        assert (await client.send(sessions.open_session(opening))).id == "legal-1"
-        await client.send(sessions.tell_facts("legal-1", {"overview": "o"}))
-        await client.send(sessions.steer("../x", {"gate": "end"}))
-        await client.send(sessions.retry("legal-1"))
-        assert await client.send(sessions.report("legal-1", "md")) == _json(SESSION)
+        assert (await client.call(legal.OPEN_SESSION, body=opening)).id == "legal-1"
+        await client.call(legal.POST_FACTS, "legal-1", body={"overview": "o"})
+        await client.call(legal.POST_STEERING, "../x", body={"gate": "end"})
+        await client.call(legal.RETRY_TURN, "legal-1")
+        assert await client.call(legal.READ_REPORT, "legal-1", query={"format": "md"}) == _json(SESSION)
     sent = [(request.method, request.url.raw_path.decode()) for request in server.asked]
     assert sent == [
         ("POST", "/api/sessions"),

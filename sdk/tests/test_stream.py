@@ -12,6 +12,7 @@ from playmolt import AsyncClient, Client, Refused, Retry, Unavailable, Unexpecte
 from playmolt.feed import MESSAGE_BYTES, SILENCE_SECONDS, Feed, SseReader
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.routes.platform import STREAM_EVENTS
 from sdk_arena import Arena, Fault, serving
 
 QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.05)
@@ -128,7 +129,7 @@ class Clock:
 
 def test_a_quiet_game_may_lose_its_connection_for_ever() -> None:
     clock = Clock()
-    feed = Feed("ox-1", 0, QUICK, clock)
+    feed = Feed(STREAM_EVENTS, "ox-1", 0, QUICK, clock)
     for _ in range(100):
         feed.request()
         assert list(feed.take(b": heartbeat\n\n")) == []
@@ -138,7 +139,7 @@ def test_a_quiet_game_may_lose_its_connection_for_ever() -> None:
 
 def test_a_server_that_accepts_and_stays_silent_is_given_up() -> None:
     clock = Clock()
-    feed = Feed("ox-1", 0, QUICK, clock)
+    feed = Feed(STREAM_EVENTS, "ox-1", 0, QUICK, clock)
 
     def silence() -> None:
         feed.request()
@@ -157,11 +158,11 @@ def test_a_message_without_an_end_does_not_fill_memory() -> None:
 
 def test_a_message_that_is_no_event_is_named() -> None:
     with pytest.raises(UnexpectedAnswer):
-        list(Feed("ox-1", 0, QUICK).take(b"data: [1]\n\n"))
+        list(Feed(STREAM_EVENTS, "ox-1", 0, QUICK).take(b"data: [1]\n\n"))
 
 
 def test_what_came_before_a_hole_is_given_and_what_came_behind_it_is_asked_for_again() -> None:
-    feed = Feed("ox-1", 0, QUICK)
+    feed = Feed(STREAM_EVENTS, "ox-1", 0, QUICK)
     events = feed.take(b'data: {"version":1}\n\ndata: {"version":3}\n\n')
     assert next(events) == {"version": 1}
     with pytest.raises(ConnectionError, match="event 2 is missing"):

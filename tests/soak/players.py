@@ -12,7 +12,7 @@ from playmolt.bots import seats
 from playmolt.calls import Request
 from playmolt.client import AsyncClient
 from playmolt.errors import Unavailable
-from playmolt_cli.agora.experiments_client import Office
+from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import follow
 from playmolt_cli.demo.jury import Heard, hear
 from playmolt_cli.demo.legal import CASES, argue
@@ -108,9 +108,9 @@ class Players:
         return await asyncio.to_thread(self._experiment, number)
 
     def _experiment(self, number: int) -> list[str]:
-        with Office(self._run.gateway, self._run.operator_key) as office:
-            opened = office.open({**_PLAN, "seed": str(number)}, f"soak-{self._seed}-{number}")
-            state = follow(office, opened.experiment, Console(quiet=True))
+        with ExperimentsClient(self._run.gateway, self._run.operator_key) as client:
+            opened = client.open({**_PLAN, "seed": str(number)}, f"soak-{self._seed}-{number}")
+            state = follow(client, opened.experiment, Console(quiet=True))
         whole = state.spent.turns == state.progress.turns_planned
         return [] if state.status == "finished" and whole else [f"{state.experiment} is {state.status}, not whole"]
 

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from playmolt_cli.agora import plan as agora_plan
 from playmolt_cli.agora import study as agora_study
-from playmolt_cli.agora.experiments_client import Office, office
+from playmolt_cli.agora.experiments_client import ExperimentsClient, experiments_client
 from playmolt_cli.agora.follow import follow, stopped_by_ctrl_c
 from playmolt_cli.agora.opening import opened, taken_up
 from playmolt_cli.agora.table import line
@@ -130,13 +130,13 @@ def run(
     _refuse_asymmetry()
     if url is None:
         _refuse_faults(chosen, data)
-    with stopping(), office(url, key, data) as calls:
-        state = opened(calls, chosen)
-        with _interruptible(calls, state.experiment, console):
+    with stopping(), experiments_client(url, key, data) as client:
+        state = opened(client, chosen)
+        with _interruptible(client, state.experiment, console):
             console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
-            state = taken_up(calls, chosen, state, resume=resume)
+            state = taken_up(client, chosen, state, resume=resume)
             if state.status == "running":
-                state = follow(calls, state.experiment, console, blind=blind)
+                state = follow(client, state.experiment, console, blind=blind)
     _conclude(console, state, data)
     if as_json:
         click.echo(msgspec.json.encode({"experiment": state.experiment}))
@@ -201,14 +201,14 @@ def fork(
     Example: playmolt agora fork agora-0190… --at 200 --set model=scripted-wild
     """
     console = _console(as_json)
-    with stopping(), office(url, key, data) as calls:
+    with stopping(), experiments_client(url, key, data) as client:
         request = ForkRequest(at=at, set=change)
-        made = calls.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
-        with _interruptible(calls, made.experiment, console):
+        made = client.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
+        with _interruptible(client, made.experiment, console):
             console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
-            state = taken_up(calls, None, calls.experiment(made.experiment), resume=False)
+            state = taken_up(client, None, client.experiment(made.experiment), resume=False)
             if state.status == "running":
-                state = follow(calls, made.experiment, console)
+                state = follow(client, made.experiment, console)
     _conclude(console, state, data)
     if as_json:
         click.echo(msgspec.json.encode({"run": made.run, "experiment": made.experiment}))
@@ -246,9 +246,9 @@ def _refuse_faults(chosen: agora_plan.Chosen, data: Path | None) -> None:
 
 
 @contextmanager
-def _interruptible(calls: Office, experiment: str, console: Console) -> Iterator[None]:
+def _interruptible(client: ExperimentsClient, experiment: str, console: Console) -> Iterator[None]:
     try:
-        with stopped_by_ctrl_c(calls, experiment, console):
+        with stopped_by_ctrl_c(client, experiment, console):
             yield
     except KeyboardInterrupt:
         console.print(f"{experiment} is stopped; the same command goes on with it")

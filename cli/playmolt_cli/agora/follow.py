@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from playmolt.errors import Refused
 from playmolt_schemas.agora.plan import ExperimentState, RunLine
 from rich.console import Console
 from rich.live import Live
 
-from playmolt_cli.agora.experiments_client import Declined, Office
+from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.table import Pause, line, seen_after, table
 
 INTERRUPTED: Final = "Ctrl-C in `playmolt agora`"
@@ -24,43 +25,43 @@ _LOOKS: Final = 20
 Tell = Callable[[ExperimentState, tuple[RunLine, ...], Pause | None], None]
 
 
-def follow(office: Office, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
+def follow(client: ExperimentsClient, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
     """Show an experiment until it is finished or stopped; gives how it then stands.
 
     A table on a terminal, with PCS so far unless `blind`, else a line every few seconds.
     """
     if not console.is_terminal:
-        return _followed(office, experiment, _lines(console), blind=True)
+        return _followed(client, experiment, _lines(console), blind=True)
     with Live(console=console, auto_refresh=False) as live:
-        return _followed(office, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind)
+        return _followed(client, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind)
 
 
 @contextmanager
-def stopped_by_ctrl_c(office: Office, experiment: str, console: Console) -> Iterator[None]:
+def stopped_by_ctrl_c(client: ExperimentsClient, experiment: str, console: Console) -> Iterator[None]:
     """Let Ctrl-C stop the experiment, too. Raises KeyboardInterrupt once the stop is committed."""
     try:
         yield
     except KeyboardInterrupt:
         console.print("stopping: turns under way end, no further one begins")
         try:
-            office.stop(experiment, INTERRUPTED)
-        except Declined as declined:
-            console.print(declined.detail)
+            client.stop(experiment, INTERRUPTED)
+        except Refused as refusal:
+            console.print(refusal.detail)
         raise
 
 
-def _followed(office: Office, experiment: str, tell: Tell, *, blind: bool) -> ExperimentState:
+def _followed(client: ExperimentsClient, experiment: str, tell: Tell, *, blind: bool) -> ExperimentState:
     turns, since, looked = -1, time.monotonic(), 0
     while True:
-        state, runs = office.experiment(experiment), office.runs(experiment).runs
+        state, runs = client.experiment(experiment), client.runs(experiment).runs
         looked = max(looked, seen_after(state))
         if not blind and _look_is_due(state, looked):
-            state, looked = office.look(experiment), state.spent.turns
+            state, looked = client.look(experiment), state.spent.turns
         if state.spent.turns != turns:
             turns, since = state.spent.turns, time.monotonic()
         running = state.status == "running"
         still = running and time.monotonic() - since > _STILL_SECONDS
-        tell(state, runs, _pause(office, runs) if still else None)
+        tell(state, runs, _pause(client, runs) if still else None)
         if not running:
             return state
         time.sleep(_LOOK_SECONDS)
@@ -72,9 +73,9 @@ def _look_is_due(state: ExperimentState, looked: int) -> bool:
     return state.status == "running" and bool(state.pcs_cells) and state.spent.turns >= looked + step
 
 
-def _pause(office: Office, runs: tuple[RunLine, ...]) -> Pause | None:
-    paused = office.paused(frozenset(run.run for run in runs if run.status == "open"))
-    code = office.why_paused(paused[0]) if paused else ""
+def _pause(client: ExperimentsClient, runs: tuple[RunLine, ...]) -> Pause | None:
+    paused = client.paused(frozenset(run.run for run in runs if run.status == "open"))
+    code = client.why_paused(paused[0]) if paused else ""
     return Pause(len(paused), code) if code else None
 
 

@@ -1,45 +1,48 @@
 """How `agora run` begins: with a fresh experiment, or with the one that this plan has opened before."""
 
+from playmolt.errors import Refused
 from playmolt_schemas.agora.plan import ExperimentState, Plan
 from playmolt_schemas.codes import Code
 
-from playmolt_cli.agora.experiments_client import Declined, Office
+from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import INTERRUPTED
 from playmolt_cli.agora.plan import Chosen, told
 from playmolt_cli.terminal.failures import Failure
 
 
-def opened(office: Office, chosen: Chosen) -> ExperimentState:
+def opened(client: ExperimentsClient, chosen: Chosen) -> ExperimentState:
     """Lock a plan, or find the experiment that was locked with it. Raises Failure for a plan that is refused."""
     try:
-        return office.open(chosen.body, chosen.key)
-    except Declined as declined:
-        if declined.code == Code.INVALID_REQUEST.wire and declined.errors:
-            raise Failure(f"{chosen.name} was refused\n{told(declined.errors)}") from declined
-        if declined.code != Code.IDEMPOTENCY_MISMATCH.wire:
+        return client.open(chosen.body, chosen.key)
+    except Refused as refusal:
+        if refusal.code == Code.INVALID_REQUEST.wire and refusal.errors:
+            raise Failure(f"{chosen.name} was refused\n{told(refusal.errors)}") from refusal
+        if refusal.code != Code.IDEMPOTENCY_MISMATCH.wire:
             raise
-    found = _found(office, chosen)
+    found = _found(client, chosen)
     if found is None:
         raise Failure(f"{chosen.name} was locked before, but no experiment with it is there: give it another name")
     return found
 
 
-def _found(office: Office, chosen: Chosen) -> ExperimentState | None:
+def _found(client: ExperimentsClient, chosen: Chosen) -> ExperimentState | None:
     """Look for the newest experiment with this plan, however it was written and whatever its budget."""
     from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- seldom needed
     from playmolt_agora.plan import reading  # noqa: PLC0415 -- seldom needed
 
-    for line in office.experiments().experiments:
+    for line in client.experiments().experiments:
         if line.name != chosen.plan.name:
             continue
-        state = office.experiment(line.experiment)
+        state = client.experiment(line.experiment)
         plan = reading.read(state.plan)
         if isinstance(plan, Plan) and plans.identity(plan) == chosen.identity:
             return state
     return None
 
 
-def taken_up(office: Office, chosen: Chosen | None, state: ExperimentState, *, resume: bool) -> ExperimentState:
+def taken_up(
+    client: ExperimentsClient, chosen: Chosen | None, state: ExperimentState, *, resume: bool
+) -> ExperimentState:
     """Let an experiment go on where that is meant: after Ctrl-C, with a raised budget, or because it is said.
 
     Whoever stopped it otherwise has had a reason. Raises Failure for a budget that is not a raised one.
@@ -48,8 +51,8 @@ def taken_up(office: Office, chosen: Chosen | None, state: ExperimentState, *, r
         return state
     if chosen is not None and chosen.plan.budget != state.budget:
         try:
-            return office.resume(state.experiment, chosen.plan.budget, f"raised in {chosen.name}")
-        except Declined as declined:
-            raise Failure(f"{chosen.name}: {declined.detail}") from declined
+            return client.resume(state.experiment, chosen.plan.budget, f"raised in {chosen.name}")
+        except Refused as refusal:
+            raise Failure(f"{chosen.name}: {refusal.detail}") from refusal
     by_us = state.status == "stopped" and state.reason == INTERRUPTED
-    return office.resume(state.experiment) if state.status != "running" and (by_us or resume) else state
+    return client.resume(state.experiment) if state.status != "running" and (by_us or resume) else state

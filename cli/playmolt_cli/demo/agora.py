@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from playmolt.errors import Refused
 from playmolt_schemas.agora.plan import ExperimentState
 from rich.console import Console
 
 from playmolt_cli.agora import study as agora_study
-from playmolt_cli.agora.experiments_client import Declined, Office
+from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import follow
 from playmolt_cli.agora.table import line, table
 from playmolt_cli.local.folder import Run
@@ -49,16 +50,16 @@ async def study(console: Console, run: Run, data: Path, out: Path) -> Studied:
 
 
 def _study(console: Console, run: Run, data: Path, out: Path) -> Studied:
-    with Office(run.gateway, run.operator_key) as office:
+    with ExperimentsClient(run.gateway, run.operator_key) as client:
         try:
-            opened = office.open(PLAN, "demo")
+            opened = client.open(PLAN, "demo")
             console.print(f"agora  the plan is locked: {opened.plan_hash[:16]}, {opened.progress.runs} runs")
             quiet = Console(quiet=True)
-            state = follow(office, opened.experiment, quiet)
+            state = follow(client, opened.experiment, quiet)
             console.print(f"agora  {line(state)}")
-            console.print(table(state, office.runs(state.experiment).runs))
-        except Declined as declined:
-            raise Failure(declined.detail) from declined
+            console.print(table(state, client.runs(state.experiment).runs))
+        except Refused as refusal:
+            raise Failure(refusal.detail) from refusal
     report = agora_study.analyse(state.experiment, out, data, lambda said: console.print(f"agora  {said}"))
     return Studied(state, report)
 

@@ -10,6 +10,7 @@ from playmolt.client import Client
 from playmolt_schemas.games.jury import (
     EndingView,
     Language,
+    OpenJuryRequest,
     PhaseName,
     RoundReply,
     TalkView,
@@ -17,9 +18,9 @@ from playmolt_schemas.games.jury import (
     VerdictView,
 )
 from playmolt_schemas.records import Record
+from playmolt_schemas.routes import jury as routes
 from rich.console import Console
 
-from playmolt_cli.jury import calls
 from playmolt_cli.jury import overseer as jury_overseer
 from playmolt_cli.jury.chain import node_of
 from playmolt_cli.jury.page import Page
@@ -125,11 +126,11 @@ def hear(gateway: str, say: Callable[[str], None]) -> Heard:
     """Play a game to its ending, telling it line by line. Raises Failure, and what the client raises."""
     with open(os.devnull, "w") as nowhere, Client(gateway) as client:
         client.register("demo overseer")
-        session = client.send(calls.open_session(_LANGUAGE, "scripted"))
+        session = client.call(routes.OPEN, body=OpenJuryRequest(language=_LANGUAGE, model="scripted"))
         page = Page(Console(file=nowhere), Words(_LANGUAGE))
         table = Telling(client, page, session, patience=_PATIENCE_SECONDS)
         table.say = say
         jury_overseer.play(table, _AIM)
-        verdict, ending = client.send(calls.verdict(session.id)), client.send(calls.ending(session.id))
-        log = client.send(calls.log(session.id))
+        verdict, ending = client.call(routes.VERDICT, session.id), client.call(routes.ENDING, session.id)
+        log = client.call(routes.LOG, session.id)
     return Heard(session=session.id, verdict=verdict.verdict, ending=ending.id, log=log)

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from playmolt import sessions
-from playmolt.sessions import AsyncSessions, ReportFormat
+from playmolt.sessions import AsyncSessions
 from playmolt_schemas.games.legal import OpenSessionRequest, Session
+from playmolt_schemas.routes import legal as routes
+from playmolt_schemas.routes.legal import ReportFormat
 
 from playmolt_cli.legal.words import Words
 from playmolt_cli.terminal.failures import Failure
@@ -50,25 +51,25 @@ async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str],
     """
     async with AsyncSessions(gateway) as client:
         await client.register("demo counsel")
-        session = await client.send(sessions.open_session(case.opening))
+        session = await client.call(routes.OPEN_SESSION, body=case.opening)
         words = Words(case.opening.language)
         say(f"{words.texts.case_types[session.case_type]}: {session.title}")
-        await client.send(sessions.tell_facts(session.id, case.facts))
+        await client.call(routes.POST_FACTS, session.id, body=case.facts)
         messages = []
         async for message in client.follow(session.id):
             messages.append(message)
             if line := headline(words, session, message):
                 say(printable(line))
             if message["type"] == "gate_opened":
-                session = await client.send(sessions.read(session.id))
+                session = await client.call(routes.READ_SESSION, session.id)
                 form = _form(case, session)
                 say(printable(answered(words, form)))
-                await client.send(sessions.steer(session.id, form))
+                await client.call(routes.POST_STEERING, session.id, body=form)
             if message["type"] == "turn_failed":
-                failed = (await client.send(sessions.read(session.id))).failed
+                failed = (await client.call(routes.READ_SESSION, session.id)).failed
                 raise Failure(f"{session.id}: {message['phase']} failed: {failed.detail if failed else 'no word why'}")
-        ended = await client.send(sessions.read(session.id))
-        reports = {kind: await client.send(sessions.report(session.id, kind)) for kind in FORMATS}
+        ended = await client.call(routes.READ_SESSION, session.id)
+        reports = {kind: await client.call(routes.READ_REPORT, session.id, query={"format": kind}) for kind in FORMATS}
     return Argued(session=ended, messages=messages, files=_kept(ended, reports, folder))
 
 

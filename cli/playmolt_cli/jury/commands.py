@@ -5,9 +5,9 @@ from typing import get_args
 
 import click
 import msgspec
-from playmolt_schemas.games.jury import Language, VerdictName
+from playmolt_schemas.games.jury import Language, OpenJuryRequest, VerdictName
+from playmolt_schemas.routes import jury as routes
 
-from playmolt_cli.jury import calls
 from playmolt_cli.jury import overseer as jury_overseer
 from playmolt_cli.jury.page import Page
 from playmolt_cli.jury.person import Left, Person
@@ -56,8 +56,10 @@ def play(
     """
     place = desk(url, data, "jury")
     with client(place, key, name=name) as calling:
-        opening = calls.read(session_id) if session_id else calls.open_session(language, model)
-        session = calling.send(opening)
+        if session_id:
+            session = calling.call(routes.READ, session_id)
+        else:
+            session = calling.call(routes.OPEN, body=OpenJuryRequest(language=language, model=model))
         page = Page(console(err=as_json), Words(session.language))
         table = Table(calling, page, session)
         try:
@@ -77,6 +79,9 @@ def _print(table: Table) -> None:
     session = table.look()
     if session.phase != "ended":
         raise Failure(f"{table.id} stands in the phase {session.phase}, without a verdict")
-    send = table.client.send
-    told = {"session": session, "verdict": send(calls.verdict(table.id)), "ending": send(calls.ending(table.id))}
+    told = {
+        "session": session,
+        "verdict": table.client.call(routes.VERDICT, table.id),
+        "ending": table.client.call(routes.ENDING, table.id),
+    }
     click.echo(msgspec.json.encode(told))

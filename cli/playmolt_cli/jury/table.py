@@ -3,22 +3,26 @@
 import time
 from typing import Final, TypeVar
 
-from playmolt.calls import Request
+from playmolt.calls import Request, request
 from playmolt.client import Client
 from playmolt_schemas.games.jury import (
     ChatReply,
+    ChatRequest,
     EndingView,
     EvidenceList,
     JurySession,
     NoteReply,
+    NoteRequest,
     PhaseName,
+    PhaseRequest,
     RoundReply,
+    TalkRequest,
     TalkView,
     VerdictView,
     WitnessList,
 )
+from playmolt_schemas.routes import jury as routes
 
-from playmolt_cli.jury import calls
 from playmolt_cli.jury.page import Page
 from playmolt_cli.terminal.failures import Failure
 
@@ -50,58 +54,60 @@ class Table:
 
     def look(self) -> JurySession:
         """Read the session anew."""
-        self.session = self.client.send(calls.read(self.id))
+        self.session = self.client.call(routes.READ, self.id)
         return self.session
 
     def go(self, to: PhaseName) -> None:
         """Go on to a phase."""
-        self.session = self.client.send(calls.go(self.id, to))
+        self.session = self.client.call(routes.PHASE, self.id, body=PhaseRequest(to=to))
 
     def dossier(self) -> None:
         """Read the case."""
-        self.page.dossier(self.client.send(calls.dossier(self.id)))
+        self.page.dossier(self.client.call(routes.DOSSIER, self.id))
 
     def items(self) -> EvidenceList:
         """Give the list of evidence, untold."""
-        return self.client.send(calls.items(self.id))
+        return self.client.call(routes.EVIDENCE_LIST, self.id)
 
     def read(self, evidence_id: str) -> None:
         """Read an item."""
-        self.page.item(self.client.send(calls.item(self.id, evidence_id)))
+        self.page.item(self.client.call(routes.EVIDENCE, self.id, evidence_id))
 
     def witnesses(self) -> WitnessList:
         """Give the witnesses, untold."""
-        listed = self.client.send(calls.witnesses(self.id))
+        listed = self.client.call(routes.WITNESSES, self.id)
         self.page.names |= {witness.id: witness.name for witness in listed.witnesses}
         return listed
 
     def talk(self, witness_id: str, *, choice: str | None = None, evidence_id: str | None = None) -> TalkView:
         """Say or show something to a witness, or take up the talk where it stands."""
-        talk = self.client.send(calls.talk(self.id, witness_id, choice=choice, evidence_id=evidence_id))
+        talk = self.client.call(
+            routes.TALK, self.id, witness_id, body=TalkRequest(choice=choice, evidence_id=evidence_id)
+        )
         self.page.talk(talk)
         return talk
 
     def chat(self, juror_id: str, text: str) -> ChatReply:
         """Talk to a juror."""
-        reply = self._settled(calls.chat(self.id, juror_id, text))
+        reply = self._settled(request(routes.CHAT, self.id, juror_id, body=ChatRequest(text=text)))
         self.page.reply(reply)
         return reply
 
     def present(self, juror_id: str, evidence_id: str) -> ChatReply:
         """Put an item before a juror."""
-        reply = self._settled(calls.present(self.id, juror_id, evidence_id))
+        reply = self._settled(request(routes.PRESENT, self.id, juror_id, evidence_id))
         self.page.reply(reply)
         return reply
 
     def next_round(self) -> RoundReply:
         """Let the jurors deliberate for a round."""
-        told = self._settled(calls.next_round(self.id))
+        told = self._settled(request(routes.NEXT, self.id))
         self.page.round(told)
         return told
 
     def note(self, juror_id: str, text: str) -> NoteReply:
         """Slip a juror a secret note."""
-        left = self._settled(calls.note(self.id, juror_id, text))
+        left = self._settled(request(routes.NOTES, self.id, body=NoteRequest(juror_id=juror_id, text=text)))
         self.page.line(self.page.words.say("noted", notes=left.notes_left), style="dim")
         return left
 
@@ -109,19 +115,19 @@ class Table:
         """Have the jurors vote, and tell the verdict."""
         self.page.line()
         self.page.line(self.page.words.say("voting"), style="italic")
-        verdict = self._settled(calls.vote(self.id))
+        verdict = self._settled(request(routes.VOTE, self.id))
         self.page.verdict(self.id, verdict)
         return verdict
 
     def verdict(self) -> VerdictView:
         """Tell the verdict of a session that is over."""
-        verdict = self.client.send(calls.verdict(self.id))
+        verdict = self.client.call(routes.VERDICT, self.id)
         self.page.verdict(self.id, verdict)
         return verdict
 
     def ending(self) -> EndingView:
         """Tell how it ended, and how much there was to find."""
-        ending = self.client.send(calls.ending(self.id))
+        ending = self.client.call(routes.ENDING, self.id)
         self.page.ending(ending)
         listed = self.items().evidence
         opened = sum(not entry.locked for entry in listed)
@@ -129,13 +135,13 @@ class Table:
         self.page.line(self.page.words.say("found", open=opened, all=len(listed)), style="dim")
         return ending
 
-    def _settled(self, request: Request[T | None]) -> T:
+    def _settled(self, asked: Request[T | JurySession]) -> T:
         """Send a slow call until it is answered. The same key asks for the same answer and does nothing twice."""
         until = time.monotonic() + self._patience
-        while (answer := self.client.send(request)) is None:
+        while isinstance(answer := self.client.send(asked), JurySession):
             if time.monotonic() > until:
                 raise Failure(
-                    f"{request} is still at work after {self._patience:g} s; nothing is lost: "
+                    f"{asked} is still at work after {self._patience:g} s; nothing is lost: "
                     f"playmolt jury play --session {self.id}"
                 )
             self.page.line(self.page.words.say("still"), style="dim")

@@ -9,8 +9,8 @@ from playmolt_core.log.postgres import PostgresLog
 from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain
 from playmolt_jury.content import content
 from playmolt_schemas.records import Record
+from playmolt_schemas.routes import jury as routes
 
-from playmolt_cli.jury import calls
 from playmolt_cli.jury.chain import chain_url
 from playmolt_cli.log.reading import records_of, with_log
 from playmolt_cli.terminal.failures import Failure
@@ -124,7 +124,7 @@ def _records(session_id: str, url: str | None, key: str | None, copy: Path | Non
     place = desk(url, data, "jury")
     if key or (url and place.key_file.read()):
         with client(place, key) as calling:
-            return calling.send(calls.log(session_id))
+            return calling.call(routes.LOG, session_id)
     return with_log(data, lambda event_log: _stored(event_log, session_id))
 
 

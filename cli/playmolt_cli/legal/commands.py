@@ -12,8 +12,10 @@ import msgspec
 from playmolt import sessions
 from playmolt.client import Client
 from playmolt.errors import Refused
-from playmolt.sessions import AsyncSessions, ReportFormat
+from playmolt.sessions import AsyncSessions
 from playmolt_schemas.games.legal import CaseType, Gate, Language, OpenSessionRequest, Session
+from playmolt_schemas.routes import legal as routes
+from playmolt_schemas.routes.legal import ReportFormat
 
 from playmolt_cli.legal.asking import Asker
 from playmolt_cli.legal.form import Form, ask_facts, ask_form, with_fields
@@ -97,7 +99,7 @@ def new(
         model=model,
     )
     with client(place, key, name=name) as calls:
-        session = calls.send(sessions.open_session(opening))
+        session = calls.call(routes.OPEN_SESSION, body=opening)
     if not as_json and not key:
         click.echo(f"key: {place.key_file.path}", err=True)
     _print(session, as_json)
@@ -116,7 +118,7 @@ def list_sessions(url: str | None, key: str | None, data: Path | None, as_json: 
     Example: playmolt legal list
     """
     with client(desk(url, data, "legal"), key) as calls:
-        mine = calls.send(sessions.mine())
+        mine = calls.call(routes.LIST_SESSIONS).sessions
     if as_json:
         click.echo(msgspec.json.encode(mine))
         return
@@ -165,7 +167,7 @@ def facts(
             body = given if session.previous_session else told | {"overview": overview or ""}
         else:
             body = _asked_facts(session)
-        _print(calls.send(sessions.tell_facts(session.id, body)), as_json, outlook=True)
+        _print(calls.call(routes.POST_FACTS, session.id, body=body), as_json, outlook=True)
 
 
 def _asked_facts(session: Session) -> Form:
@@ -211,7 +213,7 @@ def gate(
             page.gate(session, opened)
             answered = _answered(calls, session, opened)
         else:
-            answered = calls.send(sessions.steer(session.id, form))
+            answered = calls.call(routes.POST_STEERING, session.id, body=form)
         _print(answered, as_json, outlook=True)
 
 
@@ -241,7 +243,7 @@ def _answered(calls: Client, session: Session, opened: Gate) -> Session:
     for _ in range(_FORM_TRIES):
         form = ask_form(asker, session, opened, form, again)
         try:
-            return calls.send(sessions.steer(session.id, form))
+            return calls.call(routes.POST_STEERING, session.id, body=form)
         except Refused as refusal:
             if refusal.code != "invalid_form":
                 raise
@@ -271,7 +273,7 @@ def _awaited(place: GameApi, calls: Client, session: Session, wait: float, *, qu
         raise Failure(
             f"no gate opened within {wait:g} s; the models go on: playmolt legal show {session.id} --follow"
         ) from None
-    return calls.send(sessions.read(session.id))
+    return calls.call(routes.READ_SESSION, session.id)
 
 
 def _wants_the_person(session: Session) -> bool:
@@ -328,7 +330,7 @@ def retry(session_id: str | None, url: str | None, key: str | None, data: Path |
     """
     with client(desk(url, data, "legal"), key) as calls:
         session = _session(calls, session_id)
-        _print(calls.send(sessions.retry(session.id)), as_json, outlook=True)
+        _print(calls.call(routes.RETRY_TURN, session.id), as_json, outlook=True)
 
 
 @legal.command()
@@ -349,7 +351,7 @@ def report(
         raise Failure(f"a {wanted} is nothing for a terminal: give --out report.{wanted}")
     with client(desk(url, data, "legal"), key) as calls:
         session = _session(calls, session_id)
-        content = calls.send(sessions.report(session.id, wanted))
+        content = calls.call(routes.READ_REPORT, session.id, query={"format": wanted})
     if out is not None:
         _write(out, content)
         click.echo(f"{out}: {len(content)} bytes", err=True)
@@ -375,8 +377,8 @@ def _write(out: Path, content: bytes) -> None:
 
 def _session(calls: Client, session_id: str | None) -> Session:
     if session_id is not None:
-        return calls.send(sessions.read(session_id))
-    mine = calls.send(sessions.mine())
+        return calls.call(routes.READ_SESSION, session_id)
+    mine = calls.call(routes.LIST_SESSIONS).sessions
     if not mine:
         raise Failure("you have no session yet: playmolt legal new")
     return mine[0]

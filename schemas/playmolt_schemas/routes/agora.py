@@ -65,65 +65,65 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
     parent: Parent
 
 
-AGORA: Final = (
-    Route(
-        method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
-        service="experiment", summary="Lock a plan and run it; with ?dry=1 only say what it comes to.",
-        query=OpenQuery, request=agora_plan.Plan,
-        answers={201: agora_plan.ExperimentState, 200: OneOf((agora_plan.Preview, agora_plan.ExperimentState))},
-        errors=(Code.ALREADY_STARTED,),
-    ),
-    Route(
-        method="GET", path=_EXPERIMENTS, name="agora_list", tag="agora", auth=Auth.OPERATOR, service="experiment",
-        summary="The experiments, newest first.", answers={200: agora_plan.Experiments},
-    ),
-    Route(
-        method="GET", path=_EXPERIMENTS + "/{id}", name="agora_read", tag="agora", auth=Auth.OPERATOR,
-        service="experiment", summary="An experiment: progress, tokens, cost, deviations.",
-        answers={200: agora_plan.ExperimentState},
-    ),
-    Route(
-        method="POST", path=_EXPERIMENTS + "/{id}/stop", name="agora_stop", tag="agora", auth=Auth.OPERATOR,
-        idempotent=True, service="experiment", summary="Begin no further turn.", request=agora_plan.StopRequest,
-        answers={200: agora_plan.ExperimentState}, errors=(Code.GAME_OVER,),
-    ),
-    Route(
-        method="POST", path=_EXPERIMENTS + "/{id}/resume", name="agora_resume", tag="agora", auth=Auth.OPERATOR,
-        idempotent=True, service="experiment", summary="Go on after a stop, with a raised budget where one is given.",
-        request=agora_plan.ResumeRequest, answers={200: agora_plan.ExperimentState}, errors=(Code.GAME_OVER,),
-    ),
-    Route(
-        method="POST", path=_EXPERIMENTS + "/{id}/look", name="agora_look", tag="agora", auth=Auth.OPERATOR,
-        idempotent=True, service="experiment", summary="Look at PCS so far. The look is logged; `looks` holds it.",
-        request=NoFields, answers={200: agora_plan.ExperimentState},
-    ),
-    Route(
-        method="GET", path=_EXPERIMENTS + "/{id}/runs", name="agora_runs", tag="agora", auth=Auth.OPERATOR,
-        service="experiment", summary="The runs of an experiment.", answers={200: agora_plan.ExperimentRuns},
-    ),
-    Route(
-        method="GET", path=_EXPERIMENTS + "/{id}/report", name="agora_report", tag="agora", auth=Auth.OPERATOR,
-        service="experiment", summary="The report as one HTML page; 202 while it is being made.",
-        answers={200: Media(HTML), 202: dict[str, Any]}, errors=(Code.NOT_FINISHED,),
-    ),
-    Route(
-        method="GET", path=_EXPERIMENTS + "/{id}/bundle", name="agora_bundle", tag="agora", auth=Auth.OPERATOR,
-        service="experiment", summary="The sealed bundle as a zip file; 202 while it is being made.",
-        answers={200: Media(ZIP), 202: dict[str, Any]}, errors=(Code.NOT_FINISHED,),
-    ),
-    Route(
-        method="GET", path=_RUNS, name="list_runs", tag="agora", summary="The runs, newest first.", query=RunsQuery,
-        answers={200: RunLines},
-    ),
-    Route(
-        method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora",
-        summary="The public events of a run.", query=EventsQuery,
-        answers={200: PageOf(api.Events, "events", feed.AgoraMessage)},
-        errors=(Code.NOT_FOUND,),
-    ),
-    Route(
-        method="POST", path=_RUNS + "/{id}/fork", name="agora_fork", tag="agora", auth=Auth.OPERATOR, idempotent=True,
-        summary="Branch a run off after one of its events, with one change.", request=ForkRequest,
-        answers={201: Forked, 200: Forked}, errors=(Code.NOT_FOUND,),
-    ),
+OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
+    method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
+    service="experiment", summary="Lock a plan and run it; with ?dry=1 only say what it comes to.",
+    query=OpenQuery, request=agora_plan.Plan,
+    answers={201: agora_plan.ExperimentState, 200: OneOf((agora_plan.Preview, agora_plan.ExperimentState))},
+    errors=(Code.ALREADY_STARTED,),
 )  # fmt: skip
+LIST: Final[Route[agora_plan.Experiments]] = Route(
+    method="GET", path=_EXPERIMENTS, name="agora_list", tag="agora", auth=Auth.OPERATOR, service="experiment",
+    summary="The experiments, newest first.", answers={200: agora_plan.Experiments},
+)  # fmt: skip
+READ: Final[Route[agora_plan.ExperimentState]] = Route(
+    method="GET", path=_EXPERIMENTS + "/{id}", name="agora_read", tag="agora", auth=Auth.OPERATOR,
+    service="experiment", summary="An experiment: progress, tokens, cost, deviations.",
+    answers={200: agora_plan.ExperimentState},
+)  # fmt: skip
+STOP: Final[Route[agora_plan.ExperimentState]] = Route(
+    method="POST", path=_EXPERIMENTS + "/{id}/stop", name="agora_stop", tag="agora", auth=Auth.OPERATOR,
+    idempotent=True, service="experiment", summary="Begin no further turn.", request=agora_plan.StopRequest,
+    answers={200: agora_plan.ExperimentState}, errors=(Code.GAME_OVER,),
+)  # fmt: skip
+RESUME: Final[Route[agora_plan.ExperimentState]] = Route(
+    method="POST", path=_EXPERIMENTS + "/{id}/resume", name="agora_resume", tag="agora", auth=Auth.OPERATOR,
+    idempotent=True, service="experiment", summary="Go on after a stop, with a raised budget where one is given.",
+    request=agora_plan.ResumeRequest, answers={200: agora_plan.ExperimentState}, errors=(Code.GAME_OVER,),
+)  # fmt: skip
+LOOK: Final[Route[agora_plan.ExperimentState]] = Route(
+    method="POST", path=_EXPERIMENTS + "/{id}/look", name="agora_look", tag="agora", auth=Auth.OPERATOR,
+    idempotent=True, service="experiment", summary="Look at PCS so far. The look is logged; `looks` holds it.",
+    request=NoFields, answers={200: agora_plan.ExperimentState},
+)  # fmt: skip
+RUNS: Final[Route[agora_plan.ExperimentRuns]] = Route(
+    method="GET", path=_EXPERIMENTS + "/{id}/runs", name="agora_runs", tag="agora", auth=Auth.OPERATOR,
+    service="experiment", summary="The runs of an experiment.", answers={200: agora_plan.ExperimentRuns},
+)  # fmt: skip
+REPORT: Final[Route[bytes | dict[str, Any]]] = Route(
+    method="GET", path=_EXPERIMENTS + "/{id}/report", name="agora_report", tag="agora", auth=Auth.OPERATOR,
+    service="experiment", summary="The report as one HTML page; 202 while it is being made.",
+    answers={200: Media(HTML), 202: dict[str, Any]}, errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+BUNDLE: Final[Route[bytes | dict[str, Any]]] = Route(
+    method="GET", path=_EXPERIMENTS + "/{id}/bundle", name="agora_bundle", tag="agora", auth=Auth.OPERATOR,
+    service="experiment", summary="The sealed bundle as a zip file; 202 while it is being made.",
+    answers={200: Media(ZIP), 202: dict[str, Any]}, errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+LIST_RUNS: Final[Route[RunLines]] = Route(
+    method="GET", path=_RUNS, name="list_runs", tag="agora", summary="The runs, newest first.", query=RunsQuery,
+    answers={200: RunLines},
+)  # fmt: skip
+READ_RUN_EVENTS: Final[Route[api.Events]] = Route(
+    method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora",
+    summary="The public events of a run.", query=EventsQuery,
+    answers={200: PageOf(api.Events, "events", feed.AgoraMessage)},
+    errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+FORK: Final[Route[Forked]] = Route(
+    method="POST", path=_RUNS + "/{id}/fork", name="agora_fork", tag="agora", auth=Auth.OPERATOR, idempotent=True,
+    summary="Branch a run off after one of its events, with one change.", request=ForkRequest,
+    answers={201: Forked, 200: Forked}, errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+
+AGORA: Final = (OPEN, LIST, READ, STOP, RESUME, LOOK, RUNS, REPORT, BUNDLE, LIST_RUNS, READ_RUN_EVENTS, FORK)

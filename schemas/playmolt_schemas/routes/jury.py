@@ -19,65 +19,94 @@ def _route(method: str, path: str, name: str, summary: str, answers: dict[int, A
     )  # fmt: skip
 
 
-JURY: Final = (
-    _route(
-        "POST", _PATH, "jury_open", "Open a session of the AI jury.", {201: jury.JurySession},
-        request=jury.OpenJuryRequest,
-    ),
-    _route("GET", _PATH, "jury_list", "My sessions, newest first.", {200: jury.JurySessions}),
-    _route("GET", _ONE, "jury_read", "A session: phase, jurors by band, what is left.", {200: jury.JurySession}),
-    _route(
-        "POST", _ONE + "/phase", "jury_phase", "Go on to a phase, or back to the investigation.",
-        {200: jury.JurySession}, request=jury.PhaseRequest, errors=_JURORS,
-    ),
-    _route("GET", _ONE + "/dossier", "jury_dossier", "The case.", {200: jury.DossierView}),
-    _route("GET", _ONE + "/evidence", "jury_evidence_list", "The evidence.", {200: jury.EvidenceList}),
-    _route(
-        "GET", _ONE + "/evidence/{evidence_id}", "jury_evidence", "An item of evidence.", {200: jury.EvidenceView},
-        errors=(Code.LOCKED,), writes=True,
-    ),
-    _route("GET", _ONE + "/witnesses", "jury_witnesses", "The witnesses.", {200: jury.WitnessList}),
-    _route(
-        "POST", _ONE + "/witnesses/{witness_id}/talk", "jury_talk", "Talk to a witness, or show it an item.",
-        {200: jury.TalkView}, request=jury.TalkRequest, errors=(Code.LOCKED, Code.SESSION_PHASE),
-    ),
-    _route(
-        "POST", _ONE + "/chat/{juror_id}", "jury_chat", "Talk to a juror; 202 while it still thinks after 20 seconds.",
-        {200: jury.ChatReply, 202: jury.JurySession}, request=jury.ChatRequest,
-        errors=(*_JURORS, Code.NO_ROUNDS_LEFT),
-    ),
-    _route(
-        "POST", _ONE + "/jurors/{juror_id}/present/{evidence_id}", "jury_present", "Show a juror an item of evidence.",
-        {200: jury.ChatReply, 202: jury.JurySession}, request=NoFields,
-        errors=(*_JURORS, Code.NO_ROUNDS_LEFT, Code.LOCKED),
-    ),
-    _route(
-        "POST", _ONE + "/deliberation/next", "jury_next", "Let the jurors deliberate for a round.",
-        {200: jury.RoundReply, 202: jury.JurySession}, request=NoFields, errors=_JURORS,
-    ),
-    _route(
-        "POST", _ONE + "/notes", "jury_notes", "Slip a juror a secret note between rounds.",
-        {200: jury.NoteReply, 202: jury.JurySession}, request=jury.NoteRequest,
-        errors=(*_JURORS, Code.NO_NOTES_LEFT),
-    ),
-    _route(
-        "POST", _ONE + "/vote", "jury_vote", "Have the jurors vote on the chain; 202 when that takes longer.",
-        {200: jury.VerdictView, 202: jury.JurySession}, request=NoFields, errors=_JURORS,
-    ),
-    _route(
-        "GET", _ONE + "/verdict", "jury_verdict", "The verdict as read from the chain.", {200: jury.VerdictView},
-        errors=(Code.NOT_FINISHED,),
-    ),
-    _route(
-        "GET", _ONE + "/ending", "jury_ending", "How the story ended.", {200: jury.EndingView},
-        errors=(Code.NOT_FINISHED,),
-    ),
-    _route(
-        "GET", _ONE + "/stream", "jury_stream", "What happens in the session, as it happens; ends after ended.",
-        {200: Media(EVENT_STREAM, jury.JuryMessage)}, query=StreamQuery,
-    ),
-    _route(
-        "GET", _ONE + "/log", "jury_log", "The whole log of a session that is over, one record a line.",
-        {200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED,),
-    ),
+OPEN: Final[Route[jury.JurySession]] = _route(
+    "POST", _PATH, "jury_open", "Open a session of the AI jury.", {201: jury.JurySession},
+    request=jury.OpenJuryRequest,
 )  # fmt: skip
+LIST: Final[Route[jury.JurySessions]] = _route(
+    "GET", _PATH, "jury_list", "My sessions, newest first.", {200: jury.JurySessions}
+)
+READ: Final[Route[jury.JurySession]] = _route(
+    "GET", _ONE, "jury_read", "A session: phase, jurors by band, what is left.", {200: jury.JurySession}
+)
+PHASE: Final[Route[jury.JurySession]] = _route(
+    "POST", _ONE + "/phase", "jury_phase", "Go on to a phase, or back to the investigation.",
+    {200: jury.JurySession}, request=jury.PhaseRequest, errors=_JURORS,
+)  # fmt: skip
+DOSSIER: Final[Route[jury.DossierView]] = _route(
+    "GET", _ONE + "/dossier", "jury_dossier", "The case.", {200: jury.DossierView}
+)
+EVIDENCE_LIST: Final[Route[jury.EvidenceList]] = _route(
+    "GET", _ONE + "/evidence", "jury_evidence_list", "The evidence.", {200: jury.EvidenceList}
+)
+EVIDENCE: Final[Route[jury.EvidenceView]] = _route(
+    "GET", _ONE + "/evidence/{evidence_id}", "jury_evidence", "An item of evidence.", {200: jury.EvidenceView},
+    errors=(Code.LOCKED,), writes=True,
+)  # fmt: skip
+WITNESSES: Final[Route[jury.WitnessList]] = _route(
+    "GET", _ONE + "/witnesses", "jury_witnesses", "The witnesses.", {200: jury.WitnessList}
+)
+TALK: Final[Route[jury.TalkView]] = _route(
+    "POST", _ONE + "/witnesses/{witness_id}/talk", "jury_talk", "Talk to a witness, or show it an item.",
+    {200: jury.TalkView}, request=jury.TalkRequest, errors=(Code.LOCKED, Code.SESSION_PHASE),
+)  # fmt: skip
+CHAT: Final[Route[jury.ChatReply | jury.JurySession]] = _route(
+    "POST", _ONE + "/chat/{juror_id}", "jury_chat", "Talk to a juror; 202 while it still thinks after 20 seconds.",
+    {200: jury.ChatReply, 202: jury.JurySession}, request=jury.ChatRequest,
+    errors=(*_JURORS, Code.NO_ROUNDS_LEFT),
+)  # fmt: skip
+PRESENT: Final[Route[jury.ChatReply | jury.JurySession]] = _route(
+    "POST", _ONE + "/jurors/{juror_id}/present/{evidence_id}", "jury_present", "Show a juror an item of evidence.",
+    {200: jury.ChatReply, 202: jury.JurySession}, request=NoFields,
+    errors=(*_JURORS, Code.NO_ROUNDS_LEFT, Code.LOCKED),
+)  # fmt: skip
+NEXT: Final[Route[jury.RoundReply | jury.JurySession]] = _route(
+    "POST", _ONE + "/deliberation/next", "jury_next", "Let the jurors deliberate for a round.",
+    {200: jury.RoundReply, 202: jury.JurySession}, request=NoFields, errors=_JURORS,
+)  # fmt: skip
+NOTES: Final[Route[jury.NoteReply | jury.JurySession]] = _route(
+    "POST", _ONE + "/notes", "jury_notes", "Slip a juror a secret note between rounds.",
+    {200: jury.NoteReply, 202: jury.JurySession}, request=jury.NoteRequest,
+    errors=(*_JURORS, Code.NO_NOTES_LEFT),
+)  # fmt: skip
+VOTE: Final[Route[jury.VerdictView | jury.JurySession]] = _route(
+    "POST", _ONE + "/vote", "jury_vote", "Have the jurors vote on the chain; 202 when that takes longer.",
+    {200: jury.VerdictView, 202: jury.JurySession}, request=NoFields, errors=_JURORS,
+)  # fmt: skip
+VERDICT: Final[Route[jury.VerdictView]] = _route(
+    "GET", _ONE + "/verdict", "jury_verdict", "The verdict as read from the chain.", {200: jury.VerdictView},
+    errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+ENDING: Final[Route[jury.EndingView]] = _route(
+    "GET", _ONE + "/ending", "jury_ending", "How the story ended.", {200: jury.EndingView},
+    errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+STREAM: Final[Route[bytes]] = _route(
+    "GET", _ONE + "/stream", "jury_stream", "What happens in the session, as it happens; ends after ended.",
+    {200: Media(EVENT_STREAM, jury.JuryMessage)}, query=StreamQuery,
+)  # fmt: skip
+LOG: Final[Route[list[Record]]] = _route(
+    "GET", _ONE + "/log", "jury_log", "The whole log of a session that is over, one record a line.",
+    {200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED,),
+)  # fmt: skip
+
+JURY: Final = (
+    OPEN,
+    LIST,
+    READ,
+    PHASE,
+    DOSSIER,
+    EVIDENCE_LIST,
+    EVIDENCE,
+    WITNESSES,
+    TALK,
+    CHAT,
+    PRESENT,
+    NEXT,
+    NOTES,
+    VOTE,
+    VERDICT,
+    ENDING,
+    STREAM,
+    LOG,
+)

@@ -40,45 +40,54 @@ class ReportQuery(Query, frozen=True):
     format: ReportFormat = "json"
 
 
-LEGAL: Final = (
-    Route(
-        method="POST", path=_PATH, name="open_session", tag="legal", auth=Auth.AGENT, idempotent=True, service="legal",
-        summary="Open a session of the legal simulation.",
-        request=legal.OpenSessionRequest, answers={201: legal.Session},
-    ),
-    Route(
-        method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.AGENT, service="legal",
-        summary="My sessions, newest first.", answers={200: legal.Sessions},
-    ),
-    Route(
-        method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.AGENT, service="legal",
-        summary="A session with its facts, turns and open gate; gate.schema is the form it waits for.",
-        answers={200: legal.Session},
-    ),
-    Route(
-        method="POST", path=_PATH + "/{id}/facts", name="post_facts", tag="legal", auth=Auth.AGENT, idempotent=True,
-        service="legal", summary="Tell the facts.", request=legal.FactsRequest, answers={200: legal.Session},
-        errors=(Code.SESSION_PHASE,),
-    ),
-    Route(
-        method="POST", path=_PATH + "/{id}/steering", name="post_steering", tag="legal", auth=Auth.AGENT,
-        idempotent=True, service="legal", summary="Answer the open gate.", request=FORMS,
-        answers={200: legal.Session}, errors=(Code.WRONG_GATE, Code.INVALID_FORM),
-    ),
-    Route(
-        method="POST", path=_PATH + "/{id}/retry", name="retry_turn", tag="legal", auth=Auth.AGENT, idempotent=True,
-        service="legal", summary="Ask for a failed turn again.", request=NoFields, answers={200: legal.Session},
-        errors=(Code.NOTHING_TO_RETRY,),
-    ),
-    Route(
-        method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.AGENT, service="legal",
-        summary="The report, as JSON or in another format.", query=ReportQuery, patient=True,
-        answers={200: legal.Report}, other_media=tuple(kind for kind in REPORT_MEDIA.values() if kind != JSON),
-        errors=(Code.NOT_FINISHED,),
-    ),
-    Route(
-        method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
-        service="legal", summary="What happens in the session, as it happens; ends after session_done.",
-        query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage)},
-    ),
+OPEN_SESSION: Final[Route[legal.Session]] = Route(
+    method="POST", path=_PATH, name="open_session", tag="legal", auth=Auth.AGENT, idempotent=True, service="legal",
+    summary="Open a session of the legal simulation.",
+    request=legal.OpenSessionRequest, answers={201: legal.Session},
 )  # fmt: skip
+LIST_SESSIONS: Final[Route[legal.Sessions]] = Route(
+    method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.AGENT, service="legal",
+    summary="My sessions, newest first.", answers={200: legal.Sessions},
+)  # fmt: skip
+READ_SESSION: Final[Route[legal.Session]] = Route(
+    method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.AGENT, service="legal",
+    summary="A session with its facts, turns and open gate; gate.schema is the form it waits for.",
+    answers={200: legal.Session},
+)  # fmt: skip
+POST_FACTS: Final[Route[legal.Session]] = Route(
+    method="POST", path=_PATH + "/{id}/facts", name="post_facts", tag="legal", auth=Auth.AGENT, idempotent=True,
+    service="legal", summary="Tell the facts.", request=legal.FactsRequest, answers={200: legal.Session},
+    errors=(Code.SESSION_PHASE,),
+)  # fmt: skip
+POST_STEERING: Final[Route[legal.Session]] = Route(
+    method="POST", path=_PATH + "/{id}/steering", name="post_steering", tag="legal", auth=Auth.AGENT,
+    idempotent=True, service="legal", summary="Answer the open gate.", request=FORMS,
+    answers={200: legal.Session}, errors=(Code.WRONG_GATE, Code.INVALID_FORM),
+)  # fmt: skip
+RETRY_TURN: Final[Route[legal.Session]] = Route(
+    method="POST", path=_PATH + "/{id}/retry", name="retry_turn", tag="legal", auth=Auth.AGENT, idempotent=True,
+    service="legal", summary="Ask for a failed turn again.", request=NoFields, answers={200: legal.Session},
+    errors=(Code.NOTHING_TO_RETRY,),
+)  # fmt: skip
+READ_REPORT: Final[Route[bytes]] = Route(
+    method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.AGENT, service="legal",
+    summary="The report, as JSON or in another format.", query=ReportQuery, patient=True,
+    answers={200: legal.Report}, other_media=tuple(kind for kind in REPORT_MEDIA.values() if kind != JSON),
+    errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+STREAM_SESSION: Final[Route[bytes]] = Route(
+    method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
+    service="legal", summary="What happens in the session, as it happens; ends after session_done.",
+    query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage)},
+)  # fmt: skip
+
+LEGAL: Final = (
+    OPEN_SESSION,
+    LIST_SESSIONS,
+    READ_SESSION,
+    POST_FACTS,
+    POST_STEERING,
+    RETRY_TURN,
+    READ_REPORT,
+    STREAM_SESSION,
+)

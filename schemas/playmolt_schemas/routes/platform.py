@@ -162,105 +162,105 @@ ACTIONS: Final = OneOf(tuple(action for game in BOT_GAMES.values() for action in
 STATES: Final = OneOf(tuple(game.state for game in WATCHED.values()))
 MESSAGES: Final = OneOf(tuple(game.message for game in WATCHED.values()))
 
-AGENTS: Final = (
-    Route(
-        method="POST", path="/api/agents", name="register_agent", tag="agents", auth=Auth.OPTIONAL,
-        summary="Register an agent; the key is shown once.",
-        request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED,),
-    ),
-    Route(
-        method="GET", path="/api/agents/me", name="read_me", tag="agents", auth=Auth.AGENT,
-        summary="Who am I, and how many points do I have?", answers={200: api.Me},
-    ),
-    Route(
-        method="POST", path="/api/agents/me/keys", name="rotate_key", tag="agents", auth=Auth.AGENT,
-        summary="Get a new key; the old one is refused at once.",
-        request=NoFields, answers={201: api.NewKey},
-    ),
-    Route(
-        method="GET", path="/api/agents/me/turn", name="wait_for_turn", tag="agents", auth=Auth.AGENT,
-        summary="Wait until one of my games wants something of me; 204 when none did in time.",
-        query=WaitQuery, answers={200: api.Turn, 204: None},
-    ),
-    Route(
-        method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents",
-        summary="The agents by points.", query=LeaderboardQuery, answers={200: api.Leaderboard},
-    ),
+REGISTER_AGENT: Final[Route[api.Registered]] = Route(
+    method="POST", path="/api/agents", name="register_agent", tag="agents", auth=Auth.OPTIONAL,
+    summary="Register an agent; the key is shown once.",
+    request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED,),
+)  # fmt: skip
+READ_ME: Final[Route[api.Me]] = Route(
+    method="GET", path="/api/agents/me", name="read_me", tag="agents", auth=Auth.AGENT,
+    summary="Who am I, and how many points do I have?", answers={200: api.Me},
+)  # fmt: skip
+ROTATE_KEY: Final[Route[api.NewKey]] = Route(
+    method="POST", path="/api/agents/me/keys", name="rotate_key", tag="agents", auth=Auth.AGENT,
+    summary="Get a new key; the old one is refused at once.",
+    request=NoFields, answers={201: api.NewKey},
+)  # fmt: skip
+WAIT_FOR_TURN: Final[Route[api.Turn | None]] = Route(
+    method="GET", path="/api/agents/me/turn", name="wait_for_turn", tag="agents", auth=Auth.AGENT,
+    summary="Wait until one of my games wants something of me; 204 when none did in time.",
+    query=WaitQuery, answers={200: api.Turn, 204: None},
+)  # fmt: skip
+READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
+    method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents",
+    summary="The agents by points.", query=LeaderboardQuery, answers={200: api.Leaderboard},
 )  # fmt: skip
 
-GAMES: Final = (
-    Route(
-        method="POST", path="/api/games/join", name="join_game", tag="games", auth=Auth.AGENT, idempotent=True,
-        summary="Take a seat; who waits or plays in that type already gets that game back.",
-        request=api.JoinRequest, answers={200: api.Joined},
+AGENTS: Final = (REGISTER_AGENT, READ_ME, ROTATE_KEY, WAIT_FOR_TURN, READ_LEADERBOARD)
+
+JOIN_GAME: Final[Route[api.Joined]] = Route(
+    method="POST", path="/api/games/join", name="join_game", tag="games", auth=Auth.AGENT, idempotent=True,
+    summary="Take a seat; who waits or plays in that type already gets that game back.",
+    request=api.JoinRequest, answers={200: api.Joined},
+)  # fmt: skip
+LIST_GAMES: Final[Route[api.Games]] = Route(
+    method="GET", path="/api/games", name="list_games", tag="games", summary="The games, newest first.",
+    query=GamesQuery, answers={200: api.Games},
+)  # fmt: skip
+LEAVE_GAME: Final[Route[api.Left]] = Route(
+    method="POST", path="/api/games/{id}/leave", name="leave_game", tag="games", auth=Auth.AGENT, idempotent=True,
+    summary="Give the seat back while the game waits.", request=NoFields, answers={200: api.Left},
+    errors=(Code.NOT_A_PARTICIPANT, Code.ALREADY_STARTED, Code.GAME_OVER),
+)  # fmt: skip
+ACT: Final[Route[api.ActionAccepted]] = Route(
+    method="POST", path="/api/games/{id}/actions", name="act", tag="games", auth=Auth.AGENT, idempotent=True,
+    summary="Act. The answer means that the action is durable.",
+    request=ACTIONS, answers={200: api.ActionAccepted},
+    errors=(
+        Code.NOT_A_PARTICIPANT, Code.NOT_STARTED, Code.GAME_OVER, Code.INVALID_ACTION, Code.WRONG_ACTION,
+        Code.WRONG_PHASE, Code.ALREADY_SUBMITTED, Code.SWITCH_UNAVAILABLE,
     ),
-    Route(
-        method="GET", path="/api/games", name="list_games", tag="games", summary="The games, newest first.",
-        query=GamesQuery, answers={200: api.Games},
-    ),
-    Route(
-        method="POST", path="/api/games/{id}/leave", name="leave_game", tag="games", auth=Auth.AGENT, idempotent=True,
-        summary="Give the seat back while the game waits.", request=NoFields, answers={200: api.Left},
-        errors=(Code.NOT_A_PARTICIPANT, Code.ALREADY_STARTED, Code.GAME_OVER),
-    ),
-    Route(
-        method="POST", path="/api/games/{id}/actions", name="act", tag="games", auth=Auth.AGENT, idempotent=True,
-        summary="Act. The answer means that the action is durable.",
-        request=ACTIONS, answers={200: api.ActionAccepted},
-        errors=(
-            Code.NOT_A_PARTICIPANT, Code.NOT_STARTED, Code.GAME_OVER, Code.INVALID_ACTION, Code.WRONG_ACTION,
-            Code.WRONG_PHASE, Code.ALREADY_SUBMITTED, Code.SWITCH_UNAVAILABLE,
-        ),
-    ),
-    Route(
-        method="GET", path="/api/games/{id}/state", name="read_state", tag="games",
-        summary="The state: own view with a participant's key, else the spectator's. With after and wait a long poll.",
-        query=StateQuery, answers={200: STATES}, errors=(Code.NOT_FINISHED,),
-    ),
-    Route(
-        method="GET", path="/api/games/{id}/events", name="read_events", tag="games",
-        summary="The public events.", query=EventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
-    ),
-    Route(
-        method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games",
-        summary="The same events as they happen, as the caller sees them; ends after the closing message.",
-        query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES)},
-    ),
-    Route(
-        method="GET", path="/api/games/{id}/log", name="read_log", tag="games",
-        summary="The whole log of a finished game, one record a line; of a running one for the operator only.",
-        answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
-    ),
+)  # fmt: skip
+READ_STATE: Final[Route[dict[str, Any]]] = Route(
+    method="GET", path="/api/games/{id}/state", name="read_state", tag="games",
+    summary="The state: own view with a participant's key, else the spectator's. With after and wait a long poll.",
+    query=StateQuery, answers={200: STATES}, errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+READ_EVENTS: Final[Route[api.Events]] = Route(
+    method="GET", path="/api/games/{id}/events", name="read_events", tag="games",
+    summary="The public events.", query=EventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
+)  # fmt: skip
+STREAM_EVENTS: Final[Route[bytes]] = Route(
+    method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games",
+    summary="The same events as they happen, as the caller sees them; ends after the closing message.",
+    query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES)},
+)  # fmt: skip
+READ_LOG: Final[Route[list[Record]]] = Route(
+    method="GET", path="/api/games/{id}/log", name="read_log", tag="games",
+    summary="The whole log of a finished game, one record a line; of a running one for the operator only.",
+    answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
 )  # fmt: skip
 
-ADMIN: Final = (
-    Route(
-        method="GET", path="/api/admin/games", name="admin_games", tag="admin", auth=Auth.OPERATOR,
-        summary="All games, or those that are stuck; gameType also names runs and sessions.", query=AdminGamesQuery,
-        answers={200: AdminGames},
-    ),
-    Route(
-        method="GET", path="/api/admin/games/{id}", name="admin_game", tag="admin", auth=Auth.OPERATOR,
-        summary="A game, run or session with its configuration.", answers={200: AdminGame},
-    ),
-    Route(
-        method="POST", path="/api/admin/games/{id}/end", name="admin_end", tag="admin", auth=Auth.OPERATOR,
-        summary="End a game, run or session without points; its feed closes with game_aborted.", idempotent=True,
-        request=api.EndRequest, answers={200: api.Ended}, errors=(Code.GAME_OVER,),
-    ),
-    Route(
-        method="GET", path="/api/admin/agents", name="admin_agents", tag="admin", auth=Auth.OPERATOR,
-        summary="All agents.", query=PageQuery, answers={200: AdminAgents},
-    ),
-    Route(
-        method="GET", path="/api/admin/lag", name="admin_lag", tag="admin", auth=Auth.OPERATOR,
-        summary="How far streams and projections are behind the log.", answers={200: dict[str, Any]},
-    ),
-    Route(
-        method="GET", path="/api/admin/log", name="admin_log", tag="admin", auth=Auth.OPERATOR,
-        summary="The whole log in the order of position.", query=EventsQuery, answers={200: AdminLog},
-    ),
+GAMES: Final = (JOIN_GAME, LIST_GAMES, LEAVE_GAME, ACT, READ_STATE, READ_EVENTS, STREAM_EVENTS, READ_LOG)
+
+ADMIN_GAMES: Final[Route[AdminGames]] = Route(
+    method="GET", path="/api/admin/games", name="admin_games", tag="admin", auth=Auth.OPERATOR,
+    summary="All games, or those that are stuck; gameType also names runs and sessions.", query=AdminGamesQuery,
+    answers={200: AdminGames},
 )  # fmt: skip
+ADMIN_GAME: Final[Route[AdminGame]] = Route(
+    method="GET", path="/api/admin/games/{id}", name="admin_game", tag="admin", auth=Auth.OPERATOR,
+    summary="A game, run or session with its configuration.", answers={200: AdminGame},
+)  # fmt: skip
+ADMIN_END: Final[Route[api.Ended]] = Route(
+    method="POST", path="/api/admin/games/{id}/end", name="admin_end", tag="admin", auth=Auth.OPERATOR,
+    summary="End a game, run or session without points; its feed closes with game_aborted.", idempotent=True,
+    request=api.EndRequest, answers={200: api.Ended}, errors=(Code.GAME_OVER,),
+)  # fmt: skip
+ADMIN_AGENTS: Final[Route[AdminAgents]] = Route(
+    method="GET", path="/api/admin/agents", name="admin_agents", tag="admin", auth=Auth.OPERATOR,
+    summary="All agents.", query=PageQuery, answers={200: AdminAgents},
+)  # fmt: skip
+ADMIN_LAG: Final[Route[dict[str, Any]]] = Route(
+    method="GET", path="/api/admin/lag", name="admin_lag", tag="admin", auth=Auth.OPERATOR,
+    summary="How far streams and projections are behind the log.", answers={200: dict[str, Any]},
+)  # fmt: skip
+ADMIN_LOG: Final[Route[AdminLog]] = Route(
+    method="GET", path="/api/admin/log", name="admin_log", tag="admin", auth=Auth.OPERATOR,
+    summary="The whole log in the order of position.", query=EventsQuery, answers={200: AdminLog},
+)  # fmt: skip
+
+ADMIN: Final = (ADMIN_GAMES, ADMIN_GAME, ADMIN_END, ADMIN_AGENTS, ADMIN_LAG, ADMIN_LOG)
 
 PAGES: Final = (
     Route(

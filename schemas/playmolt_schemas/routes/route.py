@@ -1,11 +1,14 @@
 """What a route of the HTTP API is: its path, who may call it, what it takes and what it answers."""
 
+import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Generic
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
+from typing_extensions import TypeVar
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
@@ -88,10 +91,15 @@ JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
 
 
-class Route(msgspec.Struct, frozen=True, kw_only=True):
+Answer_co = TypeVar("Answer_co", covariant=True, default=Any)
+
+
+class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     """One call of the API. `answers` maps a status to a type, to a Media, or to None for no body.
 
-    `errors` are the refusals of this route alone: `refusals` gives all.
+    `Route[Answer]` says what a client makes of `answers`: the type of a JSON document, a list of the lines of NDJSON,
+    a dict for what is `OneOf` several types, the bytes of other media. `errors` are the refusals of this route alone:
+    `refusals` gives all.
     """
 
     method: str
@@ -126,6 +134,16 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is about one run of an experiment, named in the path."""
         return "/runs/{id}" in self.path
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parts of the path that a caller gives, in order."""
+        return tuple(_PARAMETER.findall(self.path))
+
+    def address(self, *values: object) -> str:
+        """The path with a value for each of its parameters, in order, each escaped to one segment."""
+        given = dict(zip(self.parameters, values, strict=True))
+        return _PARAMETER.sub(lambda found: _segment(str(given[found[1]])), self.path)
+
     def refusals(self) -> tuple[Code, ...]:
         """Every code the route can answer with, in the order of the table of codes."""
         codes = {Code.INVALID_REQUEST, *self.errors}
@@ -142,3 +160,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         if not self.alone:
             codes.add(Code.UNAVAILABLE)
         return tuple(code for code in Code if code in codes)
+
+
+_PARAMETER: Final = re.compile(r"{(\w+)}")
+
+
+def _segment(text: str) -> str:
+    """Escape a text; an empty one, "." and ".." would lead to another path."""
+    escaped = quote(text, safe="") or "-"
+    return escaped if escaped.strip(".") else escaped.replace(".", "%2E")

@@ -1,0 +1,55 @@
+"""What a route is declared to answer, and the addresses it has."""
+
+from functools import reduce
+from operator import or_
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from playmolt_schemas.routes import agora, jury, legal, platform
+from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
+
+DECLARED = {
+    route.name: (route, get_args(get_args(hint)[0])[0])
+    for module in (agora, jury, legal, platform)
+    for name, hint in get_type_hints(module).items()
+    if isinstance(route := getattr(module, name), Route)
+}
+
+
+def _made_of(answer: Any) -> Any:
+    match answer:
+        case Media(content_type, item):
+            return list[item] if content_type == NDJSON else bytes  # type: ignore[valid-type]
+        case PageOf():
+            return answer.kind
+        case OneOf():
+            return dict[str, Any]
+        case None:
+            return type(None)
+    return answer
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_type_of_an_answer_is_that_of_the_declared_answers(name: str) -> None:
+    route, answer = DECLARED[name]
+    made = (bytes,) if route.other_media else tuple(_made_of(one) for one in route.answers.values())
+    assert answer == reduce(or_, made)
+
+
+def test_every_route_of_agents_and_operators_is_declared_by_name() -> None:
+    called = (*platform.AGENTS, *platform.GAMES, *platform.ADMIN, *legal.LEGAL, *jury.JURY, *agora.AGORA)
+    assert {route.name for route in called} == set(DECLARED)
+
+
+@pytest.mark.parametrize(
+    ("value", "segment"),
+    [("ox-1", "ox-1"), ("../me?x", "..%2Fme%3Fx"), ("..", "%2E%2E"), ("", "-")],
+)
+def test_a_value_is_one_segment_of_an_address(value: str, segment: str) -> None:
+    assert platform.READ_STATE.parameters == ("id",)
+    assert platform.READ_STATE.address(value) == f"/api/games/{segment}/state"
+
+
+def test_an_address_needs_each_of_its_values() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        jury.TALK.address("jury-1")
