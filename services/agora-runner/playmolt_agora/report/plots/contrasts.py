@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from playmolt_schemas.agora.turn import ACTIONS
 
-from playmolt_agora.report import prose
 from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend, rounded_up, style, ticks
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import CONDITIONS, PHASES, WIDTH, Figure, in_order, shown_runs
+from playmolt_agora.report.plots.figure import CONDITIONS, PHASES, WIDTH, Figure, drawn, in_order, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 _LEFT: Final = 230.0
@@ -29,17 +28,16 @@ def contrast_figure(study: Study) -> Figure:
     at = 0.0
     for name, lines in groups.items():
         at = _group(panel, at, name, lines, looks, "jsd")
-    return Figure(
-        name="contrasts",
-        title="Contrasts of languages, personas and models",
-        caption=prose.CAPTIONS["contrasts"],
-        alt=alt,
-        svg=drawing.svg("fig-contrasts", "Contrasts of languages, personas and models", alt),
+    return drawn(
+        "contrasts",
+        "Contrasts of languages, personas and models",
+        drawing,
+        alt,
         measure="contrasts",
         table="contrast_intervals" if study.further.get("contrast_intervals") else "contrasts",
         runs=shown_runs(study),
         columns=tuple(found[0]) if found else (),
-        lines=tuple(tuple(row.values()) for row in found),
+        of=found,
     )
 
 
@@ -64,17 +62,16 @@ def model_figure(study: Study) -> Figure:
     for name, lines in groups.items():
         at = _group(panel, at, name, lines, looks, "delta_pcs")
     columns = ("language", "model_a", "model_b", "delta_pcs", "ci_lo", "ci_hi", "indicative", "p", "p_holm")
-    return Figure(
-        name="pcs-models",
-        title="Differences of PCS between models",
-        caption=prose.CAPTIONS["pcs-models"],
-        alt=alt,
-        svg=drawing.svg("fig-pcs-models", "Differences of PCS between models", alt),
+    return drawn(
+        "pcs-models",
+        "Differences of PCS between models",
+        drawing,
+        alt,
         measure="pcs_models",
         table="pcs_models",
         runs=shown_runs(study, "stage1", "phase1"),
         columns=columns,
-        lines=tuple(tuple(row[column] for column in columns) for row in found),
+        of=found,
     )
 
 
@@ -104,17 +101,16 @@ def point_figure(study: Study) -> Figure:
             mine = [line for line in lines if line["action"] == action]
             for place, line in enumerate(mine):
                 _spot(panel, panel.y(index + (place + 1) / (len(mine) + 1)), line, looks[line["model"]], "points")
-    return Figure(
-        name="contrast-shares",
-        title="Contrasts in percentage points",
-        caption=prose.CAPTIONS["contrast-shares"],
-        alt=alt,
-        svg=drawing.svg("fig-contrast-shares", "Contrasts in percentage points", alt),
+    return drawn(
+        "contrast-shares",
+        "Contrasts in percentage points",
+        drawing,
+        alt,
         measure="contrast_shares",
         table="contrast_shares",
         runs=shown_runs(study),
         columns=tuple(study.further.get("contrast_shares", ())),
-        lines=tuple(tuple(row.values()) for row in rows(study.further.get("contrast_shares"))),
+        of=rows(study.further.get("contrast_shares")),
     )
 
 

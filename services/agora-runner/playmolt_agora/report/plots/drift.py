@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, grid, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import WIDTH, Figure, drawn, in_order, mean, shown_rows, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 _RAW = Style(HUES[1], "", "circle")
@@ -39,17 +38,16 @@ def drift_figure(study: Study) -> Figure:
         excess.axes(title=f"{name}: excess over the null", x_ticks=windows, x_label="window")
         excess.level(0.0)
         _bundle(excess, lines, windows, "id_excess", _EXCESS)
-    return Figure(
-        name="drift",
-        title="Instruction Drift by window",
-        caption=prose.CAPTIONS["drift"],
-        alt=alt,
-        svg=drawing.svg("fig-drift", "Instruction Drift by window", alt),
+    return drawn(
+        "drift",
+        "Instruction Drift by window",
+        drawing,
+        alt,
         measure="drift",
         table="drift",
         runs=shown_runs(study, "phase2"),
         columns=_DRIFT,
-        lines=tuple(tuple(row.get(column) for column in _DRIFT) for row in found),
+        of=found,
     )
 
 
@@ -72,12 +70,11 @@ def entropy_figure(study: Study) -> Figure:
         )
         panel.axes(title=name, x_ticks=windows, x_label="window", y_label="H̃" if column == 0 else "")
         _bundle(panel, lines, windows, "h_norm", _EXCESS)
-    return Figure(
-        name="entropy",
-        title="Entropy of actions by window",
-        caption=prose.CAPTIONS["entropy"],
-        alt=alt,
-        svg=drawing.svg("fig-entropy", "Entropy of actions by window", alt),
+    return drawn(
+        "entropy",
+        "Entropy of actions by window",
+        drawing,
+        alt,
         measure="drift.h_norm",
         table="drift",
         runs=shown_runs(study, "phase2"),
@@ -106,12 +103,11 @@ def rolling_figure(study: Study) -> Figure:
         for run in in_order(line["run"] for line in lines):
             panel.series(_points([line for line in lines if line["run"] == run]), _EXCESS, thin=True)
         panel.series(_points(lines), _EXCESS, marks=False)
-    return Figure(
-        name="rolling",
-        title="Entropy over rolling windows",
-        caption=prose.CAPTIONS["rolling"],
-        alt=alt,
-        svg=drawing.svg("fig-rolling", "Entropy over rolling windows", alt),
+    return drawn(
+        "rolling",
+        "Entropy over rolling windows",
+        drawing,
+        alt,
         measure="rolling",
         table="rolling",
         runs=shown_runs(study, "phase2"),
@@ -152,17 +148,16 @@ def washout_figure(study: Study) -> Figure:
             mine = [line for line in lines if line["model"] == model]
             panel.series(_means(mine, windows, "pw_excess"), looks[model])
     columns_shown = ("language", "model", "persona", "window", "n_on", "n_off", "pw", "pw_null", "pw_excess")
-    return Figure(
-        name="washout",
-        title="Persona washout by window",
-        caption=prose.CAPTIONS["washout"],
-        alt=alt,
-        svg=drawing.svg("fig-washout", "Persona washout by window", alt),
+    return drawn(
+        "washout",
+        "Persona washout by window",
+        drawing,
+        alt,
         measure="washout",
         table="washout",
         runs=shown_runs(study, "phase2"),
         columns=columns_shown,
-        lines=tuple(tuple(line.get(column) for column in columns_shown) for line in found),
+        of=found,
     )
 
 

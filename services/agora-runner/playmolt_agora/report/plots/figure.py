@@ -1,13 +1,14 @@
 """A figure: the picture, what it says in words, and the numbers that it was drawn from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of
-from playmolt_agora.report.chart import HUES, Style, style
+from playmolt_agora.report import prose
+from playmolt_agora.report.chart import HUES, Drawing, Style, style
 from playmolt_agora.report.study import RunNote, Study, Table, rows
 
 WIDTH: Final = 760.0
@@ -44,6 +45,33 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     table: str = ""
     columns: tuple[str, ...] = ()
     lines: tuple[tuple[object, ...], ...] = ()
+
+
+def drawn(
+    name: str,
+    title: str,
+    drawing: Drawing,
+    alt: str,
+    *,
+    measure: str,
+    runs: tuple[RunNote, ...],
+    table: str = "",
+    columns: tuple[str, ...] = (),
+    of: Iterable[Mapping[str, object]] = (),
+) -> Figure:
+    """A finished drawing as a figure. The numbers behind it are the `columns` of the rows `of` which it is."""
+    return Figure(
+        name=name,
+        title=title,
+        caption=prose.CAPTIONS[name],
+        alt=alt,
+        svg=drawing.svg(f"fig-{name}", title, alt),
+        measure=measure,
+        runs=runs,
+        table=table,
+        columns=columns,
+        lines=tuple(tuple(row.get(column) for column in columns) for row in of),
+    )
 
 
 def registered_runs(study: Study) -> tuple[RunNote, ...]:

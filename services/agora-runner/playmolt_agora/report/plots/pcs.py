@@ -7,7 +7,7 @@ from playmolt_schemas.agora.turn import ACTIONS
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, SOFT, Drawing, Panel, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import ACTION_STYLES, WIDTH, Figure, shown_runs
+from playmolt_agora.report.plots.figure import ACTION_STYLES, WIDTH, Figure, drawn, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 _LEFT = 190.0
@@ -25,17 +25,16 @@ def estimate_figure(study: Study) -> Figure:
     panel.axes(x_label="PCS, bits (Jensen–Shannon divergence of Stage 1 and Phase 1)", y_ticks=())
     for number, cell in enumerate(cells):
         _row(panel, number, cell)
-    return Figure(
-        name="pcs",
-        title="PCS per model and language",
-        caption=prose.CAPTIONS["pcs"],
-        alt=alt,
-        svg=drawing.svg("fig-pcs", "PCS per model and language", alt),
+    return drawn(
+        "pcs",
+        "PCS per model and language",
+        drawing,
+        alt,
         measure="pcs",
         table="pcs",
         runs=shown_runs(study, "stage1", "phase1"),
         columns=_COLUMNS,
-        lines=tuple(tuple(cell.get(column) for column in _COLUMNS) for cell in cells),
+        of=cells,
     )
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, rounded_up
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, in_order, mean, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import WIDTH, Figure, drawn, in_order, mean, shown_rows, shown_runs
 from playmolt_agora.report.study import Study
 
 STRONG: Final = ("archivist", "observer")
@@ -37,17 +36,16 @@ def ritual_figure(study: Study) -> Figure:
         panel = Panel(drawing, left, 58, width, 190, x=(0, max(1, len(groups))), y=(0, top))
         panel.axes(title=title, x_ticks=(), y_label="RI*" if column == "model" else "")
         _groups(panel, column, groups, lines)
-    return Figure(
-        name="ri-star",
-        title="Ritual Index RI* by model and persona",
-        caption=prose.CAPTIONS["ri-star"],
-        alt=alt,
-        svg=drawing.svg("fig-ri-star", "Ritual Index RI* by model and persona", alt),
+    return drawn(
+        "ri-star",
+        "Ritual Index RI* by model and persona",
+        drawing,
+        alt,
         measure="ri_star",
         table="ri",
         runs=shown_runs(study, "phase2"),
         columns=_COLUMNS,
-        lines=tuple(tuple(row.get(column) for column in _COLUMNS) for row in (*by_model, *by_persona)),
+        of=(*by_model, *by_persona),
     )
 
 
