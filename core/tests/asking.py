@@ -8,7 +8,6 @@ import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
 from playmolt_core.game.decider import (
     Accepted,
-    AllowedAction,
     Command,
     Decision,
     Effect,
@@ -16,9 +15,12 @@ from playmolt_core.game.decider import (
     Event,
     Refused,
     Viewer,
+    stored_types,
 )
+from playmolt_core.game.game import Changes, Fold, Game
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_summary import GameSummary
+from typing_extensions import override
 
 
 class Opened(Event, frozen=True, kw_only=True):
@@ -86,77 +88,91 @@ def successor_of(session: str) -> str:
     return session[:-1] + ("1" if session.endswith("0") else "0")
 
 
-class Asking:
+def _opened(_: Talk, event: Opened, __: datetime) -> Changes:
+    return {"owner": event.owner, "topic": event.topic}
+
+
+def _asked(_: Talk, event: Asked, at: datetime) -> Changes:
+    return {"waiting": event.command_id, "question": event.text, "since": at}
+
+
+def _answered(state: Talk, event: Answered, _: datetime) -> Changes:
+    return {"waiting": "", "answers": (*state.answers, (state.waiting, event.text))}
+
+
+def _closed(_: Talk, event: Closed, __: datetime) -> Changes:
+    return {"successor": event.successor}
+
+
+def _open(_: Talk, command: Open) -> Decision:
+    if not isinstance(command.topic, str):
+        return Refused(Code.INVALID_REQUEST, "topic must be text")
+    return Accepted((Opened(owner=command.owner, topic=command.topic),))
+
+
+def _put(state: Talk, command: Put) -> Decision:
+    if state.waiting:
+        return Refused(Code.SESSION_PHASE, "one question at a time")
+    return Accepted((Asked(command_id=command.command_id, text=command.text),))
+
+
+def _answer(state: Talk, command: Answer) -> Decision:
+    return Accepted((Answered(text=command.text),) if command.effect_id == _effect_id(state) else ())
+
+
+def _close(_: Talk, command: Close) -> Decision:
+    return Accepted((Closed(successor=command.successor),))
+
+
+def _end(_: Talk, __: EndGame) -> Decision:
+    return Accepted((Closed(successor=""),))
+
+
+def _effect_id(state: Talk) -> str | None:
+    return f"{state.id}/{state.waiting}" if state.waiting else None
+
+
+class Asking(Game[Talk]):
     """A session, private to who opened it."""
 
     game = "jury"
     rules_version = 1
     content_version = "1"
     needed = 1
-    events: Mapping[tuple[str, int], type[Event]] = {
-        (event.type, 1): event for event in (Opened, Asked, Answered, Closed)
-    }
+    events = stored_types(Opened, Asked, Answered, Closed)
+    folds: Mapping[type[Event], Fold] = {Opened: _opened, Asked: _asked, Answered: _answered, Closed: _closed}
+    opening = frozenset((Open,))
+    unknown = Refused(Code.NOT_FOUND, "no such session")
 
+    def __init__(self) -> None:
+        super().__init__({Open: _open, Put: _put, Answer: _answer, Close: _close, EndGame: _end})
+
+    @override
     def initial(self, game_id: str) -> Talk:
         return Talk(id=game_id)
 
-    def decide(self, state: Talk, command: Command, at: datetime) -> Decision:
-        match command:
-            case Open(owner=owner, topic=str(topic)):
-                return Accepted((Opened(owner=owner, topic=topic),))
-            case Open():
-                return Refused(Code.INVALID_REQUEST, "topic must be text")
-            case Put() if state.waiting:
-                return Refused(Code.SESSION_PHASE, "one question at a time")
-            case Put(command_id=command_id, text=text):
-                return Accepted((Asked(command_id=command_id, text=text),))
-            case Answer(effect_id=effect_id, text=text):
-                return Accepted(
-                    (Answered(text=text),) if effect_id in [effect.id for effect in self.effects(state)] else ()
-                )
-            case Close(successor=successor):
-                return Accepted((Closed(successor=successor),))
-            case EndGame():
-                return Accepted((Closed(successor=""),))
-        raise AssertionError(command)
-
-    def evolve(self, state: Talk, event: Event, at: datetime) -> Talk:
-        changes: dict[str, Any] = {}
-        match event:
-            case Opened(owner=owner, topic=topic):
-                changes = {"owner": owner, "topic": topic}
-            case Asked(command_id=command_id, text=text):
-                changes = {"waiting": command_id, "question": text, "since": at}
-            case Answered(text=text):
-                changes = {"waiting": "", "answers": (*state.answers, (state.waiting, text))}
-            case Closed(successor=successor):
-                changes = {"successor": successor}
-        return msgspec.structs.replace(state, version=state.version + 1, **changes)
-
+    @override
     def public(self, state: Talk, event: Event, viewer: Viewer) -> Mapping[str, Any] | None:
         return {"type": event.type} if viewer.agent_id == state.owner else None
 
+    @override
     def view(self, state: Talk, viewer: Viewer) -> msgspec.Struct:
         return state
 
-    def operator_view(self, state: Talk) -> Mapping[str, Any]:
-        return {}
-
+    @override
     def summary(self, state: Talk) -> GameSummary:
         return GameSummary("closed" if state.successor else "open", 0, 1, 1, over=bool(state.successor))
 
+    @override
     def participants(self, state: Talk) -> Mapping[str, str]:
         return {state.owner: "owner"} if state.version else {}
 
-    def allowed_actions(self, state: Talk, agent_id: str) -> Sequence[AllowedAction]:
-        return ()
-
+    @override
     def effects(self, state: Talk) -> Sequence[Effect]:
-        if not state.waiting:
+        identifier = _effect_id(state)
+        if identifier is None:
             return ()
-        return (
-            Effect(id=f"{state.id}/{state.waiting}", kind="answer", due=state.since, payload=Question(state.question)),
-        )
+        return (Effect(id=identifier, kind="answer", due=state.since, payload=Question(state.question)),)
 
 
 class AskingApi(GameApi[Talk]):

@@ -20,9 +20,12 @@ from playmolt_core.game.decider import (
     Leave,
     Refused,
     Viewer,
+    stored_types,
 )
+from playmolt_core.game.game import Changes, Fold, Game
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_summary import GameSummary
+from typing_extensions import override
 
 
 class Created(Event, frozen=True, kw_only=True):
@@ -78,74 +81,93 @@ class CountView(msgspec.Struct):
     me: str
 
 
-class Counting:
+def _created(_: Count, event: Created, __: datetime) -> Changes:
+    return {"seconds": event.seconds}
+
+
+def _joined(state: Count, event: Joined, at: datetime) -> Changes:
+    seats = state.seats | {event.agent_id: event.name}
+    return {"seats": seats, "phase": "playing" if len(seats) == 2 else "waiting", "since": at}
+
+
+def _left(state: Count, event: Left, _: datetime) -> Changes:
+    return {"seats": {seat: name for seat, name in state.seats.items() if seat != event.agent_id}}
+
+
+def _added(state: Count, event: Added, at: datetime) -> Changes:
+    return {"total": state.total + event.secret, "since": at}
+
+
+def _over(_: Count, event: Event, __: datetime) -> Changes:
+    return {"phase": "end" if isinstance(event, Ended) else "aborted"}
+
+
+def _create(_: Count, command: Create) -> Decision:
+    return Accepted((Created(seed=command.seed, seconds=command.config["phase_deadline_seconds"]),))
+
+
+def _join(_: Count, command: Join) -> Decision:
+    return Accepted((Joined(agent_id=command.agent_id, name=command.name),))
+
+
+def _leave(state: Count, command: Leave) -> Decision:
+    if command.agent_id not in state.seats:
+        return Refused(Code.NOT_A_PARTICIPANT, "not here")
+    return Accepted((Left(agent_id=command.agent_id),))
+
+
+def _end(_: Count, command: EndGame) -> Decision:
+    return Accepted((Aborted(reason=command.reason),))
+
+
+def _add(state: Count, command: Act) -> Decision:
+    action = command.action
+    if command.agent_id not in state.seats:
+        return Refused(Code.NOT_A_PARTICIPANT, "not here")
+    if state.phase != "playing":
+        return Refused(Code.GAME_OVER if state.phase != "waiting" else Code.NOT_STARTED, "not now")
+    if action == "pass":
+        return Accepted(())
+    if action == "bug":
+        raise RuntimeError(f"a bug beside {state.seats}")
+    if not isinstance(action, dict) or not isinstance(action.get("add"), int):
+        return Refused(Code.INVALID_ACTION, "add what?")
+    return Accepted((Added(agent_id=command.agent_id, secret=action["add"]),))
+
+
+class Counting(Game[Count]):
     """Two agents add numbers; at ten the game is over."""
 
     game = "count"
     rules_version = 1
     content_version = "1"
     needed = 2
-    events: Mapping[tuple[str, int], type[Event]] = {
-        (event.type, 1): event for event in (Created, Joined, Left, Added, Ended, Aborted)
-    }
+    events = stored_types(Created, Joined, Left, Added, Ended, Aborted)
+    folds: Mapping[type[Event], Fold] = {
+        Created: _created, Joined: _joined, Left: _left, Added: _added, Ended: _over, Aborted: _over,
+    }  # fmt: skip
+    opening = frozenset((Create,))
+    unknown = Refused(Code.NOT_FOUND, "no such game")
 
+    def __init__(self) -> None:
+        late = self._late
+        super().__init__({Create: _create, Join: _join, Leave: _leave, Act: _add, EndGame: _end, DeadlinePassed: late})
+
+    def _late(self, state: Count, command: DeadlinePassed) -> Decision:
+        due = [effect.id for effect in self.effects(state)]
+        return Accepted((Aborted(reason="late"),) if command.effect_id in due else ())
+
+    @override
     def initial(self, game_id: str) -> Count:
         return Count(game_id=game_id)
 
-    def decide(self, state: Count, command: Command, at: datetime) -> Decision:
-        match command:
-            case Create(seed=seed, config=config):
-                return Accepted((Created(seed=seed, seconds=config["phase_deadline_seconds"]),))
-            case Join(agent_id=agent_id, name=name):
-                return Accepted((Joined(agent_id=agent_id, name=name),))
-            case Leave(agent_id=agent_id) if agent_id not in state.seats:
-                return Refused(Code.NOT_A_PARTICIPANT, "not here")
-            case Leave(agent_id=agent_id):
-                return Accepted((Left(agent_id=agent_id),))
-            case EndGame(reason=reason):
-                return Accepted((Aborted(reason=reason),))
-            case DeadlinePassed(effect_id=effect_id):
-                due = [effect.id for effect in self.effects(state)]
-                return Accepted((Aborted(reason="late"),) if effect_id in due else ())
-            case Act(agent_id=agent_id, action=action):
-                return self._add(state, agent_id, action)
-        raise AssertionError(command)
+    @override
+    def follow(self, state: Count, command: Command) -> Event | None:
+        if state.phase != "playing" or state.total < 10:
+            return None
+        return Ended(results=[{"agent_id": seat, "points": 5} for seat in state.seats])
 
-    def _add(self, state: Count, agent_id: str, action: Any) -> Decision:
-        if agent_id not in state.seats:
-            return Refused(Code.NOT_A_PARTICIPANT, "not here")
-        if state.phase != "playing":
-            return Refused(Code.GAME_OVER if state.phase != "waiting" else Code.NOT_STARTED, "not now")
-        if action == "pass":
-            return Accepted(())
-        if action == "bug":
-            raise RuntimeError(f"a bug beside {state.seats}")
-        if not isinstance(action, dict) or not isinstance(action.get("add"), int):
-            return Refused(Code.INVALID_ACTION, "add what?")
-        added = Added(agent_id=agent_id, secret=action["add"])
-        if state.total + action["add"] < 10:
-            return Accepted((added,))
-        results = [{"agent_id": seat, "points": 5} for seat in state.seats]
-        return Accepted((added, Ended(results=results)))
-
-    def evolve(self, state: Count, event: Event, at: datetime) -> Count:
-        change: dict[str, Any] = {}
-        match event:
-            case Created(seconds=seconds):
-                change = {"seconds": seconds}
-            case Joined(agent_id=agent_id, name=name):
-                seats = state.seats | {agent_id: name}
-                change = {"seats": seats, "phase": "playing" if len(seats) == 2 else "waiting", "since": at}
-            case Left(agent_id=agent_id):
-                change = {"seats": {seat: name for seat, name in state.seats.items() if seat != agent_id}}
-            case Added(secret=secret):
-                change = {"total": state.total + secret, "since": at}
-            case Ended():
-                change = {"phase": "end"}
-            case Aborted():
-                change = {"phase": "aborted"}
-        return msgspec.structs.replace(state, version=state.version + 1, **change)
-
+    @override
     def public(self, state: Count, event: Event, viewer: Viewer) -> Mapping[str, Any] | None:
         match event:
             case Created():
@@ -156,23 +178,28 @@ class Counting:
                 return {"type": event.type, "agent_id": agent_id}
         return {"type": event.type} | msgspec.to_builtins(event)
 
+    @override
     def view(self, state: Count, viewer: Viewer) -> CountView:
         return CountView(state.game_id, state.version, state.phase, state.total, viewer.agent_id or "")
 
+    @override
     def operator_view(self, state: Count) -> Mapping[str, Any]:
         return {"total": state.total}
 
+    @override
     def summary(self, state: Count) -> GameSummary:
         return GameSummary(state.phase, 0, len(state.seats), 2, state.phase in ("end", "aborted"))
 
+    @override
     def participants(self, state: Count) -> Mapping[str, str]:
         return state.seats
 
+    @override
     def allowed_actions(self, state: Count, agent_id: str) -> Sequence[AllowedAction]:
-        return (
-            (AllowedAction("add", {"type": "object"}),) if state.phase == "playing" and agent_id in state.seats else ()
-        )
+        playing = state.phase == "playing" and agent_id in state.seats
+        return (AllowedAction("add", {"type": "object"}),) if playing else ()
 
+    @override
     def effects(self, state: Count) -> Sequence[Effect]:
         if not state.seconds or state.phase != "playing":
             return ()
