@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 from playmolt_cli.local import probe
-from playmolt_core.llm.port import Outcome
+from playmolt_core.llm.port import AttemptOutcome
 from playmolt_core.ops.metrics import METRICS
 
 from tests.deploy.cluster import Cluster
@@ -210,4 +210,6 @@ def test_a_figure_that_may_be_missing_counts_as_none_where_it_scales() -> None:
 
 def test_outcomes_that_the_runbook_names_exist() -> None:
     section = PAGE.split("### ModelsFail\n", 1)[1].split("\n### ", 1)[0]
-    assert set(re.findall(r"`([a-z_]+)`", section)) - {"concurrent", "requests_per_minute"} <= set(get_args(Outcome))
+    assert set(re.findall(r"`([a-z_]+)`", section)) - {"concurrent", "requests_per_minute"} <= set(
+        get_args(AttemptOutcome)
+    )

@@ -15,9 +15,9 @@ SHORT_BYTES: Final = 1024
 
 
 def recorded(attempt: Attempt) -> dict[str, Any]:
-    """Give an attempt as it is stored: whole, or with digests of its long messages where no record could hold it.
+    """An attempt as it is stored: whole, or with digests of its long messages where no record could hold it.
 
-    A game that asks with a pure function of its state makes the same messages again from its log; the digests tell
+    A game whose request is a pure function of its state makes the same messages again from its log; the digests prove
     that they are the same.
     """
     told: dict[str, Any] = msgspec.to_builtins(attempt)

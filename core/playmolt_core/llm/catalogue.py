@@ -47,12 +47,10 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def priced(self) -> bool:
-        """Whether a cost can be told."""
         return self.input_price is not None and self.output_price is not None
 
     @property
     def allowance(self) -> Allowance:
-        """What may be asked of it at once and in a minute."""
         return Allowance(
             concurrent=self.concurrent,
             requests_per_minute=self.requests_per_minute,
@@ -60,7 +58,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         )
 
     def cost(self, usage: Usage | None) -> str | None:
-        """Give what the tokens cost, as a decimal string; None when usage or a price is unknown."""
+        """A decimal string; None when usage or a price is unknown."""
         if usage is None or self.input_price is None or self.output_price is None:
             return None
         price = usage.prompt_tokens * self.input_price + usage.completion_tokens * self.output_price
@@ -73,7 +71,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     models: Mapping[str, ModelEntry] = {}
 
     def knows(self, alias: str) -> bool:
-        """Say whether a request or a plan may name the alias. Whether a scripted character exists, its cast knows."""
+        """Whether a request or a plan may name the alias. Whether a scripted character exists, its cast knows."""
         return alias in self.models or is_scripted(alias)
 
     @property
@@ -83,18 +81,17 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def is_scripted(alias: str) -> bool:
-    """Say whether an alias names a scripted model."""
     return alias == SCRIPTED or (alias.startswith(f"{SCRIPTED}-") and _ALIAS.fullmatch(alias) is not None)
 
 
 def decimal_text(value: Decimal) -> str:
-    """Write a decimal without exponent and without trailing zeros."""
+    """Without exponent and without trailing zeros."""
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def load(path: str, environment: Mapping[str, str] | None = None) -> Catalogue:
-    """Read the catalogue; "" gives the one that only knows scripted models.
+    """The catalogue of a file; "" gives the one that only knows scripted models.
 
     Raises InvalidCatalogue naming every fault. With an `environment`, a key that it does not hold is a fault, too;
     without one (a plan that is only checked) keys are not looked for.

@@ -18,7 +18,7 @@ class ModelFigures:
         self._seconds: defaultdict[str, Histogram] = defaultdict(lambda: Histogram(LONG_SECONDS))
 
     def observe(self, attempt: Attempt) -> None:
-        """Count one attempt; what is not known of it is not guessed."""
+        """What is not known of the attempt is not guessed."""
         self._requests[attempt.alias, attempt.outcome] += 1
         self._seconds[attempt.alias].observe(attempt.latency_ms / 1000)
         if attempt.usage is not None:
@@ -28,7 +28,6 @@ class ModelFigures:
             self._costs[attempt.alias] += Decimal(attempt.cost)
 
     def samples(self) -> list[Sample]:
-        """Give the figures as they are now."""
         counted: list[tuple[str, str, Counter[tuple[str, str]]]] = [
             ("playmolt_llm_requests_total", "outcome", self._requests),
             ("playmolt_llm_tokens_total", "kind", self._tokens),

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol
 
 import msgspec
+from typing_extensions import override
 
 from playmolt_core.db.errors import LogUnavailable
 
@@ -19,7 +20,7 @@ LEASE_SECONDS: Final = 15.0
 """A killed holder's slot comes back after this."""
 POLL_SECONDS: Final = 0.25
 """How soon a slot is looked for again: a holder may give its own back long before its lease ends."""
-PATIENCE_SECONDS: Final = 120.0
+MAX_WAIT_SECONDS: Final = 120.0
 
 
 class Allowance(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +38,7 @@ class Admission(msgspec.Struct, frozen=True):
     alias: str
 
 
-class Crowded(Exception):
+class NoCapacity(Exception):
     """The limits left no room in the time the caller would wait. Nothing was asked."""
 
 
@@ -70,10 +71,10 @@ class Permit:
 
 @asynccontextmanager
 async def permitted(
-    limits: ModelLimits, alias: str, allowance: Allowance, tokens: int, patience: float = PATIENCE_SECONDS
+    limits: ModelLimits, alias: str, allowance: Allowance, tokens: int, max_wait: float = MAX_WAIT_SECONDS
 ) -> AsyncIterator[Permit]:
-    """Hold a slot while the body runs; raises Crowded after waiting `patience` seconds for one."""
-    admission = await _admitted(limits, alias, allowance, tokens, patience)
+    """A slot while the body runs; raises NoCapacity after waiting `max_wait` seconds for one."""
+    admission = await _admitted(limits, alias, allowance, tokens, max_wait)
     heart = asyncio.create_task(_keep(limits, admission))
     permit = Permit()
     try:
@@ -86,12 +87,12 @@ async def permitted(
             await limits.release(admission, permit.tokens)
 
 
-async def _admitted(limits: ModelLimits, alias: str, allowance: Allowance, tokens: int, patience: float) -> Admission:
-    end = time.monotonic() + patience
+async def _admitted(limits: ModelLimits, alias: str, allowance: Allowance, tokens: int, max_wait: float) -> Admission:
+    end = time.monotonic() + max_wait
     while isinstance(answer := await limits.admit(alias, allowance, tokens), float):
         wait = min(answer, POLL_SECONDS)
         if time.monotonic() + wait > end:
-            raise Crowded(f"no call of {alias!r} was free within {patience:g} s; next one in {answer:.1f} s")
+            raise NoCapacity(f"no call of {alias!r} was free within {max_wait:g} s; next one in {answer:.1f} s")
         await asyncio.sleep(wait)
     return answer
 
@@ -111,8 +112,8 @@ class _Call(msgspec.Struct):
     until: float
 
 
-class MemoryLimits:
-    """Limits of one process."""
+class MemoryLimits(ModelLimits):
+    """Counts in this process alone."""
 
     def __init__(
         self,
@@ -126,8 +127,8 @@ class MemoryLimits:
         self._clock = clock
         self._calls: dict[str, _Call] = {}
 
+    @override
     async def admit(self, alias: str, allowance: Allowance, tokens: int) -> Admission | float:
-        """See ModelLimits."""
         now = self._clock()
         self._calls = {
             key: call for key, call in self._calls.items() if call.until > now or call.at > now - self._window
@@ -157,16 +158,16 @@ class MemoryLimits:
                     break
         return max(waits, default=0.0)
 
+    @override
     async def extend(self, admission: Admission) -> bool:
-        """See ModelLimits."""
         call, now = self._calls.get(admission.id), self._clock()
         if call is None or call.until <= now:
             return False
         call.until = now + self.lease_seconds
         return True
 
+    @override
     async def release(self, admission: Admission, tokens: int | None) -> None:
-        """See ModelLimits."""
         call = self._calls.get(admission.id)
         if call is not None:
             call.until = self._clock()

@@ -15,7 +15,7 @@ class _Closing(Model, Protocol):
 
 
 class Models:
-    """The models of a service. A server is first reached for when it is first asked."""
+    """The models of a service. A connection is first opened when a model is first asked."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Models:
         self._open: dict[str, _Closing] = {}
 
     def get(self, alias: str) -> Model | None:
-        """Give the model behind an alias; None for an unknown one."""
+        """None for an unknown alias."""
         if is_scripted(alias):
             return self._scripted if self._cast.knows(alias) else None
         entry = self._catalogue.models.get(alias)
@@ -48,6 +48,5 @@ class Models:
         return self._open[alias]
 
     async def close(self) -> None:
-        """Close all connections."""
         for model in self._open.values():
             await model.close()

@@ -26,19 +26,17 @@ _SPELT = {dict: "an object", list: "an array", str: "a string", bool: "a boolean
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """The object that the reply is."""
-
     value: dict[str, Any]
 
 
 class Unparsed(msgspec.Struct, frozen=True):
-    """Why the reply is none; `detail` tells the model what to put right."""
+    """`detail` is for the model: what it has to put right."""
 
     detail: str
 
 
 class _Fault(ValueError):
-    """What is wrong with the text."""
+    pass
 
 
 def _strict_integer(_: object, value: object) -> bool:
@@ -53,7 +51,7 @@ _Validator = extend(  # type: ignore[no-untyped-call]  # the stubs leave it out
 
 
 def parse_object(text: str, schema: Mapping[str, Any] | None = None) -> Parsed | Unparsed:
-    """Read a reply that has to be one JSON object true to the schema.
+    """A reply that has to be one JSON object true to the schema.
 
     Duplicate keys, NaN, numbers and nesting past all use, NUL and lone surrogates are refused; nothing is guessed.
     """
@@ -66,12 +64,12 @@ def parse_object(text: str, schema: Mapping[str, Any] | None = None) -> Parsed |
 
 
 def parse_arguments(call: ToolCall, parameters: Mapping[str, Any]) -> Parsed | Unparsed:
-    """Read the arguments of a tool call; none at all are an empty object."""
+    """The arguments of a tool call; none at all are an empty object."""
     return parse_object(call.arguments if call.arguments.strip() else "{}", parameters)
 
 
 def schema_faults(value: object, schema: Mapping[str, Any]) -> list[str]:
-    """Say what of a value is not as the schema wants it, each fault with its place; at most FAULTS of them."""
+    """What of a value is not as the schema wants it, each fault with its place; at most FAULTS of them."""
     errors = sorted(
         _Validator(schema).iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path]
     )
@@ -148,7 +146,7 @@ def _check_texts(value: object, depth: int = 0) -> None:
 
 
 def _spelt(error: ValidationError) -> str:
-    """Put a fault in JSON's words: the library's own quote Python values."""
+    """A fault in JSON's words: the library's own quote Python values."""
     spell = _SPELLINGS.get(str(error.validator))
     if spell is not None:
         return f"{_place(error)}: {spell(error, error.instance, error.validator_value)}"

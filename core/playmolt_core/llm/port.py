@@ -15,9 +15,9 @@ TURN_HEADER: Final = "X-PlayMolt-Turn"
 
 Decoding = Literal["prompt", "json_object", "json_schema"]
 """How a server is made to answer in JSON: by the prompt's words alone, by its JSON mode, or bound to the schema."""
-DecodingWish = Literal["prompt", "json_object", "json_schema", "best"]
+DecodingChoice = Literal["prompt", "json_object", "json_schema", "best"]
 """`best` takes what the server can do; the others are sent as they are, and a server that rejects one fails the ask."""
-Outcome = Literal[
+AttemptOutcome = Literal[
     "ok",
     "rate_limited",
     "server_error",
@@ -31,7 +31,7 @@ Outcome = Literal[
 ]
 """How one request ended. `malformed`: the body is no completion. `rejected`: the server refuses the request itself
 (any 4xx but 429), which no repeat of it changes."""
-TRANSPORT_FAULTS: Final[frozenset[Outcome]] = frozenset(
+TRANSPORT_FAULTS: Final[frozenset[AttemptOutcome]] = frozenset(
     ("rate_limited", "server_error", "connection", "timeout", "malformed")
 )
 """What is tried again."""
@@ -56,7 +56,6 @@ class Turn(msgspec.Struct, frozen=True):
 
     @property
     def header(self) -> str:
-        """The header's value."""
         return f"{self.session} {self.name} {self.kind}"
 
 
@@ -116,10 +115,10 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     sampling: Sampling = Sampling()
     max_tokens: int = 2048
     headers: Mapping[str, str] = {}
-    decoding: DecodingWish = "best"
+    decoding: DecodingChoice = "best"
 
     def all_headers(self) -> dict[str, str]:
-        """Give the request's own headers and that of its turn."""
+        """The request's own headers and that of its turn."""
         return dict(self.headers) | ({TURN_HEADER: self.turn.header} if self.turn else {})
 
 
@@ -131,14 +130,13 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Both together."""
         return self.prompt_tokens + self.completion_tokens
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One request to a model and what came of it, ready to be stored.
 
-    `number` counts the requests of one `ask` from 1. `request` is the body as sent, floats as decimal strings;
+    `number` counts the requests of one call of `ask` from 1. `request` is the body as sent, floats as decimal strings;
     `headers` are ours only, never the key. `reply` is the raw text of the message, or what the body began with when it
     was no completion; it is cut at REPLY_BYTES and holds neither NUL nor lone surrogates (each becomes U+FFFD). `cost`
     is None when prices or usage are unknown: it is never guessed.
@@ -151,7 +149,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     request: Mapping[str, Any]
     decoding: Decoding
-    outcome: Outcome
+    outcome: AttemptOutcome
     status: int | None
     detail: str
     reply: str
@@ -183,13 +181,13 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Record = Callable[[Attempt], Awaitable[None]]
-"""Stores an attempt. It is awaited after each request, before anything else happens; what it raises ends the ask."""
+"""Stores an attempt. It is awaited after each request, before anything else happens; what it raises ends the call."""
 
 
 class Model(Protocol):
     """A model behind an alias."""
 
     async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
-        """Ask, recording every attempt. Transport faults are tried again up to 3 times; a refusal, an empty or too
+        """Records every attempt. Transport faults are tried again up to 3 times; a refusal, an empty or too
         large reply is not: those are for a repair. Raises LogUnavailable when the shared limits cannot be read."""
         ...

@@ -2,15 +2,17 @@
 
 import uuid
 
+from typing_extensions import override
+
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
-from playmolt_core.llm.limits import LEASE_SECONDS, WINDOW_SECONDS, Admission, Allowance
+from playmolt_core.llm.limits import LEASE_SECONDS, WINDOW_SECONDS, Admission, Allowance, ModelLimits
 
 _SQL = queries("model_limits")
 
 
-class PgModelLimits:
-    """`llm.limits.ModelLimits` in Postgres. Every method raises LogUnavailable when the database is away."""
+class PgModelLimits(ModelLimits):
+    """Counts in Postgres, on the database's clock."""
 
     def __init__(
         self, pool: Pool, *, window_seconds: float = WINDOW_SECONDS, lease_seconds: float = LEASE_SECONDS
@@ -19,8 +21,8 @@ class PgModelLimits:
         self._pool = pool
         self._window = window_seconds
 
+    @override
     async def admit(self, alias: str, allowance: Allowance, tokens: int) -> Admission | float:
-        """Admit a call that is expected to take `tokens`, or give the seconds after which to ask again."""
         admission = Admission(str(uuid.uuid4()), alias)
         wait = await self._pool.value(
             _SQL["admit"],
@@ -35,10 +37,10 @@ class PgModelLimits:
         )
         return float(wait) if wait else admission
 
+    @override
     async def extend(self, admission: Admission) -> bool:
-        """Hold the slot for another lease; False when it was lost already."""
         return bool(await self._pool.value(_SQL["hold"], uuid.UUID(admission.id), self.lease_seconds))
 
+    @override
     async def release(self, admission: Admission, tokens: int | None) -> None:
-        """Give the slot back; `tokens` is what the call took."""
         await self._pool.value(_SQL["give_back"], uuid.UUID(admission.id), tokens)

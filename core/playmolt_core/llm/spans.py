@@ -21,7 +21,7 @@ CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 @contextmanager
 def attempt_span(request: ModelRequest, provider: str, model: str, server: str = "", port: int = 0) -> Iterator[Span]:
-    """Open the span of a request; `finish` tells what came of it."""
+    """The span of one request; `finish` writes its result."""
     sampling = request.sampling
     numbers = {"temperature": sampling.temperature, "top_p": sampling.top_p}
     attributes: dict[str, Any] = {
@@ -45,7 +45,7 @@ def attempt_span(request: ModelRequest, provider: str, model: str, server: str =
 
 
 def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.environ) -> None:
-    """Write an attempt's result into its span, and count it."""
+    """Writes an attempt's result into its span, and counts it."""
     FIGURES.observe(attempt)
     known: dict[str, Any] = {
         "gen_ai.response.model": attempt.model_answered,

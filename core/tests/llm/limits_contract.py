@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from playmolt_core.llm.limits import Admission, Allowance, Crowded, ModelLimits, permitted
+from playmolt_core.llm.limits import Admission, Allowance, ModelLimits, NoCapacity, permitted
 
 WINDOW = LEASE = 4.0
 """Half of it is longer than a busy machine stands still."""
@@ -33,7 +33,7 @@ class LimitsContract:
 
         async def call(replica: ModelLimits) -> None:
             nonlocal running, peak
-            async with permitted(replica, "m", Allowance(concurrent=2), 1, patience=20):
+            async with permitted(replica, "m", Allowance(concurrent=2), 1, max_wait=20):
                 running += 1
                 peak = max(peak, running)
                 await asyncio.sleep(0.01)
@@ -106,8 +106,8 @@ class LimitsContract:
     async def test_waiting_for_a_slot_has_an_end(self, limits: ModelLimits) -> None:
         async with permitted(limits, "m", ONE_AT_ONCE, 1):
             start = time.monotonic()
-            with pytest.raises(Crowded, match="'m'"):
-                async with permitted(limits, "m", ONE_AT_ONCE, 1, patience=0.3):
+            with pytest.raises(NoCapacity, match="'m'"):
+                async with permitted(limits, "m", ONE_AT_ONCE, 1, max_wait=0.3):
                     pytest.fail("admitted")
             assert time.monotonic() - start < 20
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from playmolt_core.llm.catalogue import ModelEntry, load
-from playmolt_core.llm.limits import LEASE_SECONDS, PATIENCE_SECONDS
-from playmolt_core.llm.openai.exchange import RETRY_AFTER_SECONDS
+from playmolt_core.llm.limits import LEASE_SECONDS, MAX_WAIT_SECONDS
+from playmolt_core.llm.openai.connection import RETRY_AFTER_SECONDS
 from playmolt_core.llm.openai.model import RETRY_SECONDS
 from playmolt_core.llm.port import REPLY_BYTES
 
@@ -44,7 +44,7 @@ def test_every_field_has_its_row_with_its_default() -> None:
         "0.5, 1 and 2 s" if RETRY_SECONDS == (0.5, 1.0, 2.0) else "other waits",
         f"over {REPLY_BYTES // 1024} KiB",
         f"comes back after\n{LEASE_SECONDS:.0f} seconds",
-        "within two minutes" if PATIENCE_SECONDS == 120 else "in another time",
+        "within two minutes" if MAX_WAIT_SECONDS == 120 else "in another time",
     ],
 )
 def test_numbers_on_the_page_are_those_of_the_code(promise: str) -> None:

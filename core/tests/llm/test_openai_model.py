@@ -424,7 +424,7 @@ async def test_calls_at_once_stay_within_the_limit(asking: Ask) -> None:
 
 
 async def test_a_limit_that_leaves_no_room_is_a_model_unavailable(asking: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("playmolt_core.llm.openai.model.PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("playmolt_core.llm.openai.model.MAX_WAIT_SECONDS", 0.1)
     one = asking(requests_per_minute=1)
     await one.ask()
     answer = await one.ask()

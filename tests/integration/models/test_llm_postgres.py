@@ -12,7 +12,7 @@ from playmolt_core.effects.postgres_leases import PgLeases
 from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits
 
-from core.tests.llm.leases_contract import LeasesContract
+from core.tests.effects.leases_contract import LeasesContract
 from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract
 
 

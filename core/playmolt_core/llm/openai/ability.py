@@ -15,7 +15,7 @@ _FORMAT_WORDS: Final = ("response_format", "json_schema", "json_object", "schema
 
 
 def first_form(request: ModelRequest, known: Form) -> Form:
-    """Give the best form that the server is not known to reject; a decoding that was asked for is kept."""
+    """The best form that the server is not known to reject; a decoding that was asked for is kept."""
     if request.decoding != "best":
         return msgspec.structs.replace(known, decoding=request.decoding)
     if known.tools == "native" and offered_tools(request):
@@ -25,7 +25,7 @@ def first_form(request: ModelRequest, known: Form) -> Form:
 
 
 def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form | None:
-    """Give the form to ask in next after this attempt; None when there is none or none is needed.
+    """The form to ask in next after this attempt; None when there is none or none is needed.
 
     Each is plainer than the one before, so that there are at most five.
     """
@@ -56,7 +56,7 @@ def _plainer(request: ModelRequest, form: Form, parameter: str, words: str) -> F
 
 
 def learned(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form:
-    """Give what is known of the server after a reply in this form: a refusal alone teaches nothing."""
+    """What is known of the server after a reply in this form: a refusal alone teaches nothing."""
     if attempt.outcome != "ok":
         return known
     known = msgspec.structs.replace(known, limit=form.limit)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.canonical import canonical_json
 
-from playmolt_core.llm.port import REPLY_BYTES, Outcome, ToolCall, Usage
+from playmolt_core.llm.port import REPLY_BYTES, AttemptOutcome, ToolCall, Usage
 from playmolt_core.ops.json_values import parse_json
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -48,7 +48,7 @@ class _Body(msgspec.Struct):
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
     """A reply, judged. `text` and the calls are storable as they are."""
 
-    outcome: Outcome
+    outcome: AttemptOutcome
     detail: str = ""
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -58,7 +58,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_completion(body: bytes) -> Completion:
-    """Judge the body of a 200: ok, refusal, empty, too_large, or malformed when it is no completion."""
+    """Judges the body of a 200: ok, refusal, empty, too_large, or malformed when it is no completion."""
     try:
         read = msgspec.convert(parse_json(body), type=_Body)
     except (ValueError, RecursionError) as error:
@@ -80,7 +80,7 @@ def read_completion(body: bytes) -> Completion:
     )
 
 
-def _judged(choice: _Choice, calls: tuple[ToolCall, ...]) -> tuple[Outcome, str, str]:
+def _judged(choice: _Choice, calls: tuple[ToolCall, ...]) -> tuple[AttemptOutcome, str, str]:
     message, text = choice.message, choice.message.content or ""
     if message.refusal or choice.finish_reason == "content_filter":
         return "refusal", "the model refused to answer", message.refusal or text
@@ -109,12 +109,12 @@ def _malformed(body: bytes, reason: str) -> Completion:
 
 
 def storable(text: str, limit: int | None = REPLY_BYTES) -> str:
-    """Give the text as Postgres and UTF-8 can carry it, cut at so many bytes."""
+    """The text as Postgres and UTF-8 can carry it, cut at so many bytes."""
     return _UNSTORABLE.sub("\ufffd", text).encode()[:limit].decode("utf-8", "ignore")
 
 
 def error_of(body: bytes) -> Mapping[str, str]:
-    """Read an OpenAI error body: its `message`, `param` and `code` where they are texts, whatever else it holds."""
+    """The `message`, `param` and `code` of an OpenAI error body where they are texts, whatever else it holds."""
     try:
         document = parse_json(body)
     except (ValueError, RecursionError):

@@ -6,12 +6,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
+from typing_extensions import override
 
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.limits import PATIENCE_SECONDS, Crowded, ModelLimits, permitted
+from playmolt_core.llm.limits import MAX_WAIT_SECONDS, ModelLimits, NoCapacity, permitted
 from playmolt_core.llm.openai.ability import first_form, learned, other_form
 from playmolt_core.llm.openai.completion import Completion, error_of, read_completion, storable
-from playmolt_core.llm.openai.exchange import Answer, Exchange
+from playmolt_core.llm.openai.connection import Connection, HttpResult
 from playmolt_core.llm.openai.request_body import (
     DECODINGS,
     Form,
@@ -25,10 +26,11 @@ from playmolt_core.llm.openai.tool_text import demands_tool, read_tool_text
 from playmolt_core.llm.port import (
     TRANSPORT_FAULTS,
     Attempt,
+    AttemptOutcome,
     Failed,
     FailureCode,
+    Model,
     ModelRequest,
-    Outcome,
     Record,
     Reply,
 )
@@ -36,7 +38,7 @@ from playmolt_core.llm.spans import attempt_span, finish
 
 RETRY_SECONDS: Final = (0.5, 1.0, 2.0)
 """The waits before the three repeats of a request that met a transport fault, where the server names none."""
-_FAILURES: Final[dict[Outcome, FailureCode]] = {
+_FAILURES: Final[dict[AttemptOutcome, FailureCode]] = {
     "refusal": "refused",
     "too_large": "invalid_reply",
     "empty": "invalid_reply",
@@ -45,18 +47,18 @@ _FAILURES: Final[dict[Outcome, FailureCode]] = {
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class OpenAIModel:
+class OpenAIModel(Model):
     """One alias. What its server turned out to be able to do is remembered as long as the process lives."""
 
     def __init__(self, entry: ModelEntry, key: str, limits: ModelLimits, *, sleep: Sleep = asyncio.sleep) -> None:
         self._entry = entry
         self._limits = limits
         self._sleep = sleep
-        self._exchange = Exchange(entry, key)
+        self._connection = Connection(entry, key)
         self._known = Form(decoding=entry.decoding or DECODINGS[0])
 
+    @override
     async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
-        """See `port.Model`."""
         longest = self._entry.reply_tokens or request.max_tokens
         request = msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
         form, retries, number = first_form(request, self._known), 0, 0
@@ -64,8 +66,8 @@ class OpenAIModel:
             number += 1
             try:
                 attempt = await self._attempt(request, form, number)
-            except Crowded as crowded:
-                return Failed(code="model_unavailable", detail=f"{crowded}; raise its limits", attempts=number - 1)
+            except NoCapacity as busy:
+                return Failed(code="model_unavailable", detail=f"{busy}; raise its limits", attempts=number - 1)
             await record(attempt)
             if attempt.outcome in TRANSPORT_FAULTS and retries < len(RETRY_SECONDS):
                 pause = RETRY_SECONDS[retries] if attempt.retry_after_ms is None else attempt.retry_after_ms / 1000
@@ -79,18 +81,17 @@ class OpenAIModel:
             form = other
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._exchange.close()
+        await self._connection.close()
 
     async def _attempt(self, request: ModelRequest, form: Form, number: int) -> Attempt:
         entry, body, headers = self._entry, body_of(request, self._entry.model, form), request.all_headers()
         address = urlsplit(entry.base_url)
         port = address.port or (443 if address.scheme == "https" else 80)
         tokens = expected_tokens(request)
-        async with permitted(self._limits, entry.alias, entry.allowance, tokens, PATIENCE_SECONDS) as permit:
+        async with permitted(self._limits, entry.alias, entry.allowance, tokens, MAX_WAIT_SECONDS) as permit:
             with attempt_span(request, "openai", entry.model, address.hostname or "", port) as span:
-                answer = await self._exchange.send(body, headers)
-                said = _said(answer, request, form)
+                result = await self._connection.send(body, headers)
+                said = _judged(result, request, form)
                 attempt = Attempt(
                     number=number,
                     alias=entry.alias,
@@ -100,15 +101,15 @@ class OpenAIModel:
                     request=stored(body),
                     decoding=form.decoding,
                     outcome=said.outcome,
-                    status=answer.status,
+                    status=result.status,
                     detail=said.detail,
                     reply=said.text,
                     tool_calls=said.tool_calls,
                     finish_reason=said.finish_reason,
                     usage=said.usage,
                     cost=entry.cost(said.usage),
-                    latency_ms=answer.latency_ms,
-                    retry_after_ms=answer.retry_after_ms,
+                    latency_ms=result.latency_ms,
+                    retry_after_ms=result.retry_after_ms,
                 )
                 finish(span, attempt)
             permit.tokens = said.usage.total if said.usage else None
@@ -136,19 +137,19 @@ class OpenAIModel:
         return f" ({attempt.number} requests); try again later" if attempt.outcome in TRANSPORT_FAULTS else ""
 
 
-def _said(answer: Answer, request: ModelRequest, form: Form) -> Completion:
-    """Judge an answer as the one to this request."""
-    if answer.fault is not None:
-        text = storable(answer.body.decode(errors="replace"))
-        message = error_of(answer.body).get("message") if answer.body else None
-        detail = f"{answer.detail}: {message}" if message else answer.detail
-        return Completion(outcome=answer.fault, detail=storable(detail), text=text)
-    said = read_completion(answer.body)
+def _judged(result: HttpResult, request: ModelRequest, form: Form) -> Completion:
+    """As the reply to this request."""
+    if result.fault is not None:
+        text = storable(result.body.decode(errors="replace"))
+        message = error_of(result.body).get("message") if result.body else None
+        detail = f"{result.detail}: {message}" if message else result.detail
+        return Completion(outcome=result.fault, detail=storable(detail), text=text)
+    said = read_completion(result.body)
     if said.outcome != "ok":
         return said
     if spelt(request, form):
         return msgspec.structs.replace(said, tool_calls=read_tool_text(request, said.text)[1])
-    calls = said.tool_calls if offered_tools(request) else ()  # an uninvited call is no answer
+    calls = said.tool_calls if offered_tools(request) else ()  # an uninvited call is no reply
     if not calls and not said.text.strip():
         return msgspec.structs.replace(said, outcome="empty", detail="the reply is empty", tool_calls=())
     return msgspec.structs.replace(said, tool_calls=calls)

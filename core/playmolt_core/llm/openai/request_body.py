@@ -28,7 +28,6 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
-    """Write the request for a server."""
     messages = flattened(request.messages) if form.tools == "text" else request.messages
     offered = offered_tools(request)
     if spelt(request, form):
@@ -42,22 +41,22 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
 
 
 def offered_tools(request: ModelRequest) -> tuple[Tool, ...]:
-    """Give the tools that the model may use in this request."""
+    """The tools that the model may use in this request."""
     return request.tools if request.tool_choice != "none" else ()
 
 
 def spelt(request: ModelRequest, form: Form) -> bool:
-    """Say whether the tools on offer stand in the prompt, and the answer is to be read for them."""
+    """Whether the tools on offer stand in the prompt, and the reply is to be read for them."""
     return form.tools == "text" and bool(offered_tools(request))
 
 
 def constrained(request: ModelRequest, form: Form) -> bool:
-    """Say whether the body carries a `response_format`."""
+    """Whether the body carries a `response_format`."""
     return form.decoding != "prompt" and (request.schema is not None or spelt(request, form))
 
 
 def response_format(schema: Mapping[str, Any] | None, name: str, decoding: Decoding) -> dict[str, Any]:
-    """Give the parameter that constrains a reply to the schema; none for plain text or decoding by prompt."""
+    """The parameter that constrains a reply to the schema; none for plain text or decoding by prompt."""
     if schema is None or decoding == "prompt":
         return {}
     if decoding == "json_object":
@@ -67,7 +66,7 @@ def response_format(schema: Mapping[str, Any] | None, name: str, decoding: Decod
 
 
 def portable(schema: Any) -> Any:
-    """Give a schema in the words that servers bind a model with; what is left out, the reply is still judged by.
+    """A schema in the words that servers bind a model with; what is left out, the reply is still judged by.
 
     Strict servers refuse bounds of texts, defaults and an enum without a type. Bounds of short texts, as of ids, are
     said by a pattern; of long ones a grammar would repeat each of 16,000 characters.
@@ -91,7 +90,7 @@ def portable(schema: Any) -> Any:
 
 
 def is_strict(schema: object) -> bool:
-    """Say whether a schema may be sent as strict: every object of it is closed and requires all its keys."""
+    """Whether a schema may be sent as strict: every object of it is closed and requires all its keys."""
     if isinstance(schema, Mapping):
         properties = schema.get("properties")
         closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(
@@ -105,7 +104,7 @@ def is_strict(schema: object) -> bool:
 
 
 def stored(value: Any) -> Any:
-    """Give a body as it may be stored: floats and integers past 2**53 as decimal strings."""
+    """A body as it may be stored: floats and integers past 2**53 as decimal strings."""
     match value:
         case float():
             return f"{Decimal(repr(value)):f}"
@@ -120,12 +119,12 @@ def stored(value: Any) -> Any:
 
 
 def expected_tokens(request: ModelRequest) -> int:
-    """Guess what a request will take, reply included: one token for three bytes of prompt, and a whole reply."""
+    """A guess, reply included: one token for three bytes of prompt, and a whole reply."""
     return _prompt_bytes(request) // 3 + 8 * len(request.messages) + request.max_tokens
 
 
 def most_prompt_tokens(request: ModelRequest) -> int:
-    """Give a bound of the prompt's tokens for budgets: no tokenizer makes more tokens than bytes."""
+    """A bound of the prompt's tokens for budgets: no tokenizer makes more tokens than bytes."""
     return _prompt_bytes(request) + 16 * (len(request.messages) + len(request.tools))
 
 

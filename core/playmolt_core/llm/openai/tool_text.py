@@ -17,7 +17,7 @@ _OBJECT = "To answer without one: the JSON object asked for above"
 
 
 def flattened(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Put tool calls and their results as words of the assistant and the user."""
+    """Tool calls and their results as words of the assistant and the user."""
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     return tuple(part for message in messages for part in _flat(message, names))
 
@@ -37,7 +37,7 @@ def _flat(message: Message, names: Mapping[str, str]) -> tuple[Message, ...]:
 
 
 def tool_messages(request: ModelRequest) -> tuple[Message, ...]:
-    """Describe the tools on offer and the form of the answer."""
+    """What describes the tools on offer and the form of the reply."""
     tools = "\n".join(
         f"- {tool.name}: {tool.description} Arguments: {msgspec.json.encode(tool.parameters).decode()}"
         for tool in _offered(request)
@@ -47,12 +47,12 @@ def tool_messages(request: ModelRequest) -> tuple[Message, ...]:
 
 
 def tool_schema(request: ModelRequest) -> dict[str, Any]:
-    """Give the schema of the answer: a form for each tool, and one for an answer without where no tool is demanded."""
+    """A form for each tool, and one for a reply without where no tool is demanded."""
     return _any_of(_call_forms(request) + ([] if demands_tool(request) else [dict(request.schema or _TEXT_FORM)]))
 
 
 def read_tool_text(request: ModelRequest, text: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Read an answer in words as (text, calls). What is no tool call is a text as it stands."""
+    """A reply in words as (text, calls). What is no tool call is a text as it stands."""
     call = parse_object(text, _any_of(_call_forms(request)))
     if isinstance(call, Parsed):
         arguments = msgspec.json.encode(call.value["arguments"]).decode()
@@ -63,7 +63,7 @@ def read_tool_text(request: ModelRequest, text: str) -> tuple[str, tuple[ToolCal
 
 
 def demands_tool(request: ModelRequest) -> bool:
-    """Say whether an answer without a tool call is none."""
+    """Whether a reply without a tool call is none."""
     return bool(request.tools) and request.tool_choice not in ("auto", "none")
 
 

@@ -12,12 +12,13 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
+from typing_extensions import override
 
 from playmolt_core.game import draws
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.openai.completion import storable
 from playmolt_core.llm.openai.request_body import Form, body_of, offered_tools, stored
-from playmolt_core.llm.port import Attempt, Failed, ModelRequest, Record, Reply, Tool, ToolCall, Usage
+from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Record, Reply, Tool, ToolCall, Usage
 from playmolt_core.llm.scripted.replies import Draw, sentence, true_to
 from playmolt_core.llm.spans import attempt_span, finish
 
@@ -37,17 +38,15 @@ class Scene(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def kind(self) -> str:
-        """The kind of the turn: `ask`, `repair` …"""
+        """`ask`, `repair` …"""
         return self.request.turn.kind if self.request.turn else "ask"
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools on offer."""
         return offered_tools(self.request)
 
     @cached_property
     def korean(self) -> bool:
-        """Whether the conversation is in Korean."""
         return any(_HANGUL.search(message.content) for message in self.request.messages)
 
     @cached_property
@@ -55,7 +54,7 @@ class Scene(msgspec.Struct, frozen=True, dict=True):
         return digest(self.request)
 
     def draw(self, name: str, bound: int) -> int:
-        """Draw an integer from 0 to bound - 1."""
+        """An integer from 0 to bound - 1."""
         return draws.below(self.seed, f"{self._stream}/{name}", bound)
 
 
@@ -86,18 +85,17 @@ class Cast:
         self._parts: list[_Part] = []
 
     def add(self, character: Character, *, alias: str = "*", turn: str = "*", schema: str = "*") -> None:
-        """Give a character the requests whose alias, turn name and schema name match the patterns (`*`, `?`).
+        """Gives a character the requests whose alias, turn name and schema name match the patterns (`*`, `?`).
 
         Of several that match, the one added last plays. A full alias `scripted-NAME` makes that alias known.
         """
         self._parts.insert(0, _Part(character, alias, turn, schema))
 
     def knows(self, alias: str) -> bool:
-        """Say whether the alias is `scripted` or one that a character was added for."""
+        """Whether the alias is `scripted` or one that a character was added for."""
         return alias == SCRIPTED or any(part.alias == alias for part in self._parts)
 
     def character(self, scene: Scene) -> Character:
-        """Give who plays a scene."""
         request = scene.request
         for part in self._parts:
             pairs = ((request.alias, part.alias), (scene.turn, part.turn), (request.schema_name, part.schema))
@@ -107,7 +105,7 @@ class Cast:
 
 
 def generic(scene: Scene) -> Said:
-    """Use a tool where one is demanded, or sometimes once where it is free; else say something true to the schema."""
+    """Uses a tool where one is demanded, or sometimes once where it is free; else says something true to the schema."""
     request = scene.request
     used = any(message.role == "tool" for message in request.messages)
     demanded = request.tool_choice not in ("auto", "none")
@@ -120,15 +118,15 @@ def generic(scene: Scene) -> Said:
     return Said(_encoded(true_to(request.schema, _draw(scene), korean=scene.korean)))
 
 
-class ScriptedModel:
-    """`port.Model` over a cast. It costs nothing, takes no time and is never away."""
+class ScriptedModel(Model):
+    """Costs nothing, takes no time and is never away."""
 
     def __init__(self, cast: Cast, seed: str = "0") -> None:
         self._cast = cast
         self._seed = seed
 
+    @override
     async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
-        """See `port.Model`."""
         if not self._cast.knows(request.alias):
             detail = f"no scripted character plays {request.alias!r}: use {SCRIPTED!r}, or add one to the cast"
             return Failed(code="model_unavailable", detail=detail, attempts=0)

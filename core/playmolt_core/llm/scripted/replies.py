@@ -62,7 +62,6 @@ _SENTENCES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
 
 
 def sentence(field: str, draw: Draw, *, korean: bool) -> str:
-    """Give a sentence for a field of that name."""
     name = field.lower()
     theme = next((theme for theme in _SENTENCES if theme and theme in name), "")
     options = _SENTENCES[theme][0 if korean else 1]
@@ -70,7 +69,7 @@ def sentence(field: str, draw: Draw, *, korean: bool) -> str:
 
 
 def true_to(schema: Mapping[str, Any], draw: Draw, *, korean: bool = False) -> Any:
-    """Make a value that the schema takes; every property is there, every choice drawn.
+    """A value that the schema takes; every property is there, every choice drawn.
 
     ValueError for a schema that asks for more than types, bounds, choices and references (a pattern, say): such a turn
     needs a character of its own.

@@ -12,7 +12,7 @@ from playmolt_agora.workers.asking import Asking, Halt
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.port import Attempt, Failed, ModelRequest, Outcome, Record, Reply, Usage
+from playmolt_core.llm.port import Attempt, AttemptOutcome, Failed, ModelRequest, Record, Reply, Usage
 from playmolt_schemas.agora.plan import Budget
 from playmolt_schemas.agora.turn import RunSpec, Sampling, Seat
 
@@ -56,7 +56,7 @@ class Model:
         return Reply(text=said, tool_calls=(), attempts=1)
 
 
-def _attempt(outcome: Outcome, text: str) -> Attempt:
+def _attempt(outcome: AttemptOutcome, text: str) -> Attempt:
     return Attempt(
         number=1, alias="fake", model_asked="mini", model_answered="mini-2", headers={}, request={}, decoding="prompt",
         outcome=outcome, status=200, detail="", reply=text, tool_calls=(), finish_reason="stop",

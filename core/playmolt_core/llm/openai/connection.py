@@ -13,7 +13,7 @@ import msgspec
 import openai
 
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.port import Outcome
+from playmolt_core.llm.port import AttemptOutcome
 
 BODY_BYTES: Final = 1024 * 1024
 """What is read of an answer: a whole reply fits however its characters are escaped."""
@@ -22,10 +22,10 @@ RETRY_AFTER_SECONDS: Final = 60.0
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came back: a status with a body, or the fault that kept it from coming."""
 
-    fault: Outcome | None = None
+    fault: AttemptOutcome | None = None
     status: int | None = None
     body: bytes = b""
     detail: str = ""
@@ -34,8 +34,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _BodyTooLarge(Exception):
-    """The answer is longer than BODY_BYTES."""
-
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
@@ -65,7 +63,7 @@ async def _bound(response: httpx2.Response) -> None:
         response.stream = _Bounded(response.stream, response.status_code)
 
 
-class Exchange:
+class Connection:
     """A connection to the server of one model."""
 
     def __init__(self, entry: ModelEntry, key: str) -> None:
@@ -85,24 +83,24 @@ class Exchange:
             http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound]}),
         )
 
-    async def send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
-        """Send a request body and give whatever came of it, within the model's timeout."""
+    async def send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> HttpResult:
+        """Whatever came of a request body, within the model's timeout."""
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._timeout):
-                answer = await self._send(body, headers)
+                result = await self._send(body, headers)
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
-            answer = Answer(fault="timeout", detail=f"no answer within {self._timeout:g} s")
+            result = HttpResult(fault="timeout", detail=f"no answer within {self._timeout:g} s")
         except openai.APIStatusError as error:
-            answer = _status(error, self._key)
+            result = _status(error, self._key)
         except _BodyTooLarge as large:
             fault = _fault(large.status) if large.status >= 400 else "too_large"
-            answer = Answer(fault=fault, status=large.status, detail=f"the answer has more than {BODY_BYTES} bytes")
+            result = HttpResult(fault=fault, status=large.status, detail=f"the answer has more than {BODY_BYTES} bytes")
         except (openai.APIError, httpx2.HTTPError, OSError) as error:
-            answer = Answer(fault="connection", detail=f"the connection broke: {_cause(error)}")
-        return msgspec.structs.replace(answer, latency_ms=int((time.monotonic() - started) * 1000))
+            result = HttpResult(fault="connection", detail=f"the connection broke: {_cause(error)}")
+        return msgspec.structs.replace(result, latency_ms=int((time.monotonic() - started) * 1000))
 
-    async def _send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+    async def _send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> HttpResult:
         rest = {name: value for name, value in body.items() if name not in ("model", "messages")}
         async with self._client.chat.completions.with_streaming_response.create(
             model=self._model,
@@ -115,19 +113,18 @@ class Exchange:
                 parts += chunk
                 if len(parts) > BODY_BYTES:  # a body that grew when it was unpacked
                     raise _BodyTooLarge(response.status_code)
-            return Answer(status=response.status_code, body=bytes(parts))
+            return HttpResult(status=response.status_code, body=bytes(parts))
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.close()
 
 
-def _status(error: openai.APIStatusError, key: str) -> Answer:
+def _status(error: openai.APIStatusError, key: str) -> HttpResult:
     body = error.response.content
     if key:  # servers quote the key they refuse, and the answer is stored
         body = body.replace(key.encode(), b"[key]")
     status = error.response.status_code
-    return Answer(
+    return HttpResult(
         fault=_fault(status),
         status=status,
         body=body,
@@ -136,14 +133,14 @@ def _status(error: openai.APIStatusError, key: str) -> Answer:
     )
 
 
-def _fault(status: int) -> Outcome:
+def _fault(status: int) -> AttemptOutcome:
     if status == 429:
         return "rate_limited"
     return "server_error" if status >= 500 else "rejected"
 
 
 def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """Read Retry-After: seconds or a date. Anything else counts as not there."""
+    """Retry-After in seconds or as a date. Anything else counts as not there."""
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
         seconds = float(text)

@@ -1,4 +1,4 @@
-"""The in-memory twins, under the contracts that Postgres passes, too."""
+"""The in-memory twin, under the contract that Postgres passes, too."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,20 +6,8 @@ from collections.abc import Callable
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leases import Lease, LeaseLost, Leases, MemoryLeases, holding
-from playmolt_core.llm.limits import MemoryLimits, ModelLimits
 
-from core.tests.llm.leases_contract import LeasesContract
-from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract
-
-
-class TestMemoryLimits(LimitsContract):
-    @pytest.fixture
-    def limits(self) -> ModelLimits:
-        return MemoryLimits(window_seconds=WINDOW, lease_seconds=LEASE)
-
-    @pytest.fixture
-    def another(self, limits: ModelLimits) -> Callable[[], ModelLimits]:
-        return lambda: limits
+from core.tests.effects.leases_contract import LeasesContract
 
 
 class TestMemoryLeases(LeasesContract):
