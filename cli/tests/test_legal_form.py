@@ -13,9 +13,9 @@ from playmolt_cli.legal.page import Page
 from playmolt_cli.legal.words import Words
 from playmolt_cli.terminal.failures import Failure
 from playmolt_core.game.decider import Accepted, Command
-from playmolt_legal import commands, views
+from playmolt_legal import commands, effects, views
 from playmolt_legal.roles import scripted
-from playmolt_legal.rules import Legal, effect_id
+from playmolt_legal.rules import Legal
 from playmolt_schemas.games.legal import Gate, Session
 from rich.console import Console
 
@@ -57,7 +57,7 @@ class Held:
                 continue
             profile = scripted.ALIASES[self.model]
             output = scripted.answer(self.state, self.state.phase, profile=profile)
-            self.send(commands.TurnSpoken(effect_id=effect_id(self.state), output=output))
+            self.send(commands.TurnSpoken(effect_id=effects.effect_id(self.state), output=output))
         return self
 
     def steer(self, form: dict[str, Any]) -> None:

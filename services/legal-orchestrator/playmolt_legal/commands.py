@@ -1,6 +1,6 @@
-"""What is asked of a session: by its person, and by the worker that fulfils its effects."""
+"""What is asked of a session: by its person, and by the worker that carries out its effects."""
 
-from typing import Any, Final
+from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_schemas.games.legal import Facts, FailureCode, Kind
@@ -51,13 +51,13 @@ class PostForm(Command, frozen=True, kw_only=True):
 
 
 class Retry(Command, frozen=True, kw_only=True):
-    """`POST …/retry`."""
+    """`POST …/retry`: a turn that failed is owed again."""
 
     agent_id: str
 
 
 class Attempted(Command, frozen=True, kw_only=True):
-    """A request was made for an effect; `attempt` is the model runtime's account of it, without floats."""
+    """A request to a model was made for an effect; `attempt` is the model runtime's account of it, without floats."""
 
     effect_id: str
     phase: str
@@ -73,13 +73,9 @@ class TurnSpoken(Command, frozen=True, kw_only=True):
 
 
 class TurnFailed(Command, frozen=True, kw_only=True):
-    """A effect could not be fulfilled."""
+    """No usable answer to an effect came; its turn waits for a retry."""
 
     effect_id: str
     code: FailureCode
     detail: str
     attempts: int
-
-
-EFFECT_KIND: Final = "llm_turn"
-"""`Effect.kind` of a turn that a model owes."""

@@ -17,18 +17,13 @@ from playmolt_core.game.decider import (
 )
 from playmolt_core.game.endings import ended
 from playmolt_core.game.game import Game
-from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.games.legal import (
     OPEN_QUESTIONS,
     CaseType,
-    Check,
-    ConfirmedFact,
     EndForm,
     FactsForm,
-    GateStatus,
-    Hit,
     Language,
     LegalMessage,
     Round1Form,
@@ -37,40 +32,33 @@ from playmolt_schemas.games.legal import (
 )
 from typing_extensions import override
 
-from playmolt_legal import commands, views
+from playmolt_legal import commands, effects, views
 from playmolt_legal.codes import refused, told
 from playmolt_legal.events import (
     EVENTS,
     AttemptMade,
-    DraftSetAside,
     FactsCorrected,
     FactsPosted,
-    FactsStipulated,
     GateAnswered,
-    GuardrailHit,
     RiskTaken,
     SessionAborted,
     SessionDone,
     SessionOpened,
     SteeringSet,
     TurnFailed,
-    TurnRecorded,
     TurnStarted,
 )
 from playmolt_legal.forms import gates, phases, steering
 from playmolt_legal.forms.forms import named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
-from playmolt_legal.guardrails import guardrails
-from playmolt_legal.roles import outputs, texts
+from playmolt_legal.roles import answers, outputs, texts
 from playmolt_legal.state import FOLDS, State
 
 DETAIL_CHARS: Final = 2000
-_STATUSES: Final[tuple[GateStatus, ...]] = ("Go", "Conditional", "No-Go")
-_CHECKS: Final[tuple[Check, ...]] = ("unsupported_fact", "certain_advice", "out_of_focus", "exclusion")
 
 
 class Legal(Game[State]):
-    """The decider of the legal simulation."""
+    """Private to its owner: `view` and `public` give nothing to anybody else."""
 
     game = "legal"
     rules_version = 1
@@ -118,17 +106,15 @@ class Legal(Game[State]):
 
     @override
     def public(self, state: State, event: Event, viewer: Viewer) -> LegalMessage | None:
-        """Give an event's message for the session's owner; there is none for anybody else."""
         return views.public(state, event) if _owns(state, viewer.agent_id) else None
 
     @override
     def view(self, state: State, viewer: Viewer) -> Session | Unseen:
-        """Give the session as its owner sees it; anybody else sees nothing of it."""
         return views.session(state) if _owns(state, viewer.agent_id) else Unseen()
 
     @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
-        """Give what pins the session; what its person told stays theirs."""
+        # What pins the session; what its person told stays theirs.
         return {"case_type": state.case_type, "language": state.language, "model": state.model, "seed": state.seed}
 
     @override
@@ -141,18 +127,14 @@ class Legal(Game[State]):
 
     @override
     def allowed_actions(self, state: State, agent_id: str) -> Sequence[AllowedAction]:
-        """Give what the session wants of its owner now: its facts, the open gate's form, a retry."""
         return views.allowed_actions(state) if _owns(state, agent_id) else ()
 
     @override
     def effects(self, state: State) -> Sequence[Effect]:
-        """Ask for the turn in progress; a failed one is not asked for again by itself."""
-        if not state.version or state.waiting != "model" or state.started_at is None:
-            return ()
-        return (Effect(id=effect_id(state), kind=commands.EFFECT_KIND, due=state.started_at),)
+        return effects.effects(state)
 
     def successor(self, state: State) -> commands.ContinueSession | None:
-        """Give the command that opens the linked session, on the stream `next_session` names.
+        """The command that opens the linked session, on the stream `next_session` names.
 
         The facts are carried over, the risk that was accepted is not: it was about questions of this session. It
         belongs into the unit that closes this session, so that neither is there without the other; given twice, it
@@ -219,12 +201,6 @@ class Legal(Game[State]):
         return Accepted((opened,))
 
 
-def effect_id(state: State) -> str:
-    """Name the turn that is owed now: 32 hex digits, the same after a crash, another one for a rewrite or a retry."""
-    kind = "ask" if state.draft is None else "rewrite"
-    return digest(["turn", state.game_id, state.phase, kind, state.starts])[:32]
-
-
 def _owns(state: State, agent_id: str | None) -> bool:
     return bool(state.version) and agent_id == state.owner
 
@@ -265,10 +241,10 @@ def _post_form(state: State, command: commands.PostForm) -> Decision:
     if isinstance(form, EndForm) and form.resolution == "new_session" and not command.next_session:
         raise ValueError("a form may ask for a new session, so the command must bring its id")
     answered = GateAnswered(gate=gate.gate, by=command.agent_id, form=form)
-    return Accepted((answered, *_effects(state, command.agent_id, form)))
+    return Accepted((answered, *_consequences(state, command.agent_id, form)))
 
 
-def _effects(state: State, by: str, form: Any) -> tuple[Event, ...]:
+def _consequences(state: State, by: str, form: Any) -> tuple[Event, ...]:
     if isinstance(form, FactsForm):
         open_questions = tuple(question.id for question in state.facts.questions)
         return (RiskTaken(by=by, questions=open_questions),) if form.choice == "proceed_unclear" else ()
@@ -297,12 +273,8 @@ def _attempted(state: State, command: commands.Attempted) -> Decision:
     return Accepted((AttemptMade(phase=command.phase, kind=command.kind, attempt=command.attempt),))
 
 
-def _owed(state: State, effect: str) -> bool:
-    return state.waiting == "model" and effect == effect_id(state)
-
-
 def _failed(state: State, command: commands.TurnFailed) -> Decision:
-    if not _owed(state, command.effect_id):
+    if not effects.owes(state, command.effect_id):
         return Accepted()
     failed = TurnFailed(
         phase=state.phase, code=command.code, detail=command.detail[:DETAIL_CHARS], attempts=command.attempts
@@ -311,64 +283,12 @@ def _failed(state: State, command: commands.TurnFailed) -> Decision:
 
 
 def _spoken(state: State, command: commands.TurnSpoken) -> Decision:
-    if not _owed(state, command.effect_id):
+    if not effects.owes(state, command.effect_id):
         return Accepted()
     try:
-        output = outputs.read(command.output, state.phase, state.case_type)
+        return Accepted(answers.events(state, command.output))
     except outputs.InvalidReply as error:
         return Refused(Code.INVALID_REQUEST, f"Ask the model again: {error}.", faults({"output": str(error)}))
-    if state.phase == phases.STIPULATE:
-        return Accepted((_stipulated(state, output),))
-    found = guardrails.inspect(state, output)
-    if found.hits and state.draft is None:
-        return Accepted((*_by_check(state, found.hits), DraftSetAside(phase=state.phase, output=output)))
-    recorded = TurnRecorded(
-        phase=state.phase,
-        output=output,
-        unresolved=found.hits,
-        warnings=found.warnings,
-        citations=found.citations,
-        gate_status=_status(state, output, found.hits),
-        unverified=found.unverified,
-    )
-    return Accepted((recorded,))
-
-
-def _by_check(state: State, hits: tuple[Hit, ...]) -> tuple[GuardrailHit, ...]:
-    grouped = ((check, tuple(hit for hit in hits if hit.check == check)) for check in _CHECKS)
-    return tuple(GuardrailHit(phase=state.phase, check=check, hits=group) for check, group in grouped if group)
-
-
-def _status(state: State, output: Mapping[str, Any], hits: tuple[Hit, ...]) -> GateStatus | None:
-    """What the verifier's word counts for: what does not parse is Conditional, and so is a Go over unresolved hits."""
-    if "GateStatus" not in output:
-        return None
-    status: GateStatus = next((known for known in _STATUSES if known == output["GateStatus"]), "Conditional")
-    if status == "Go" and (hits or gates.unresolved(state, state.round)):
-        return "Conditional"
-    return status
-
-
-def _stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
-    """A proposal is confirmed by evidence there is, or by an agreed entry of the timeline; else it stays disputed."""
-    evidence = {item.id for item in state.facts.evidence}
-    agreed = {entry.id for entry in state.facts.timeline if entry.agreed}
-    confirmed: list[ConfirmedFact] = []
-    disputed = [fact["text"] for fact in output["DisputedFacts"]]
-    for fact in output["ConfirmedFacts"]:
-        backing = tuple(dict.fromkeys(each for each in fact["evidence"] if each in evidence))
-        entries = tuple(dict.fromkeys(each for each in fact["timeline"] if each in agreed))
-        if not backing and not entries:
-            disputed.append(fact["text"])
-            continue
-        identifier = f"F{len(confirmed) + 1}"
-        confirmed.append(ConfirmedFact(id=identifier, text=fact["text"], evidence=backing, timeline=entries))
-    questions = (question["text"] for question in output["MissingFactsQuestions"])
-    return FactsStipulated(
-        confirmed=tuple(confirmed),
-        disputed=gates.numbered("D", disputed),
-        questions=gates.numbered("Q", questions),
-    )
 
 
 def _end(state: State, command: EndGame) -> Decision:
@@ -385,6 +305,3 @@ def _after_gate(state: State, command: Command) -> Event:
     if isinstance(form, EndForm) and form.resolution == "new_session" and isinstance(command, commands.PostForm):
         return SessionDone(next_session=command.next_session)
     return SessionDone()
-
-
-__all__ = ["Legal", "effect_id"]

@@ -1,16 +1,19 @@
-"""A session at a desk: given what was told and answered, when somebody does this, then that."""
+"""A session: given what was told and answered, when somebody does this, then that."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
-from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Event, Refused, Viewer
-from playmolt_legal import commands
+from playmolt_core.game.decider import Accepted
+from playmolt_legal import commands, effects
+from playmolt_legal.events import SessionOpened
 from playmolt_legal.roles import scripted
-from playmolt_legal.rules import Legal, effect_id
+from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
+from typing_extensions import override
+
+from core.tests.effect_scenario import EffectScenario
+from core.tests.scenario import like
 
 OWNER = "agent-1"
 ISSUES = {"ko": "대금 지급 의무", "en": "duty to pay"}
@@ -45,7 +48,7 @@ FACTS: Mapping[str, dict[str, Any]] = {
 
 
 def forms(language: str = "ko", case_type: str = "civil") -> dict[str, dict[str, Any]]:
-    """Give a good form for every gate."""
+    """A good form for every gate."""
     round2: dict[str, Any] = {
         "gate": "round2",
         "proof_priority": "인도 사실",
@@ -63,8 +66,8 @@ def forms(language: str = "ko", case_type: str = "civil") -> dict[str, dict[str,
     }
 
 
-class GameApi:
-    """Runs one session; `decision` is the newest one, `log` all events with their times and the state after each."""
+class LegalSession(EffectScenario[State]):
+    """One session; its person answers good forms and its models play a character, unless a test says otherwise."""
 
     def __init__(
         self,
@@ -75,10 +78,7 @@ class GameApi:
         opened: bool = True,
         **body: Any,
     ) -> None:
-        self.decider = Legal()
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-        self.state: State = self.decider.initial("legal-1")
-        self.log: list[tuple[Event, datetime, State]] = []
+        super().__init__(Legal())
         self.language, self.case_type, self.profile = language, case_type, profile
         self.body = {
             "case_type": case_type,
@@ -88,63 +88,41 @@ class GameApi:
             **body,
         }
         if opened:
-            self.open(self.body).then("session_opened")
+            self.open(self.body).then(like(SessionOpened, owner=OWNER, case_type=case_type, language=language))
 
-    def when(self, command: Command) -> "GameApi":
-        self.now += timedelta(seconds=1)
-        self.decision: Decision = self.decider.decide(self.state, command, self.now)
-        self.caused: list[str] = []
-        if isinstance(self.decision, Accepted):
-            for event, folded in zip(self.decision.events, self.decision.states, strict=True):
-                self.state = self.decider.evolve(self.state, event, self.now)
-                assert folded == self.state
-                self.log.append((event, self.now, self.state))
-                self.caused.append(event.type)
-        return self
-
-    def then(self, *types: str) -> "GameApi":
-        assert isinstance(self.decision, Accepted), self.decision
-        assert tuple(self.caused) == types
-        return self
-
-    def refused(self, status: int, code: str, *fields: str) -> "GameApi":
-        assert isinstance(self.decision, Refused), self.decision
-        assert (self.decision.code.status, self.decision.code.wire) == (status, code)
-        assert tuple(fault.field for fault in self.decision.errors) == fields, self.decision
-        assert self.decision.detail
-        return self
-
-    def open(self, body: Any, aliases: tuple[str, ...] = ("scripted", "fast")) -> "GameApi":
+    def open(self, body: Any, aliases: tuple[str, ...] = ("scripted", "fast")) -> "LegalSession":
         return self.when(commands.OpenSession(agent_id=OWNER, name="Counsel", seed="7", body=body, aliases=aliases))
 
-    def facts(self, agent: str = OWNER, **changes: Any) -> "GameApi":
+    def facts(self, agent: str = OWNER, **changes: Any) -> "LegalSession":
         return self.when(commands.PostFacts(agent_id=agent, body={**FACTS[self.language], **changes}))
 
-    def form(self, gate: str, agent: str = OWNER, **changes: Any) -> "GameApi":
+    def form(self, gate: str, agent: str = OWNER, **changes: Any) -> "LegalSession":
         return self.send({**self.good_form(gate), **changes}, agent)
 
     def good_form(self, gate: str) -> dict[str, Any]:
         return forms(self.language, self.case_type)[gate]
 
-    def send(self, body: Any, agent: str = OWNER) -> "GameApi":
+    def send(self, body: Any, agent: str = OWNER) -> "LegalSession":
         return self.when(commands.PostForm(agent_id=agent, body=body, next_session="legal-2"))
 
-    def spoken(self, output: Any = None, **changes: Any) -> "GameApi":
+    def spoken(self, output: Any = None, **changes: Any) -> "LegalSession":
         """Answers the turn that is owed: as scripted, or with this."""
         if output is None:
             profile: Any = self.profile
             output = scripted.answer(self.state, self.state.phase, profile=profile)
-        return self.when(commands.TurnSpoken(effect_id=effect_id(self.state), output={**output, **changes}))
+        return self.when(commands.TurnSpoken(effect_id=effects.effect_id(self.state), output={**output, **changes}))
 
-    def failed(self, code: Any = "model_unavailable") -> "GameApi":
+    def failed(self, code: Any = "model_unavailable") -> "LegalSession":
         return self.when(
-            commands.TurnFailed(effect_id=effect_id(self.state), code=code, detail="The model is away.", attempts=4)
+            commands.TurnFailed(
+                effect_id=effects.effect_id(self.state), code=code, detail="The model is away.", attempts=4
+            )
         )
 
-    def retry(self, agent: str = OWNER) -> "GameApi":
+    def retry(self, agent: str = OWNER) -> "LegalSession":
         return self.when(commands.Retry(agent_id=agent))
 
-    def to(self, phase: str, **changes: dict[str, Any]) -> "GameApi":
+    def to(self, phase: str, **changes: dict[str, Any]) -> "LegalSession":
         """Runs with good answers and forms until a phase begins, or a gate of that name opens."""
         for _ in range(60):
             if phase in (self.state.phase, self.state.gate.gate if self.state.gate else None):
@@ -167,44 +145,39 @@ class GameApi:
                 raise AssertionError(f"nothing leads on from {self.state.phase}: {waiting}")
         assert isinstance(self.decision, Accepted), self.decision
 
-    def status(self, value: Any, **changes: Any) -> "GameApi":
+    def status(self, value: Any, **changes: Any) -> "LegalSession":
         """Lets the verifier say a status."""
         self.to(f"VERIFIER_R{self.state.round}")
         return self.spoken(GateStatus=value, **changes)
 
+    @override
     def view(self, agent: str | None = OWNER) -> dict[str, Any]:
-        shown: dict[str, Any] = msgspec.json.decode(
-            msgspec.json.encode(self.decider.view(self.state, Viewer(agent) if agent else PUBLIC))
-        )
-        return shown
+        return super().view(agent)
 
-    def messages(self, agent: str | None = OWNER) -> list[Any]:
-        viewer = Viewer(agent) if agent else PUBLIC
-        return [
-            msgspec.json.decode(msgspec.json.encode(self.decider.public(state, event, viewer)))
-            for event, _, state in self.log
-        ]
+    @override
+    def messages(self, agent: str | None = OWNER) -> list[dict[str, Any]]:
+        return super().messages(agent)
 
     def phases(self) -> list[str]:
-        """Give the turns and gates in the order they began."""
+        """The turns and gates in the order they began."""
         return [
             message.get("phase") or f"gate:{message['gate']}"
             for message in self.messages()
             if message["type"] in ("turn_started", "gate_opened")
         ]
 
-    def newest(self, kind: str) -> Event:
+    def newest(self, kind: str) -> Any:
         return [event for event, _, _ in self.log if event.type == kind][-1]
 
 
 @pytest.fixture
-def desks() -> Callable[..., GameApi]:
-    return GameApi
+def sessions() -> Callable[..., LegalSession]:
+    return LegalSession
 
 
 @pytest.fixture
-def desk() -> GameApi:
-    return GameApi()
+def session() -> LegalSession:
+    return LegalSession()
 
 
 @pytest.fixture(params=["ko", "en"])

@@ -5,6 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 from playmolt_core.game.decider import Accepted
+from playmolt_schemas.codes import Code
 
 BAD: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("round1", "civil", {"focus_issues": []}, ("focus_issues",)),
@@ -67,13 +68,13 @@ QUESTIONS = {
 }
 
 
-def at_gate(desks: Any, gate: str, case_type: str) -> Any:
-    desk = desks(case_type=case_type)
-    return desk.facts().spoken(QUESTIONS) if gate == "facts" else desk.to(gate)
+def at_gate(sessions: Any, gate: str, case_type: str) -> Any:
+    session = sessions(case_type=case_type)
+    return session.facts().spoken(QUESTIONS) if gate == "facts" else session.to(gate)
 
 
-def sent(desk: Any, gate: str, changes: dict[str, Any]) -> dict[str, Any]:
-    form = {**desk.good_form(gate), **changes}
+def sent(session: Any, gate: str, changes: dict[str, Any]) -> dict[str, Any]:
+    form = {**session.good_form(gate), **changes}
     if changes.get("settlement_interest") is False and "concession_range" not in changes:
         form.pop("concession_range", None)
     return form
@@ -81,77 +82,76 @@ def sent(desk: Any, gate: str, changes: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("gate", "case_type", "changes", "fields"), BAD)
 def test_a_bad_form_names_every_field_and_the_gate_stays_open(
-    desks: Any, gate: str, case_type: str, changes: dict[str, Any], fields: tuple[str, ...]
+    sessions: Any, gate: str, case_type: str, changes: dict[str, Any], fields: tuple[str, ...]
 ) -> None:
-    desk = at_gate(desks, gate, case_type)
-    before = desk.state
-    form = sent(desk, gate, changes)
-    desk.send(form).refused(422, "invalid_form", *fields)
-    assert desk.state is before
-    assert not jsonschema.Draft202012Validator(desk.view()["gate"]["schema"]).is_valid(form)
+    session = at_gate(sessions, gate, case_type)
+    before = session.state
+    form = sent(session, gate, changes)
+    session.send(form).refused(Code.INVALID_FORM, *fields)
+    assert session.state is before
+    assert not jsonschema.Draft202012Validator(session.view()["gate"]["schema"]).is_valid(form)
 
 
 @pytest.mark.parametrize(("gate", "case_type", "changes"), GOOD)
 def test_a_good_form_is_taken_and_fits_the_schema(
-    desks: Any, gate: str, case_type: str, changes: dict[str, Any]
+    sessions: Any, gate: str, case_type: str, changes: dict[str, Any]
 ) -> None:
-    desk = at_gate(desks, gate, case_type)
-    form = sent(desk, gate, changes)
-    schema = desk.view()["gate"]["schema"]
+    session = at_gate(sessions, gate, case_type)
+    form = sent(session, gate, changes)
+    schema = session.view()["gate"]["schema"]
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(form)
-    desk.send(form)
-    assert isinstance(desk.decision, Accepted), desk.decision
-    assert desk.state.gate_history[-1].gate == gate
+    session.send(form)
+    assert isinstance(session.decision, Accepted), session.decision
+    assert session.state.gate_history[-1].gate == gate
 
 
 @pytest.mark.parametrize("field", ["focus_issues", "goal", "stance"])
-def test_a_missing_field_is_a_fault(desk: Any, field: str) -> None:
-    form = desk.good_form("round1")
+def test_a_missing_field_is_a_fault(session: Any, field: str) -> None:
+    form = session.good_form("round1")
     del form[field]
-    desk.to("round1").send(form).refused(422, "invalid_form", field)
+    session.to("round1").send(form).refused(Code.INVALID_FORM, field)
 
 
-def test_everything_at_fault_is_named_at_once(desk: Any) -> None:
-    desk.to("round2").send({"gate": "round2", "hurry": True}).refused(
-        422, "invalid_form",
+def test_everything_at_fault_is_named_at_once(session: Any) -> None:
+    session.to("round2").send({"gate": "round2", "hurry": True}).refused(Code.INVALID_FORM,
         "hurry", "settlement_interest", "proof_priority", "evidence_level", "obtainable_evidence", "constraints",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("body", [None, [], "round1", 7])
-def test_a_form_is_an_object(desk: Any, body: Any) -> None:
-    desk.to("round1").send(body).refused(422, "invalid_form", "")
+def test_a_form_is_an_object(session: Any, body: Any) -> None:
+    session.to("round1").send(body).refused(Code.INVALID_FORM, "")
 
 
 @pytest.mark.parametrize("body", [{}, {"gate": "round9"}, {"gate": None}])
-def test_every_form_names_its_gate(desk: Any, body: Any) -> None:
-    desk.to("round1").send(body).refused(422, "invalid_form", "gate")
+def test_every_form_names_its_gate(session: Any, body: Any) -> None:
+    session.to("round1").send(body).refused(Code.INVALID_FORM, "gate")
 
 
 @pytest.mark.parametrize("gate", ["facts", "round2", "end"])
-def test_a_form_for_another_gate_is_refused(desk: Any, gate: str) -> None:
-    desk.to("round1").form(gate).refused(409, "wrong_gate")
+def test_a_form_for_another_gate_is_refused(session: Any, gate: str) -> None:
+    session.to("round1").form(gate).refused(Code.WRONG_GATE)
 
 
 @pytest.mark.parametrize("phase", ["FACTS_INTAKE", "JUDGE_R1", "FINALIZE_DONE"])
-def test_a_form_while_no_gate_is_open_is_refused(desk: Any, phase: str) -> None:
-    desk.to(phase).form("round1").refused(409, "wrong_gate")
+def test_a_form_while_no_gate_is_open_is_refused(session: Any, phase: str) -> None:
+    session.to(phase).form("round1").refused(Code.WRONG_GATE)
 
 
-def test_texts_are_trimmed(desk: Any) -> None:
-    desk.to("round1").form("round1", focus_issues=["  대금 지급 의무 "])
-    assert desk.state.steering.focus_issues == ("대금 지급 의무",)
+def test_texts_are_trimmed(session: Any) -> None:
+    session.to("round1").form("round1", focus_issues=["  대금 지급 의무 "])
+    assert session.state.steering.focus_issues == ("대금 지급 의무",)
 
 
-def test_the_gate_shows_the_judges_issues_and_the_verifiers_focus(desk: Any) -> None:
-    desk.to("VERIFIER_R1").status("Go", NextRoundFocus=["무엇을 원하는지"])
-    gate = desk.view()["gate"]
-    assert gate["issues"] == desk.state.turns[0].output["Issues"]
+def test_the_gate_shows_the_judges_issues_and_the_verifiers_focus(session: Any) -> None:
+    session.to("VERIFIER_R1").status("Go", NextRoundFocus=["무엇을 원하는지"])
+    gate = session.view()["gate"]
+    assert gate["issues"] == session.state.turns[0].output["Issues"]
     assert gate["focus"] == ["무엇을 원하는지"]
     assert gate["schema"]["properties"]["focus_issues"]["examples"] == gate["issues"]
 
 
-def test_the_schema_is_titled_in_the_sessions_language(desks: Any) -> None:
-    assert desks(language="ko").to("round1").view()["gate"]["schema"]["properties"]["goal"]["title"] == "목표"
-    assert desks(language="en").to("round1").view()["gate"]["schema"]["properties"]["goal"]["title"] == "Goal"
+def test_the_schema_is_titled_in_the_sessions_language(sessions: Any) -> None:
+    assert sessions(language="ko").to("round1").view()["gate"]["schema"]["properties"]["goal"]["title"] == "목표"
+    assert sessions(language="en").to("round1").view()["gate"]["schema"]["properties"]["goal"]["title"] == "Goal"

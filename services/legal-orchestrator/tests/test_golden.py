@@ -8,8 +8,8 @@ import msgspec
 import playmolt_schemas
 import pytest
 from playmolt_core.game.decider import EndGame, Event, read_event
-from playmolt_legal import commands
-from playmolt_legal.rules import Legal, effect_id
+from playmolt_legal import commands, effects
+from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
 
 GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "legal"
@@ -24,23 +24,27 @@ def samples() -> dict[tuple[str, int], bytes]:
     return read
 
 
-def every_event(desks: Callable[..., Any]) -> list[Event]:
+def every_event(sessions: Callable[..., Any]) -> list[Event]:
     """Give events of all types: a session with everything in it, one that was ended, one that goes on from another."""
-    desk = desks(profile="stubborn", exclusions=["이혼 경력"])
+    session = sessions(profile="stubborn", exclusions=["이혼 경력"])
     questions = [{"text": f"질문 {number}?"} for number in (1, 2, 3)]
-    desk.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}).form("facts")
+    session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}).form(
+        "facts"
+    )
     attempt = {"model": "scripted", "latency_ms": 12, "outcome": "ok"}
-    desk.when(commands.Attempted(effect_id=effect_id(desk.state), phase="JUDGE_R1", kind="ask", attempt=attempt))
-    desk.failed().retry().to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
-    desk.to("end").form("end", resolution="new_session")
-    linked = desks(opened=False).when(desk.decider.successor(desk.state))
-    aborted = desks().when(EndGame(reason="점검 때문에 끝냅니다."))
-    return [event for each in (linked, aborted, desk) for event, _, _ in each.log]
+    session.when(
+        commands.Attempted(effect_id=effects.effect_id(session.state), phase="JUDGE_R1", kind="ask", attempt=attempt)
+    )
+    session.failed().retry().to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
+    session.to("end").form("end", resolution="new_session")
+    linked = sessions(opened=False).when(session.decider.successor(session.state))
+    aborted = sessions().when(EndGame(reason="점검 때문에 끝냅니다."))
+    return [event for each in (linked, aborted, session) for event, _, _ in each.log]
 
 
 @pytest.fixture
-def events(desks: Callable[..., Any]) -> list[Event]:
-    return every_event(desks)
+def events(sessions: Callable[..., Any]) -> list[Event]:
+    return every_event(sessions)
 
 
 def test_every_stored_type_and_version_has_a_sample() -> None:

@@ -5,26 +5,29 @@ import unicodedata
 from typing import Any
 
 import pytest
+from playmolt_legal.events import DraftSetAside, GuardrailHit
 from playmolt_legal.guardrails import corpus, guardrails
 from playmolt_legal.guardrails.particulars import names, particulars
 from playmolt_legal.guardrails.sentences import sentences
 from playmolt_schemas.games.legal import Citation
 
+from core.tests.scenario import like
+
 
 @pytest.fixture
-def told(desks: Any) -> Any:
+def told(sessions: Any) -> Any:
     """Korean facts, confirmed, before any focus is set."""
-    return desks().to("JUDGE_R1").state
+    return sessions().to("JUDGE_R1").state
 
 
 @pytest.fixture
-def told_en(desks: Any) -> Any:
-    return desks(language="en").to("JUDGE_R1").state
+def told_en(sessions: Any) -> Any:
+    return sessions(language="en").to("JUDGE_R1").state
 
 
 @pytest.fixture
-def focused(desks: Any) -> Any:
-    return desks().to("OPPOSING_R2").state
+def focused(sessions: Any) -> Any:
+    return sessions().to("OPPOSING_R2").state
 
 
 def said(text: str, basis: Any = "Unknown", issue: str | None = None) -> dict[str, Any]:
@@ -185,37 +188,37 @@ def test_what_a_verifier_lists_as_unsupported_is_no_claim_of_its_own(told: Any) 
     assert checks(told, listed) == set()
 
 
-def test_lists_that_the_person_typed_count_as_supplied(desk: Any) -> None:
-    desk.to("round1").form("round1", focus_issues=["민법 제750조의 책임"])
-    desk.to("round2").form("round2", obtainable_evidence=["박영희 씨의 진술"], constraints=["600만원까지"])
+def test_lists_that_the_person_typed_count_as_supplied(session: Any) -> None:
+    session.to("round1").form("round1", focus_issues=["민법 제750조의 책임"])
+    session.to("round2").form("round2", obtainable_evidence=["박영희 씨의 진술"], constraints=["600만원까지"])
     told = said("민법 제750조에 따라 박영희 씨가 600만원을 냈다.", ["E1"], "민법 제750조의 책임")
-    found = guardrails.inspect(desk.state, told)
+    found = guardrails.inspect(session.state, told)
     assert (found.hits, found.unverified) == ((), ())
 
 
-def test_an_issue_of_the_judge_that_the_person_picks_supplies_no_law(desk: Any) -> None:
-    desk.to("JUDGE_R1").spoken(Issues=["민법 제750조의 책임"]).to("round1")
-    desk.form("round1", focus_issues=["민법 제750조의 책임"])
-    found = guardrails.inspect(desk.state, said("민법 제750조에 따른다.", ["E1"], "민법 제750조의 책임"))
+def test_an_issue_of_the_judge_that_the_person_picks_supplies_no_law(session: Any) -> None:
+    session.to("JUDGE_R1").spoken(Issues=["민법 제750조의 책임"]).to("round1")
+    session.form("round1", focus_issues=["민법 제750조의 책임"])
+    found = guardrails.inspect(session.state, said("민법 제750조에 따른다.", ["E1"], "민법 제750조의 책임"))
     assert (found.hits, found.unverified) == ((), ("민법 제750조",))
 
 
-def test_answers_and_corrections_count_as_supplied(desk: Any) -> None:
-    desk.to("round1").form("round1", fact_corrections="박영희 씨가 2023년 1월 2일 600만원을 냈다.")
-    state = desk.state
+def test_answers_and_corrections_count_as_supplied(session: Any) -> None:
+    session.to("round1").form("round1", fact_corrections="박영희 씨가 2023년 1월 2일 600만원을 냈다.")
+    state = session.state
     assert "unsupported_fact" not in checks(state, said("박영희 씨가 2023년 1월 2일 600만원을 냈다.", ["E1"]))
 
 
-def test_hangul_in_parts_is_the_same_hangul(desk: Any) -> None:
+def test_hangul_in_parts_is_the_same_hangul(session: Any) -> None:
     def parts(text: str) -> str:
         return unicodedata.normalize("NFD", text)
 
-    desk.facts(overview=parts("박영희 씨가 2023년 1월 2일 육백만 원을 냈다.")).to("round1")
-    desk.form("round1", focus_issues=[parts("대금 지급 의무")])
+    session.facts(overview=parts("박영희 씨가 2023년 1월 2일 육백만 원을 냈다.")).to("round1")
+    session.form("round1", focus_issues=[parts("대금 지급 의무")])
     told = {"text": "박영희 씨가 2023년 1월 2일 600만원을 냈다.", "basis": ["E1"], "issue": "대금 지급 의무"}
     promised = {"text": parts("반드시 승소한다."), "basis": ["E1"], "issue": parts("대금 지급 의무")}
-    desk.spoken(CounterArguments=[told, promised]).then("guardrail_hit", "draft_set_aside")
-    (hit,) = desk.state.draft_hits
+    session.spoken(CounterArguments=[told, promised]).then(like(GuardrailHit), like(DraftSetAside))
+    (hit,) = session.state.draft_hits
     assert (hit.check, hit.text) == ("certain_advice", "반드시 승소한다.")
 
 
@@ -358,9 +361,9 @@ NO_COUNSEL = [
 
 
 @pytest.fixture
-def alone(desk: Any) -> Any:
+def alone(session: Any) -> Any:
     """A session whose person allows no counsel from outside."""
-    return desk.to("round2").form("round2", constraints=["no_outside_counsel"]).state
+    return session.to("round2").form("round2", constraints=["no_outside_counsel"]).state
 
 
 @pytest.mark.parametrize("sentence", COUNSEL)
@@ -387,8 +390,8 @@ def test_to_go_without_is_no_recommendation(alone: Any, sentence: str) -> None:
         ("외부자문", "외부 변호사를 선임하세요.", True),
     ],
 )
-def test_what_the_person_excluded_is_left_out(desks: Any, exclusion: str, sentence: str, hit: bool) -> None:
-    state = desks(exclusions=[exclusion]).to("JUDGE_R1").state
+def test_what_the_person_excluded_is_left_out(sessions: Any, exclusion: str, sentence: str, hit: bool) -> None:
+    state = sessions(exclusions=[exclusion]).to("JUDGE_R1").state
     assert checks(state, {"MissingEvidence": [sentence]}) == ({"exclusion"} if hit else set())
 
 
@@ -422,10 +425,10 @@ def test_unverified_law_is_named_wherever_it_stands(told: Any) -> None:
     assert guardrails.inspect(told, output).unverified == ("민법 제750조", "2019다12345")
 
 
-def test_law_that_only_the_model_words_into_a_confirmed_fact_is_unverified(desk: Any) -> None:
+def test_law_that_only_the_model_words_into_a_confirmed_fact_is_unverified(session: Any) -> None:
     fact = {"text": "인수증은 민법 제750조를 인용한다.", "evidence": ["E1"], "timeline": []}
-    desk.facts().spoken({"ConfirmedFacts": [fact], "DisputedFacts": [], "MissingFactsQuestions": []})
-    found = guardrails.inspect(desk.state, {**said("민법 제750조에 따른다.", ["F1"]), "Citations": ["민법 제750조"]})
+    session.facts().spoken({"ConfirmedFacts": [fact], "DisputedFacts": [], "MissingFactsQuestions": []})
+    found = guardrails.inspect(session.state, {**said("민법 제750조에 따른다.", ["F1"]), "Citations": ["민법 제750조"]})
     assert found.hits == ()
     assert found.unverified == ("민법 제750조",)
     assert found.citations == (Citation(text="민법 제750조", unverified=True),)

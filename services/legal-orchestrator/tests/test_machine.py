@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from playmolt_core.game.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
-from playmolt_legal import commands
+from playmolt_legal import commands, effects
 from playmolt_legal.report import report
 from playmolt_legal.roles import prompts, scripted
-from playmolt_legal.rules import Legal, effect_id
+from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.games.legal import Report
 from playmolt_schemas.limits import RECORD_BYTES
@@ -74,9 +74,9 @@ PAIR = st.lists(SAFE | TEXTS.filter(lambda text: "\x00" not in text), min_size=2
 
 
 def shown(state: Any) -> list[bytes]:
-    """Give all that a state shows, with its fields in the order they are shown in."""
-    ask = prompts.pending(state)
-    made: list[Any] = [RULES.view(state, OWNER), report.report(state), prompts.prompt(state, ask) if ask else None]
+    """All that a state shows, with its fields in the order they are shown in."""
+    asked = [prompts.prompt(state, effect.payload) for effect in RULES.effects(state)]
+    made: list[Any] = [RULES.view(state, OWNER), report.report(state), asked]
     return [msgspec.json.encode(each) for each in made if not isinstance(each, Refused)]
 
 
@@ -127,17 +127,19 @@ class Sessions(RuleBasedStateMachine):
     def speak(self) -> None:
         if self.state.waiting == "model":
             output = scripted.answer(self.state, self.state.phase, profile=self.profile)
-            assert self.when(commands.TurnSpoken(effect_id=effect_id(self.state), output=output))
+            assert self.when(commands.TurnSpoken(effect_id=effects.effect_id(self.state), output=output))
 
     @rule(status=JSON)
     def verify(self, status: Any) -> None:
         if self.state.waiting == "model" and self.state.phase.startswith("VERIFIER"):
             output = scripted.answer(self.state, self.state.phase, profile=self.profile)
-            self.when(commands.TurnSpoken(effect_id=effect_id(self.state), output={**output, "GateStatus": status}))
+            self.when(
+                commands.TurnSpoken(effect_id=effects.effect_id(self.state), output={**output, "GateStatus": status})
+            )
 
     @rule(output=JSON, text=TEXTS)
     def babble(self, output: Any, text: str) -> None:
-        effect = effect_id(self.state)
+        effect = effects.effect_id(self.state)
         self.when(commands.TurnSpoken(effect_id=effect, output=output))
         if self.state.waiting == "model" and isinstance(output, dict):
             whole = scripted.answer(self.state, self.state.phase, profile=self.profile)
@@ -162,7 +164,7 @@ class Sessions(RuleBasedStateMachine):
 
     @rule()
     def fail_and_retry(self) -> None:
-        failed = commands.TurnFailed(effect_id=effect_id(self.state), code="refused", detail="no", attempts=1)
+        failed = commands.TurnFailed(effect_id=effects.effect_id(self.state), code="refused", detail="no", attempts=1)
         assert self.when(failed)
         if self.state.failed:
             assert self.when(commands.Retry(agent_id="agent-1"))
@@ -181,12 +183,11 @@ class Sessions(RuleBasedStateMachine):
             return
         canonical_json(RULES.view(self.state, OWNER))
         assert canonical_json(RULES.view(self.state, Viewer("agent-2"))) == b"{}"
-        ask = prompts.pending(self.state)
-        assert (ask is not None) == bool(RULES.effects(self.state))
-        if ask:
+        assert len(RULES.effects(self.state)) == (self.state.waiting == "model")
+        for effect in RULES.effects(self.state):
             block = prompts.steering_block(self.state)
-            messages = prompts.prompt(self.state, ask)
-            assert ask.phase == "FACTS_STIPULATE" or messages[0]["content"].startswith(block)
+            messages = prompts.prompt(self.state, effect.payload)
+            assert effect.payload.phase == "FACTS_STIPULATE" or messages[0]["content"].startswith(block)
             assert len(block.splitlines()) == 20
         made = report.report(self.state)
         assert isinstance(made, Report) == self.state.reported
@@ -218,8 +219,8 @@ Sessions.TestCase.settings = settings(max_examples=25, stateful_step_count=25, s
 TestSessions = Sessions.TestCase
 
 
-def test_an_operator_can_end_every_session(desks: Any) -> None:
+def test_an_operator_can_end_every_session(sessions: Any) -> None:
     for phase in ("FACTS_INTAKE", "FACTS_STIPULATE", "JUDGE_R1", "round1", "end"):
-        desk = desks().to(phase).when(EndGame(reason="점검"))
-        assert desk.state.over
-        assert msgspec.json.encode(desk.view())
+        session = sessions().to(phase).when(EndGame(reason="점검"))
+        assert session.state.over
+        assert msgspec.json.encode(session.view())

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from playmolt_legal import effects
 from playmolt_legal.roles import outputs, prompts, scripted, texts
 from playmolt_legal.state import State
 
@@ -15,9 +16,8 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def asked(state: State) -> list[prompts.Message]:
-    ask = prompts.pending(state)
-    assert ask
-    return prompts.prompt(state, ask)
+    (effect,) = effects.effects(state)
+    return prompts.prompt(state, effect.payload)
 
 
 def block(state: State) -> str:
@@ -46,20 +46,20 @@ def test_the_block_is_the_sources() -> None:
     assert texts.steering_block() == golden("source_steering_block.txt")
 
 
-def test_before_the_first_gate_nothing_is_set(desks: Any, language: str) -> None:
-    state = desks(language=language).to("JUDGE_R1").state
+def test_before_the_first_gate_nothing_is_set(sessions: Any, language: str) -> None:
+    state = sessions(language=language).to("JUDGE_R1").state
     assert block(state) == prompts.steering_block(state) == golden(f"block_unset_{language}.txt")
 
 
-def test_after_the_gates_the_newest_input_is_at_the_top(desks: Any, language: str) -> None:
-    desk = desks(language=language, exclusions=["A", "B"]).to("round1")
-    desk.form("round1", focus_issues=["P", "Q"], goal="early_settlement", stance="flexible").to("round2")
-    desk.form(
+def test_after_the_gates_the_newest_input_is_at_the_top(sessions: Any, language: str) -> None:
+    session = sessions(language=language, exclusions=["A", "B"]).to("round1")
+    session.form("round1", focus_issues=["P", "Q"], goal="early_settlement", stance="flexible").to("round2")
+    session.form(
         "round2", constraints=["decide_within_2_weeks", "budget_cap", "no_outside_counsel", "Z"], instructions="N"
     )
-    assert block(desk.state) == golden(f"block_set_{language}.txt")
+    assert block(session.state) == golden(f"block_set_{language}.txt")
     for phase in ("CLAIMANT_R3", "JUDGE_R3", "VERIFIER_R3"):
-        assert block(desk.to(phase).state) == golden(f"block_set_{language}.txt")
+        assert block(session.to(phase).state) == golden(f"block_set_{language}.txt")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_after_the_gates_the_newest_input_is_at_the_top(desks: Any, language: st
         ("early_settlement", "조기종결(합의/조정)"), ("evidence_reinforcement", "증거보강"),
     ],
 )  # fmt: skip
-def test_codes_are_the_sources_words(desk: Any, goal: str, said: str) -> None:
-    desk.to("round1").form("round1", goal=goal)
-    assert f"\nGoal: {said}\n" in block(desk.state)
+def test_codes_are_the_sources_words(session: Any, goal: str, said: str) -> None:
+    session.to("round1").form("round1", goal=goal)
+    assert f"\nGoal: {said}\n" in block(session.state)
 
 
 ATTACKS = [
@@ -81,16 +81,16 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("typed", ATTACKS)
-def test_nothing_typed_closes_the_block_or_adds_a_line(desks: Any, typed: str) -> None:
-    desk = desks(exclusions=[typed], jurisdiction=typed).to("round1")
-    desk.form("round1", focus_issues=[typed]).to("round2").form("round2", constraints=[typed], instructions=typed)
-    filled = block(desk.state)
+def test_nothing_typed_closes_the_block_or_adds_a_line(sessions: Any, typed: str) -> None:
+    session = sessions(exclusions=[typed], jurisdiction=typed).to("round1")
+    session.form("round1", focus_issues=[typed]).to("round2").form("round2", constraints=[typed], instructions=typed)
+    filled = block(session.state)
     assert len(filled.splitlines()) == len(texts.steering_block().splitlines())
     assert filled.count("[") == filled.count("]") == 1
     value = prompts.one_line(typed)
     assert f"\nFocusIssues: {value}\nGoal: 승소가능성\n" in filled
     assert filled.split("\n")[1].endswith(f"Jurisdiction: {value}")
-    system = asked(desk.state)[0]["content"]
+    system = asked(session.state)[0]["content"]
     assert system.count("LEGAL STEERING") == 1 + typed.count("LEGAL") * system.count("［LEGAL")
 
 
@@ -104,27 +104,27 @@ def test_a_value_is_one_line_without_brackets(typed: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ATTACKS)
-def test_what_was_told_is_one_json_string(desks: Any, typed: str) -> None:
-    desk = desks(title=typed)
-    desk.facts(overview=typed, evidence=[{"title": typed, "description": typed}])
+def test_what_was_told_is_one_json_string(sessions: Any, typed: str) -> None:
+    session = sessions(title=typed)
+    session.facts(overview=typed, evidence=[{"title": typed, "description": typed}])
     for phase in ("FACTS_STIPULATE", "JUDGE_R1"):
-        user = asked(desk.to(phase).state)[1]["content"]
+        user = asked(session.to(phase).state)[1]["content"]
         _, data = user.split("\n")
         assert "[LEGAL" not in data
         assert json.loads(data)["narrative"]["overview"] == " ".join([typed.strip(" \n")])
 
 
-def test_no_block_where_nothing_is_steered(desk: Any) -> None:
-    desk.facts()
-    assert all("STEERING" not in message["content"] for message in asked(desk.state))
+def test_no_block_where_nothing_is_steered(session: Any) -> None:
+    session.facts()
+    assert all("STEERING" not in message["content"] for message in asked(session.state))
 
 
 # What stands below and beside the block
 
 
-def test_the_rest_of_the_newest_form_stands_below_as_json(desk: Any) -> None:
-    desk.to("round2").form("round2")
-    below = asked(desk.state)[0]["content"].removeprefix(prompts.steering_block(desk.state)).lstrip()
+def test_the_rest_of_the_newest_form_stands_below_as_json(session: Any) -> None:
+    session.to("round2").form("round2")
+    below = asked(session.state)[0]["content"].removeprefix(prompts.steering_block(session.state)).lstrip()
     head, data, *_ = below.split("\n")
     assert head == texts.of("ko").form
     assert json.loads(data) == {
@@ -141,21 +141,21 @@ def data_of(state: State) -> dict[str, Any]:
     return data
 
 
-def test_an_open_question_is_an_explicit_unknown_in_every_prompt(desks: Any) -> None:
-    desk = desks(profile="unsure").to("facts").form("facts")
+def test_an_open_question_is_an_explicit_unknown_in_every_prompt(sessions: Any) -> None:
+    session = sessions(profile="unsure").to("facts").form("facts")
     for phase in ("JUDGE_R1", "CLAIMANT_R1", "VERIFIER_R1", "OPPOSING_R2", "JUDGE_R3"):
-        unknown = data_of(desk.to(phase).state)["facts"]["unknown"]
+        unknown = data_of(session.to(phase).state)["facts"]["unknown"]
         assert [(item["id"], item["status"]) for item in unknown] == [(f"Q{n}", "Unknown") for n in (1, 2, 3)]
 
 
-def test_corrections_are_told(desk: Any) -> None:
-    desk.to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
-    assert data_of(desk.state)["facts"]["corrections"] == ["대금은 700만원이었다."]
+def test_corrections_are_told(session: Any) -> None:
+    session.to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
+    assert data_of(session.state)["facts"]["corrections"] == ["대금은 700만원이었다."]
 
 
-def test_a_turn_sees_its_own_round_and_the_one_before(desk: Any) -> None:
+def test_a_turn_sees_its_own_round_and_the_one_before(session: Any) -> None:
     def seen(phase: str) -> list[str]:
-        return [turn["phase"] for turn in data_of(desk.to(phase).state)["turns"]]
+        return [turn["phase"] for turn in data_of(session.to(phase).state)["turns"]]
 
     assert seen("JUDGE_R1") == []
     assert seen("VERIFIER_R1") == ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1"]
@@ -163,40 +163,40 @@ def test_a_turn_sees_its_own_round_and_the_one_before(desk: Any) -> None:
     assert seen("CLAIMANT_R3")[-1] == "OPPOSING_R3"
 
 
-def test_the_verifier_is_told_what_still_stands(desks: Any) -> None:
-    desk = desks(profile="stubborn").to("VERIFIER_R1")
-    assert {hit["text"] for hit in data_of(desk.state)["unresolved_hits"]} == {
+def test_the_verifier_is_told_what_still_stands(sessions: Any) -> None:
+    session = sessions(profile="stubborn").to("VERIFIER_R1")
+    assert {hit["text"] for hit in data_of(session.state)["unresolved_hits"]} == {
         "이 사건은 무조건 승소한다.", "상대방은 2099년 12월 31일에 모든 책임을 자백했다.",
     }  # fmt: skip
 
 
-def test_conditions_and_answers_go_on_to_the_next_round(desk: Any) -> None:
-    desk.to("VERIFIER_R1").status("No-Go", MissingEvidence=["원본"])
-    desk.form("round1", missing_evidence_answers={"M1": "다음 주에 받는다"})
-    assert data_of(desk.state)["open_conditions"] == ["원본"]
-    assert "다음 주에 받는다" in asked(desk.state)[0]["content"]
+def test_conditions_and_answers_go_on_to_the_next_round(session: Any) -> None:
+    session.to("VERIFIER_R1").status("No-Go", MissingEvidence=["원본"])
+    session.form("round1", missing_evidence_answers={"M1": "다음 주에 받는다"})
+    assert data_of(session.state)["open_conditions"] == ["원본"]
+    assert "다음 주에 받는다" in asked(session.state)[0]["content"]
 
 
-def test_a_rewrite_repeats_the_draft_and_names_every_hit(desks: Any) -> None:
-    desk = desks(profile="rash").to("CLAIMANT_R1").spoken()
-    first = prompts.prompt(desk.state, prompts.Ask(phase="CLAIMANT_R1", kind="ask"))
-    messages = asked(desk.state)
+def test_a_rewrite_repeats_the_draft_and_names_every_hit(sessions: Any) -> None:
+    session = sessions(profile="rash").to("CLAIMANT_R1").spoken()
+    first = prompts.prompt(session.state, effects.PendingTurn(phase="CLAIMANT_R1"))
+    messages = asked(session.state)
     assert messages[:2] == first
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
-    assert json.loads(messages[2]["content"]) == desk.state.draft
+    assert json.loads(messages[2]["content"]) == session.state.draft
     assert texts.of("ko").rewrite in messages[3]["content"]
-    assert all(f'"{hit.text}"' in messages[3]["content"] for hit in desk.state.draft_hits)
+    assert all(f'"{hit.text}"' in messages[3]["content"] for hit in session.state.draft_hits)
 
 
-def test_every_request_says_whose_turn_it_is(desks: Any) -> None:
-    desk = desks(profile="rash").to("CLAIMANT_R1")
-    ask = prompts.pending(desk.state)
-    assert ask
-    assert prompts.header(desk.state, ask) == "legal-1 CLAIMANT_R1 ask"
-    ask = prompts.pending(desk.spoken().state)
-    assert ask
-    assert prompts.header(desk.state, ask) == "legal-1 CLAIMANT_R1 rewrite"
-    assert prompts.pending(desk.to("round1").state) is None
+def test_an_effect_carries_its_turn_and_a_rewrite_its_draft(sessions: Any) -> None:
+    session = sessions(profile="rash").to("CLAIMANT_R1")
+    (effect,) = effects.effects(session.state)
+    assert (effect.payload, effect.payload.kind) == (effects.PendingTurn(phase="CLAIMANT_R1"), "ask")
+    (effect,) = effects.effects(session.spoken().state)
+    assert (effect.payload.phase, effect.payload.kind) == ("CLAIMANT_R1", "rewrite")
+    assert effect.payload.draft is session.state.draft
+    assert effect.payload.hits is session.state.draft_hits
+    assert effects.effects(session.to("round1").state) == ()
 
 
 # Schemas
@@ -205,7 +205,7 @@ def test_every_request_says_whose_turn_it_is(desks: Any) -> None:
 def test_the_schema_asked_for_requires_every_field_and_the_check_is_last(case_type: Any) -> None:
     for role in ("judge", "claimant", "opposing", "verifier"):
         for round_ in (1, 2):
-            schema = prompts.schema(role, case_type, round_)
+            schema = outputs.schema(role, case_type, round_)
             jsonschema.Draft202012Validator.check_schema(schema)
             assert list(schema["properties"])[-1] == "SteeringComplianceCheck"
             assert schema["required"] == list(schema["properties"])
@@ -213,27 +213,27 @@ def test_the_schema_asked_for_requires_every_field_and_the_check_is_last(case_ty
 
 
 def test_settlement_is_a_civil_matter() -> None:
-    assert "SettlementOptions" in prompts.schema("opposing", "civil")["properties"]
-    assert "SettlementOptions" not in prompts.schema("opposing", "criminal")["properties"]
+    assert "SettlementOptions" in outputs.schema("opposing", "civil")["properties"]
+    assert "SettlementOptions" not in outputs.schema("opposing", "criminal")["properties"]
 
 
 @pytest.mark.parametrize("profile", scripted.PROFILES)
 def test_scripted_answers_fit_the_schema_they_are_asked_with(
-    desks: Any, profile: Any, case_type: Any, language: str
+    sessions: Any, profile: Any, case_type: Any, language: str
 ) -> None:
-    desk = desks(profile=profile, case_type=case_type, language=language)
+    session = sessions(profile=profile, case_type=case_type, language=language)
     seen = set()
     for _ in range(40):
-        if desk.state.waiting == "model":
-            phase = desk.state.phase
+        if session.state.waiting == "model":
+            phase = session.state.phase
             seen.add(phase)
-            answer = scripted.answer(desk.state, phase, profile=profile)
+            answer = scripted.answer(session.state, phase, profile=profile)
             validator(outputs.phase_schema, phase, case_type).validate(answer)
             validator(outputs.accepted_schema, phase, case_type).validate(answer)
-            assert answer == scripted.answer(desk.state, phase, profile=profile)
-        if desk.state.over:
+            assert answer == scripted.answer(session.state, phase, profile=profile)
+        if session.state.over:
             break
-        desk._step({})
+        session._step({})
     assert {"FACTS_STIPULATE", "JUDGE_R1", "OPPOSING_R2", "VERIFIER_R2"} <= seen
 
 
@@ -243,9 +243,9 @@ def test_every_character_has_an_alias() -> None:
     assert set(scripted.ALIASES.values()) == set(scripted.PROFILES)
 
 
-def good(phase: str, desks: Any, case_type: str = "civil") -> dict[str, Any]:
-    desk = desks(case_type=case_type).to(phase)
-    return scripted.answer(desk.state, phase)
+def good(phase: str, sessions: Any, case_type: str = "civil") -> dict[str, Any]:
+    session = sessions(case_type=case_type).to(phase)
+    return scripted.answer(session.state, phase)
 
 
 @pytest.mark.parametrize(
@@ -269,9 +269,9 @@ def good(phase: str, desks: Any, case_type: str = "civil") -> dict[str, Any]:
     ],
 )
 def test_an_answer_outside_its_schema_is_told_why(
-    desks: Any, phase: str, case_type: Any, changes: dict[str, Any]
+    sessions: Any, phase: str, case_type: Any, changes: dict[str, Any]
 ) -> None:
-    answer = good(phase, desks, case_type)
+    answer = good(phase, sessions, case_type)
     assert outputs.read(answer, phase, case_type) == answer
     assert outputs.fault(answer, phase, case_type) is None
     with pytest.raises(outputs.InvalidReply, match=r"\w"):
@@ -279,8 +279,8 @@ def test_an_answer_outside_its_schema_is_told_why(
     assert outputs.fault({**answer, **changes}, phase, case_type)
 
 
-def test_a_missing_basis_is_for_the_guardrails_to_judge(desks: Any) -> None:
-    answer = {**good("CLAIMANT_R1", desks), "Claims": [{"text": "a"}]}
+def test_a_missing_basis_is_for_the_guardrails_to_judge(sessions: Any) -> None:
+    answer = {**good("CLAIMANT_R1", sessions), "Claims": [{"text": "a"}]}
     read = outputs.read(answer, "CLAIMANT_R1", "civil")
     assert read["Claims"] == [{"text": "a", "basis": [], "issue": None}]
     validator(outputs.accepted_schema, "CLAIMANT_R1", "civil").validate(answer)
@@ -297,7 +297,7 @@ def test_nobody_is_asked_at_a_gate() -> None:
 @pytest.mark.parametrize(
     "phase", ["FACTS_STIPULATE", "JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R2", "JUDGE_R3", "VERIFIER_R3"]
 )
-def test_whole_prompts_are_golden(desks: Any, language: str, phase: str) -> None:
-    desk = desks(profile="conditional", language=language, case_type="criminal" if language == "en" else "civil")
-    told = "\n\n".join(f"<{each['role']}>\n{each['content']}" for each in asked(desk.to(phase).state))
+def test_whole_prompts_are_golden(sessions: Any, language: str, phase: str) -> None:
+    session = sessions(profile="conditional", language=language, case_type="criminal" if language == "en" else "civil")
+    told = "\n\n".join(f"<{each['role']}>\n{each['content']}" for each in asked(session.to(phase).state))
     assert told == golden(f"prompt_{phase}_{language}.txt")

@@ -23,8 +23,8 @@ TEXT = {"md": render_md, "html": render_html}
 BOOKS = {"docx": render_docx, "pdf": render_pdf}
 
 
-def of(desk: Any) -> Report:
-    made = reports.report(desk.to("FINALIZE_DONE").state)
+def of(session: Any) -> Report:
+    made = reports.report(session.to("FINALIZE_DONE").state)
     assert isinstance(made, Report), made
     return made
 
@@ -38,14 +38,14 @@ def plain(made: Report) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("phase", ["FACTS_INTAKE", "JUDGE_R1", "round1", "end"])
-def test_before_the_end_there_is_none(desk: Any, phase: str) -> None:
-    refused = reports.report(desk.to(phase).state)
+def test_before_the_end_there_is_none(session: Any, phase: str) -> None:
+    refused = reports.report(session.to(phase).state)
     assert isinstance(refused, Refused)
     assert (refused.code.wire, refused.code.status) == ("not_finished", 409)
 
 
-def test_a_session_that_went_on_has_none(desk: Any) -> None:
-    refused = reports.report(desk.to("end").form("end", resolution="new_session").state)
+def test_a_session_that_went_on_has_none(session: Any) -> None:
+    refused = reports.report(session.to("end").form("end", resolution="new_session").state)
     assert isinstance(refused, Refused)
     assert "legal-2" in refused.detail
 
@@ -53,16 +53,16 @@ def test_a_session_that_went_on_has_none(desk: Any) -> None:
 # What
 
 
-def test_it_has_the_fields_of_its_shape(desk: Any) -> None:
-    assert set(plain(of(desk))) == {
+def test_it_has_the_fields_of_its_shape(session: Any) -> None:
+    assert set(plain(of(session))) == {
         "language", "case", "facts", "evidence", "timeline", "corrections", "issues", "best_cases", "findings",
         "decision_range", "evidence_matrix", "risks", "strategy", "settlement", "order", "gate_history",
         "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "disclaimer",
     }  # fmt: skip
 
 
-def test_it_is_made_of_the_newest_turns(desk: Any) -> None:
-    made, turns = plain(of(desk)), {turn.phase: turn.output for turn in desk.state.turns}
+def test_it_is_made_of_the_newest_turns(session: Any) -> None:
+    made, turns = plain(of(session)), {turn.phase: turn.output for turn in session.state.turns}
     assert made["case"]["parties"] == {"claimant": "원고 대리인", "opposing": "피고 대리인"}
     assert made["issues"] == turns["JUDGE_R3"]["Issues"]
     assert made["findings"] == turns["JUDGE_R3"]["Findings"]
@@ -77,26 +77,26 @@ def test_it_is_made_of_the_newest_turns(desk: Any) -> None:
     assert made["citations"] == [{"text": "E1", "unverified": False}, {"text": "E2", "unverified": False}]
 
 
-def test_an_extra_round_is_in_it(desk: Any) -> None:
-    desk.to("end").form("end", resolution="extend")
-    desk.to("JUDGE_R4").spoken(DecisionRange="넷째 라운드의 범위")
-    assert of(desk).decision_range == "넷째 라운드의 범위"
+def test_an_extra_round_is_in_it(session: Any) -> None:
+    session.to("end").form("end", resolution="extend")
+    session.to("JUDGE_R4").spoken(DecisionRange="넷째 라운드의 범위")
+    assert of(session).decision_range == "넷째 라운드의 범위"
 
 
-def test_a_criminal_case_has_no_settlement(desks: Any) -> None:
-    assert of(desks(case_type="criminal")).settlement == ()
+def test_a_criminal_case_has_no_settlement(sessions: Any) -> None:
+    assert of(sessions(case_type="criminal")).settlement == ()
 
 
-def test_the_matrix_says_who_relies_on_what(desk: Any) -> None:
-    rows = [(row.fact, row.evidence) for row in of(desk).evidence_matrix]
+def test_the_matrix_says_who_relies_on_what(session: Any) -> None:
+    rows = [(row.fact, row.evidence) for row in of(session).evidence_matrix]
     assert rows == [("F1", "E1"), ("F2", "E2"), ("F3", "T1")]
-    relied = {row.evidence: row.relied_on_by for row in of(desk).evidence_matrix}
+    relied = {row.evidence: row.relied_on_by for row in of(session).evidence_matrix}
     assert relied == {"E1": ("judge", "claimant", "opposing"), "E2": ("judge", "claimant"), "T1": ()}
 
 
-def test_evidence_that_backs_no_fact_is_in_the_matrix_too(desk: Any) -> None:
-    desk.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": []})
-    assert [(row.fact, row.evidence) for row in of(desk).evidence_matrix] == [(None, "E1"), (None, "E2")]
+def test_evidence_that_backs_no_fact_is_in_the_matrix_too(session: Any) -> None:
+    session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": []})
+    assert [(row.fact, row.evidence) for row in of(session).evidence_matrix] == [(None, "E1"), (None, "E2")]
 
 
 @pytest.mark.parametrize(
@@ -107,27 +107,27 @@ def test_evidence_that_backs_no_fact_is_in_the_matrix_too(desk: Any) -> None:
         ("settlement", ("settlement", "risks", "strategy")),
     ],
 )
-def test_its_style_says_what_comes_first(desk: Any, style: str, order: tuple[str, ...]) -> None:
-    made = of(desk.to("FINALIZE_DONE", end={"report_style": style}))
+def test_its_style_says_what_comes_first(session: Any, style: str, order: tuple[str, ...]) -> None:
+    made = of(session.to("FINALIZE_DONE", end={"report_style": style}))
     assert made.order == order
 
 
-def test_unclear_facts_are_unknown(desks: Any) -> None:
-    made = of(desks(profile="unsure"))
+def test_unclear_facts_are_unknown(sessions: Any) -> None:
+    made = of(sessions(profile="unsure"))
     assert [item.id for item in made.facts.unknown] == ["Q1", "Q2", "Q3"]
 
 
-def test_hits_say_whether_they_still_stand(desks: Any) -> None:
-    mended, stubborn = of(desks(profile="rash")), of(desks(profile="stubborn"))
+def test_hits_say_whether_they_still_stand(sessions: Any) -> None:
+    mended, stubborn = of(sessions(profile="rash")), of(sessions(profile="stubborn"))
     assert {hit.unresolved for hit in mended.guardrail_hits} == {False}
     assert {hit.unresolved for hit in stubborn.guardrail_hits} == {True}
     assert {hit.phase for hit in mended.guardrail_hits} == {"CLAIMANT_R1", "CLAIMANT_R2", "CLAIMANT_R3"}
 
 
-def test_a_civil_no_go_gives_its_reasons_and_exactly_two_alternatives(desks: Any) -> None:
-    desk = desks(profile="no_go")
-    made = of(desk)
-    turns = {turn.phase: turn.output for turn in desk.state.turns}
+def test_a_civil_no_go_gives_its_reasons_and_exactly_two_alternatives(sessions: Any) -> None:
+    session = sessions(profile="no_go")
+    made = of(session)
+    turns = {turn.phase: turn.output for turn in session.state.turns}
     assert made.no_go is not None
     assert made.no_go.reasons == (
         *turns["VERIFIER_R2"]["MissingEvidence"],
@@ -139,22 +139,22 @@ def test_a_civil_no_go_gives_its_reasons_and_exactly_two_alternatives(desks: Any
     )
 
 
-def test_where_the_judge_gives_no_step_the_second_option_is_the_second_alternative(desks: Any) -> None:
-    desk = desks(profile="no_go").to("JUDGE_R2").spoken(RecommendedNextSteps=[])
-    options = [option["text"] for option in desk.state.newest("opposing").output["SettlementOptions"]]
-    no_go = of(desk).no_go
+def test_where_the_judge_gives_no_step_the_second_option_is_the_second_alternative(sessions: Any) -> None:
+    session = sessions(profile="no_go").to("JUDGE_R2").spoken(RecommendedNextSteps=[])
+    options = [option["text"] for option in session.state.newest("opposing").output["SettlementOptions"]]
+    no_go = of(session).no_go
     assert no_go is not None
     assert no_go.alternatives == tuple(options[:2])
 
 
 @pytest.mark.parametrize(("case_type", "profile"), [("criminal", "no_go"), ("civil", "plain")])
-def test_no_other_report_has_no_go(desks: Any, case_type: str, profile: str) -> None:
-    assert of(desks(case_type=case_type, profile=profile)).no_go is None
+def test_no_other_report_has_no_go(sessions: Any, case_type: str, profile: str) -> None:
+    assert of(sessions(case_type=case_type, profile=profile)).no_go is None
 
 
-def test_the_gates_are_told_with_what_they_showed(desks: Any) -> None:
-    desk = desks(case_type="criminal", profile="no_go").to("FINALIZE_DONE")
-    history = plain(of(desk))["gate_history"]
+def test_the_gates_are_told_with_what_they_showed(sessions: Any) -> None:
+    session = sessions(case_type="criminal", profile="no_go").to("FINALIZE_DONE")
+    history = plain(of(session))["gate_history"]
     assert [(entry["gate"], entry["form"]["gate"], entry["by"]) for entry in history] == [
         ("round1", "round1", "agent-1"), ("round2", "round2", "agent-1"), ("end", "end", "agent-1"),
     ]  # fmt: skip
@@ -162,27 +162,27 @@ def test_the_gates_are_told_with_what_they_showed(desks: Any) -> None:
     assert [item["id"] for item in history[1]["missing_evidence"]] == ["M1", "M2"]
 
 
-def test_conditions_and_answers_stand_in_the_text(desk: Any) -> None:
-    desk.to("VERIFIER_R1").status("Conditional", MissingEvidence=["원본"]).to("round2")
-    desk.to("end").form("end", resolution="extend").status("No-Go", MissingEvidence=["서명"])
-    text = render_md(of(desk.form("end", missing_evidence_answers={"M1": "다음 주에 받는다"})))
+def test_conditions_and_answers_stand_in_the_text(session: Any) -> None:
+    session.to("VERIFIER_R1").status("Conditional", MissingEvidence=["원본"]).to("round2")
+    session.to("end").form("end", resolution="extend").status("No-Go", MissingEvidence=["서명"])
+    text = render_md(of(session.form("end", missing_evidence_answers={"M1": "다음 주에 받는다"})))
     assert "\n- 조건 C1: 원본\n" in text
     assert "\n- 부족한 증거 M1: 서명 → 다음 주에 받는다\n" in text
 
 
-def test_it_says_that_it_is_a_simulation_and_no_legal_advice(desks: Any) -> None:
-    assert all(word in of(desks(language="ko")).disclaimer for word in ("시뮬레이션", "법률 자문"))
-    assert all(word in of(desks(language="en")).disclaimer for word in ("simulation", "legal advice"))
+def test_it_says_that_it_is_a_simulation_and_no_legal_advice(sessions: Any) -> None:
+    assert all(word in of(sessions(language="ko")).disclaimer for word in ("시뮬레이션", "법률 자문"))
+    assert all(word in of(sessions(language="en")).disclaimer for word in ("simulation", "legal advice"))
 
 
 # Formats
 
 
-def test_the_same_log_gives_the_same_bytes(desks: Any, language: str) -> None:
-    desk = desks(profile="stubborn", language=language)
-    made = of(desk)
+def test_the_same_log_gives_the_same_bytes(sessions: Any, language: str) -> None:
+    session = sessions(profile="stubborn", language=language)
+    made = of(session)
     rules, state = Legal(), Legal().initial("legal-1")
-    for event, at, _ in desk.log:
+    for event, at, _ in session.log:
         kind = rules.events[event.type, event.schema_version]
         state = rules.evolve(state, msgspec.json.decode(msgspec.json.encode(event), type=kind), at)
     again = reports.report(state)
@@ -192,15 +192,15 @@ def test_the_same_log_gives_the_same_bytes(desks: Any, language: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOOKS)
-def test_a_book_is_the_same_bytes_each_time(desk: Any, name: str) -> None:
-    made = of(desk)
+def test_a_book_is_the_same_bytes_each_time(session: Any, name: str) -> None:
+    made = of(session)
     assert BOOKS[name](made) == BOOKS[name](made)
 
 
 @pytest.mark.parametrize("name", TEXT)
 @pytest.mark.parametrize("style", ["risk", "strategy", "settlement"])
-def test_the_section_of_the_style_comes_first(desks: Any, name: str, style: str, language: str) -> None:
-    made = of(desks(language=language).to("FINALIZE_DONE", end={"report_style": style}))
+def test_the_section_of_the_style_comes_first(sessions: Any, name: str, style: str, language: str) -> None:
+    made = of(sessions(language=language).to("FINALIZE_DONE", end={"report_style": style}))
     headings = re.findall(r"(?:^## |<h2>)([^<\n]+)", TEXT[name](made), re.MULTILINE)
     titles = {"ko": ("리스크", "전략", "합의안"), "en": ("Risks", "Strategy", "Settlement")}[language]
     named = dict(zip(("risks", "strategy", "settlement"), titles, strict=True))
@@ -218,15 +218,15 @@ def test_the_section_of_the_style_comes_first(desks: Any, name: str, style: str,
         ("pdf", "application/pdf", b"%PDF-"),
     ],
 )
-def test_a_client_asks_for_a_format(desk: Any, name: str, content_type: str, start: bytes) -> None:
-    rendered = formats.render(of(desk), name)
+def test_a_client_asks_for_a_format(session: Any, name: str, content_type: str, start: bytes) -> None:
+    rendered = formats.render(of(session), name)
     assert isinstance(rendered, formats.Rendered)
     assert rendered.content_type == content_type
     assert rendered.body.startswith(start)
 
 
-def test_an_unknown_format_is_refused(desk: Any) -> None:
-    refused = formats.render(of(desk), "rtf")
+def test_an_unknown_format_is_refused(session: Any) -> None:
+    refused = formats.render(of(session), "rtf")
     assert isinstance(refused, Refused)
     assert (refused.code.status, refused.errors[0].field) == (400, "format")
 
@@ -235,10 +235,10 @@ HOSTILE = "<script>alert(1)</script> & \"q\" 'a' [x](javascript:y) **b** `c` | d
 
 
 @pytest.fixture
-def hostile(desks: Any) -> Report:
-    desk = desks(title=HOSTILE)
-    desk.facts(evidence=[{"title": "a", "description": HOSTILE}, {"title": "b", "description": "# 1. <img src=x>"}])
-    return of(desk)
+def hostile(sessions: Any) -> Report:
+    session = sessions(title=HOSTILE)
+    session.facts(evidence=[{"title": "a", "description": HOSTILE}, {"title": "b", "description": "# 1. <img src=x>"}])
+    return of(session)
 
 
 class Page(html.parser.HTMLParser):
@@ -268,9 +268,9 @@ def test_the_page_escapes_everything_and_loads_nothing(hostile: Report) -> None:
     assert "url(" not in render_html(hostile)
 
 
-def test_every_link_of_the_page_has_its_place(desks: Any) -> None:
+def test_every_link_of_the_page_has_its_place(sessions: Any) -> None:
     page = Page()
-    page.feed(render_html(of(desks(profile="unsure"))))
+    page.feed(render_html(of(sessions(profile="unsure"))))
     ids = [value for name, value in page.attributes if name == "id"]
     assert len(ids) == len(set(ids))
     assert {str(value)[1:] for name, value in page.attributes if name == "href"} <= set(ids)
@@ -285,9 +285,9 @@ def test_markdown_takes_no_markup_from_the_texts(hostile: Report) -> None:
     assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
 
 
-def test_what_the_ids_stand_for_is_told(desk: Any) -> None:
-    desk.to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
-    made = of(desk)
+def test_what_the_ids_stand_for_is_told(session: Any) -> None:
+    session.to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
+    made = of(session)
     assert [item["id"] for item in (*plain(made)["evidence"], *plain(made)["timeline"])] == ["E1", "E2", "T1", "T2"]
     text = render_md(made)
     assert '<a id="e1"></a>**E1** 인수증: 물품을 받았다는 서명이 있다\n' in text
@@ -297,8 +297,8 @@ def test_what_the_ids_stand_for_is_told(desk: Any) -> None:
     assert "| [F3](#f3) | [T1](#t1) |" in text
 
 
-def test_every_asserting_line_links_to_its_id(desk: Any) -> None:
-    made = of(desk)
+def test_every_asserting_line_links_to_its_id(session: Any) -> None:
+    made = of(session)
     lines = render_md(made).splitlines()
     for statement in (*made.findings, *made.best_cases.claimant, *made.best_cases.opposing):
         assert isinstance(statement.basis, list)
@@ -306,10 +306,10 @@ def test_every_asserting_line_links_to_its_id(desk: Any) -> None:
         assert all(f"[{ref}](#{ref.lower()})" in line for ref in statement.basis)
 
 
-def test_what_nobody_supplied_is_marked_wherever_it_shows(desk: Any) -> None:
+def test_what_nobody_supplied_is_marked_wherever_it_shows(session: Any) -> None:
     said = {"text": "민법 제750조가 문제되는가?", "basis": "Unknown", "issue": "대금 지급 의무"}
-    desk.to("JUDGE_R3").spoken(Findings=[said], Citations=["민법 제750조", "사내 규정", "E1"])
-    made = of(desk)
+    session.to("JUDGE_R3").spoken(Findings=[said], Citations=["민법 제750조", "사내 규정", "E1"])
+    made = of(session)
     assert made.citations[-1] == Citation(text="사내 규정", unverified=True)
     assert made.unverified == ("민법 제750조",)
     for text in (render_md(made), render_html(made)):
@@ -318,14 +318,14 @@ def test_what_nobody_supplied_is_marked_wherever_it_shows(desk: Any) -> None:
         assert "E1 (미확인)" not in text
 
 
-def test_what_the_person_supplies_later_is_verified_from_then_on(desk: Any) -> None:
+def test_what_the_person_supplies_later_is_verified_from_then_on(session: Any) -> None:
     said = {"text": "민법 제750조가 문제되는가?", "basis": "Unknown", "issue": None}
-    desk.to("JUDGE_R1").spoken(Findings=[said], Citations=["민법 제750조"])
-    assert desk.view()["turns"][0]["unverified"] == ["민법 제750조"]
-    desk.to("round1").form("round1", fact_corrections="민법 제750조도 살핀다.")
-    desk.to("JUDGE_R2").spoken(Citations=["민법 제750조"])
-    assert "unverified" not in desk.view()["turns"][-1]
-    made = of(desk)
+    session.to("JUDGE_R1").spoken(Findings=[said], Citations=["민법 제750조"])
+    assert session.view()["turns"][0]["unverified"] == ["민법 제750조"]
+    session.to("round1").form("round1", fact_corrections="민법 제750조도 살핀다.")
+    session.to("JUDGE_R2").spoken(Citations=["민법 제750조"])
+    assert "unverified" not in session.view()["turns"][-1]
+    made = of(session)
     assert made.unverified == ()
     assert [one for one in made.citations if one.text == "민법 제750조"] == [
         Citation(text="민법 제750조", unverified=False)
@@ -338,46 +338,48 @@ def test_what_the_person_supplies_later_is_verified_from_then_on(desk: Any) -> N
     [("민법 제750조", "제75조", "제750조"), ("2023가합12345", "2023가합1234", "2023가합12345")],
 )
 def test_what_only_begins_like_what_the_person_supplied_is_unverified(
-    desk: Any, told: str, said: str, longer: str
+    session: Any, told: str, said: str, longer: str
 ) -> None:
-    desk.facts(overview=f"{told}에 따른다.").to("JUDGE_R3")
+    session.facts(overview=f"{told}에 따른다.").to("JUDGE_R3")
     finding = {"text": f"{said} 및 {longer} 가운데 무엇인가?", "basis": "Unknown", "issue": "대금 지급 의무"}
-    made = of(desk.spoken(Findings=[finding]))
+    made = of(session.spoken(Findings=[finding]))
     assert made.unverified == (said,)
     assert f"{said} (미확인) 및 {longer} 가운데" in render_md(made)
 
 
-def test_law_that_the_sorted_facts_and_the_gates_name_is_marked(desk: Any) -> None:
+def test_law_that_the_sorted_facts_and_the_gates_name_is_marked(session: Any) -> None:
     confirmed = {"text": "인수증은 민법 제750조를 인용한다.", "evidence": ["E1"], "timeline": []}
     disputed, question = [{"text": "제751조가 문제된다."}], [{"text": "제752조가 문제되는가?"}]
-    desk.facts().spoken({"ConfirmedFacts": [confirmed], "DisputedFacts": disputed, "MissingFactsQuestions": question})
-    desk.to("VERIFIER_R1").status("Conditional", MissingEvidence=["제753조의 본문"])
-    text = render_md(of(desk))
+    session.facts().spoken(
+        {"ConfirmedFacts": [confirmed], "DisputedFacts": disputed, "MissingFactsQuestions": question}
+    )
+    session.to("VERIFIER_R1").status("Conditional", MissingEvidence=["제753조의 본문"])
+    text = render_md(of(session))
     for named in ("민법 제750조", "제751조", "제752조", "제753조"):
         assert f"{named} (미확인)" in text
         assert text.count(named) == text.count(f"{named} (미확인)")
 
 
-def test_only_whole_sentences_of_the_last_round_are_in_doubt(desk: Any) -> None:
-    desk.to("round1").form("round1")
+def test_only_whole_sentences_of_the_last_round_are_in_doubt(session: Any) -> None:
+    session.to("round1").form("round1")
 
     def claim(text: str, basis: list[str]) -> dict[str, Any]:
         return {"text": text, "basis": basis, "issue": "대금 지급 의무"}
 
     early, late = [claim("먼저 왔다.", ["F9"])], [claim("왔다.", ["F9"]), claim("물건이 왔다. 오래되었다.", ["F1"])]
-    desk.to("CLAIMANT_R2").spoken(Claims=early).spoken(Claims=early)
+    session.to("CLAIMANT_R2").spoken(Claims=early).spoken(Claims=early)
     late.append(claim("먼저 왔다.", ["F1"]))
-    desk.to("CLAIMANT_R3").spoken(Claims=late).spoken(Claims=late)
-    desk.to("JUDGE_R3").spoken(Findings=[claim("왔다.", ["F1"])])
-    text = render_md(of(desk))
+    session.to("CLAIMANT_R3").spoken(Claims=late).spoken(Claims=late)
+    session.to("JUDGE_R3").spoken(Findings=[claim("왔다.", ["F1"])])
+    text = render_md(of(session))
     assert "- 왔다. (해소되지 않음(근거 없음)) \\[F9\\]" in text
     assert "- 물건이 왔다. 오래되었다. \\[[F1]" in text
     assert "- 먼저 왔다. \\[[F1]" in text
     assert "- 왔다. \\[[F1]" in text
 
 
-def test_what_still_stands_is_marked_where_it_is_said(desks: Any) -> None:
-    text = render_md(of(desks(profile="stubborn")))
+def test_what_still_stands_is_marked_where_it_is_said(sessions: Any) -> None:
+    text = render_md(of(sessions(profile="stubborn")))
     assert "- 이 사건은 무조건 승소한다. (해소되지 않음(근거 없음))" in text
 
 
@@ -397,14 +399,14 @@ def test_the_word_document_opens_and_holds_the_text(hostile: Report) -> None:
     assert "TargetMode" not in body
 
 
-def test_a_control_character_breaks_no_book(desks: Any) -> None:
-    made = of(desks(title="a\x01b\x0bc"))
+def test_a_control_character_breaks_no_book(sessions: Any) -> None:
+    made = of(sessions(title="a\x01b\x0bc"))
     assert docx.Document(io.BytesIO(render_docx(made))).paragraphs[0].text.endswith("a b c")
     assert render_pdf(made).startswith(b"%PDF-")
 
 
-def test_the_pdf_carries_its_korean_font_and_its_links(desk: Any) -> None:
-    package = render_pdf(of(desk))
+def test_the_pdf_carries_its_korean_font_and_its_links(session: Any) -> None:
+    package = render_pdf(of(session))
     assert package.startswith(b"%PDF-")
     assert package.rstrip().endswith(b"%%EOF")
     assert b"NotoSansKR" in package

@@ -1,4 +1,4 @@
-"""What a model is asked for a turn: a pure function of the session.
+"""What a model is asked for a turn: a pure function of the session and its pending turn.
 
 The steering block is the very top of every role's system prompt. What the person typed is data: in the block each value
 is one line without brackets, and everywhere else it is a JSON string whose brackets are escaped, so that no text of
@@ -8,12 +8,13 @@ theirs can close the block or open another one.
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import UNKNOWN, CaseType, FactsForm, Kind, Role
+from playmolt_schemas.games.legal import UNKNOWN, FactsForm, Hit
 
+from playmolt_legal.effects import PendingTurn
 from playmolt_legal.forms import gates, phases
 from playmolt_legal.roles import outputs, texts
 from playmolt_legal.state import Spoken, State
@@ -26,46 +27,22 @@ _IN_BLOCK: Final = frozenset(
 Message = dict[str, str]
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn that a session owes: its phase, and whether it is the first answer or its rewrite."""
-
-    phase: str
-    kind: Kind
-
-
-def pending(state: State) -> Ask | None:
-    """Give the turn that is owed now; None while the session waits for anything else."""
-    if state.waiting != "model":
-        return None
-    return Ask(phase=state.phase, kind="ask" if state.draft is None else "rewrite")
-
-
-def header(state: State, ask: Ask) -> str:
-    """Give the value of X-PlayMolt-Turn."""
-    return f"{state.game_id} {ask.phase} {ask.kind}"
-
-
-def prompt(state: State, ask: Ask) -> list[Message]:
-    """Give the messages that ask for a turn; a rewrite repeats the draft and names every hit."""
-    here = phases.turn(ask.phase)
+def prompt(state: State, turn: PendingTurn) -> list[Message]:
+    """The messages that ask for a turn; a rewrite repeats the draft and names every hit."""
+    here = phases.turn(turn.phase)
     if here is None:
         return _stipulation(state)
     messages = [
         {"role": "system", "content": _system(state, here)},
         {"role": "user", "content": _material(state, here)},
     ]
-    if ask.kind == "rewrite" and state.draft is not None:
-        messages += _rewrite(state, state.draft)
+    if turn.draft is not None:
+        messages += _rewrite(texts.of(state.language), turn.draft, turn.hits)
     return messages
 
 
-def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any]:
-    """Give the JSON Schema of a role's answer."""
-    return outputs.schema(role, case_type, round_)
-
-
 def steering_block(state: State) -> str:
-    """Give the block of the source's section 4.1, filled in; it is the same in both languages but for the values."""
+    """The block of the source's section 4.1, filled in; it is the same in both languages but for the values."""
     words, steering = texts.of(state.language), state.steering
     values = {
         "case_type": words.case_types[state.case_type],
@@ -189,10 +166,9 @@ def _stipulation(state: State) -> list[Message]:
     ]
 
 
-def _rewrite(state: State, draft: dict[str, Any]) -> list[Message]:
-    words = texts.of(state.language)
-    hits = [f"- {words.checks[hit.check]} / {hit.field}: {as_data(hit.text)}" for hit in state.draft_hits]
+def _rewrite(words: texts.Texts, draft: dict[str, Any], hits: Iterable[Hit]) -> list[Message]:
+    named = [f"- {words.checks[hit.check]} / {hit.field}: {as_data(hit.text)}" for hit in hits]
     return [
         {"role": "assistant", "content": json.dumps(draft, ensure_ascii=False)},
-        {"role": "user", "content": "\n".join([words.rewrite, *hits])},
+        {"role": "user", "content": "\n".join([words.rewrite, *named])},
     ]

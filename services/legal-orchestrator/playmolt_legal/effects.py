@@ -1,0 +1,48 @@
+"""What a session waits for outside: one turn of a model at a time."""
+
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.game.decider import Effect
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.games.legal import Hit, Kind
+
+from playmolt_legal.state import State
+
+TURN_EFFECT: Final = "llm_turn"
+"""`Effect.kind` of a turn that a model owes; its payload is a PendingTurn."""
+
+
+class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that a model owes. It ends in TurnSpoken or TurnFailed.
+
+    `draft` is the first answer where it is to be rewritten, `hits` what is wrong with it; both are the state's own.
+    """
+
+    phase: str
+    draft: dict[str, Any] | None = None
+    hits: tuple[Hit, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """The turn's word in X-PlayMolt-Turn and in the log."""
+        return "ask" if self.draft is None else "rewrite"
+
+
+def effects(state: State) -> tuple[Effect, ...]:
+    """The turn in progress; one that failed waits for its person's retry."""
+    if not state.version or state.waiting != "model" or state.started_at is None:
+        return ()
+    turn = PendingTurn(phase=state.phase, draft=state.draft, hits=state.draft_hits)
+    return (Effect(id=effect_id(state), kind=TURN_EFFECT, due=state.started_at, payload=turn),)
+
+
+def effect_id(state: State) -> str:
+    """The id of the turn that is owed now: 32 hex digits, the same after a crash, another for a rewrite or a retry."""
+    kind = "ask" if state.draft is None else "rewrite"
+    return digest(["turn", state.game_id, state.phase, kind, state.starts])[:32]
+
+
+def owes(state: State, effect: str) -> bool:
+    """Whether the turn of this effect is owed still."""
+    return state.waiting == "model" and effect == effect_id(state)

@@ -1,0 +1,73 @@
+"""What a model's answer comes to: a turn on record, a draft set aside for a rewrite, or facts stipulated."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from playmolt_core.game.decider import Event
+from playmolt_schemas.games.legal import Check, ConfirmedFact, GateStatus, Hit
+
+from playmolt_legal.events import DraftSetAside, FactsStipulated, GuardrailHit, TurnRecorded
+from playmolt_legal.forms import gates, phases
+from playmolt_legal.guardrails import guardrails
+from playmolt_legal.roles import outputs
+from playmolt_legal.state import State
+
+_STATUSES: Final[tuple[GateStatus, ...]] = ("Go", "Conditional", "No-Go")
+_CHECKS: Final[tuple[Check, ...]] = ("unsupported_fact", "certain_advice", "out_of_focus", "exclusion")
+
+
+def events(state: State, answer: Any) -> tuple[Event, ...]:
+    """The events of an answer to the turn that is owed. Raises InvalidReply where it does not fit its schema."""
+    output = outputs.read(answer, state.phase, state.case_type)
+    if state.phase == phases.STIPULATE:
+        return (_stipulated(state, output),)
+    found = guardrails.inspect(state, output)
+    if found.hits and state.draft is None:
+        return (*_by_check(state, found.hits), DraftSetAside(phase=state.phase, output=output))
+    recorded = TurnRecorded(
+        phase=state.phase,
+        output=output,
+        unresolved=found.hits,
+        warnings=found.warnings,
+        citations=found.citations,
+        gate_status=_status(state, output, found.hits),
+        unverified=found.unverified,
+    )
+    return (recorded,)
+
+
+def _by_check(state: State, hits: tuple[Hit, ...]) -> tuple[GuardrailHit, ...]:
+    grouped = ((check, tuple(hit for hit in hits if hit.check == check)) for check in _CHECKS)
+    return tuple(GuardrailHit(phase=state.phase, check=check, hits=group) for check, group in grouped if group)
+
+
+def _status(state: State, output: Mapping[str, Any], hits: tuple[Hit, ...]) -> GateStatus | None:
+    """What the verifier's word counts for: what does not parse is Conditional, and so is a Go over unresolved hits."""
+    if "GateStatus" not in output:
+        return None
+    status: GateStatus = next((known for known in _STATUSES if known == output["GateStatus"]), "Conditional")
+    if status == "Go" and (hits or gates.unresolved(state, state.round)):
+        return "Conditional"
+    return status
+
+
+def _stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
+    """A proposal is confirmed by evidence there is, or by an agreed entry of the timeline; else it stays disputed."""
+    evidence = {item.id for item in state.facts.evidence}
+    agreed = {entry.id for entry in state.facts.timeline if entry.agreed}
+    confirmed: list[ConfirmedFact] = []
+    disputed = [fact["text"] for fact in output["DisputedFacts"]]
+    for fact in output["ConfirmedFacts"]:
+        backing = tuple(dict.fromkeys(each for each in fact["evidence"] if each in evidence))
+        entries = tuple(dict.fromkeys(each for each in fact["timeline"] if each in agreed))
+        if not backing and not entries:
+            disputed.append(fact["text"])
+            continue
+        identifier = f"F{len(confirmed) + 1}"
+        confirmed.append(ConfirmedFact(id=identifier, text=fact["text"], evidence=backing, timeline=entries))
+    questions = (question["text"] for question in output["MissingFactsQuestions"])
+    return FactsStipulated(
+        confirmed=tuple(confirmed),
+        disputed=gates.numbered("D", disputed),
+        questions=gates.numbered("Q", questions),
+    )

@@ -1,0 +1,66 @@
+"""Given a turn that is owed, when the worker has a model speak, then the turn ends, whatever comes of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.game.decider import Accepted, Command, Refused
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.scripted.model import Cast
+from playmolt_legal import commands
+from playmolt_legal.events import AttemptMade, DraftSetAside, TurnFailed, TurnRecorded
+from playmolt_legal.workers.model_worker import ModelWorker
+from playmolt_schemas.codes import Code
+
+from core.tests.scenario import like
+
+
+def worker() -> Worker:
+    return ModelWorker(Models(Catalogue(), MemoryLimits(), Cast()))
+
+
+def stored(session: Any, before: int) -> list[Any]:
+    return [event for event, _, _ in session.log[before:]]
+
+
+async def test_an_answer_is_brought_back_behind_its_attempt(session: Any) -> None:
+    before = len(session.to("JUDGE_R1").log)
+    await session.carried_out(llm_turn=worker())
+    attempted, recorded, *_ = stored(session, before)
+    assert attempted == like(AttemptMade, phase="JUDGE_R1", kind="ask")
+    assert recorded == like(TurnRecorded, phase="JUDGE_R1", unresolved=())
+
+
+async def test_a_draft_that_was_set_aside_is_asked_for_as_a_rewrite(sessions: Callable[..., Any]) -> None:
+    session = sessions(profile="rash", model="scripted-rash", opened=False)
+    session.open(session.body, ("scripted-rash",))
+    before = len(session.to("CLAIMANT_R1").spoken().log)
+    assert session.log[-1][0] == like(DraftSetAside, phase="CLAIMANT_R1")
+    await session.carried_out(llm_turn=worker())
+    attempted, recorded, *_ = stored(session, before)
+    assert attempted == like(AttemptMade, phase="CLAIMANT_R1", kind="rewrite")
+    assert recorded == like(TurnRecorded, phase="CLAIMANT_R1", unresolved=())
+
+
+async def test_an_answer_that_cannot_be_stored_fails_its_turn(session: Any) -> None:
+    submit = session.submit
+
+    async def without_room(stream: str, command: Command, command_id: str) -> Accepted | Refused:
+        if isinstance(command, commands.TurnSpoken):
+            return Refused(Code.BODY_TOO_LARGE, "too much for a record")
+        outcome: Accepted | Refused = await submit(stream, command, command_id)
+        return outcome
+
+    session.to("JUDGE_R1").submit = without_room
+    await session.carried_out(llm_turn=worker())
+    assert session.log[-1][0] == TurnFailed(
+        phase="JUDGE_R1", code="invalid_reply", detail="too much for a record", attempts=1
+    )
+
+
+async def test_a_model_that_is_no_more_there_fails_the_turn(sessions: Callable[..., Any]) -> None:
+    session = sessions(model="fast").to("FACTS_STIPULATE")
+    await session.carried_out(llm_turn=worker())
+    assert session.log[-1][0] == like(TurnFailed, code="model_unavailable", attempts=0)
