@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 import msgspec
-from playmolt.bots import MIXED, POLICIES, run_house_bots
+from playmolt.bots import MIXED, policies, run_house_bots
 from playmolt.errors import PlayMoltError
 from playmolt.loop import GameResult
 from playmolt_schemas.api import GameType
@@ -16,7 +16,8 @@ from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
-_POLICIES = "; ".join(f"{game}: {', '.join(names)}" for game, names in sorted(POLICIES.items()))
+_KNOWN = policies()
+_POLICIES = "; ".join(f"{game}: {', '.join(names)}" for game, names in sorted(_KNOWN.items()))
 
 
 def gateway_url(data: Path | None) -> str:
@@ -27,7 +28,7 @@ def gateway_url(data: Path | None) -> str:
 
 
 @click.command()
-@click.argument("game", type=click.Choice(sorted(POLICIES)))
+@click.argument("game", type=click.Choice(sorted(_KNOWN)))
 @click.option("--n", "count", type=click.IntRange(1, 10_000), help="How many bots. Default: as many as fill a game.")
 @click.option("--policy", default=MIXED, show_default=True, help=f"How they play. {_POLICIES}.")
 @click.option("--seed", default="house", show_default=True, help="Same seed, same decisions.")
@@ -45,8 +46,8 @@ def bots(
 
     Example: playmolt bots ox --n 4 --policy contrarian
     """
-    if policy not in POLICIES[game]:
-        raise Failure(f"{game} has no policy {policy!r}: choose one of {', '.join(POLICIES[game])}")
+    if policy not in _KNOWN[game]:
+        raise Failure(f"{game} has no policy {policy!r}: choose one of {', '.join(_KNOWN[game])}")
     url = url or gateway_url(data)
     try:
         results = asyncio.run(_play(url, game, count or deciders()[game].needed, policy, seed, as_json))

@@ -7,13 +7,15 @@ import sys
 
 from playmolt_schemas.export.files import Files, run
 from playmolt_schemas.export.json_schemas import STORED_FOLDER, stored_files
+from playmolt_schemas.registry import house_types
 
 from playmolt_cli.games import deciders
 
 
 def files() -> Files:
     """Give a schema for every stored type and version of every game and of the lobby."""
-    return stored_files({game: decider.events for game, decider in deciders().items()})
+    kept = {*house_types(), "lobby"}  # another game that is installed here describes its own
+    return stored_files({game: decider.events for game, decider in deciders().items() if game in kept})
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ def games() -> Mapping[str, GameModule]:
     return collected(points)
 
 
+def house_types() -> frozenset[str]:
+    """The types of this repository's own games, among those that are installed."""
+    return frozenset(point.name for point in entry_points(group=GAMES) if point.dist and point.dist.name == HOUSE)
+
+
 def house_only() -> None:
     """Know this repository's own games alone, whatever else is installed; to be called before anything asks."""
     if games.cache_info().currsize:

@@ -74,7 +74,7 @@ def texts(action: Any) -> Iterator[tuple[str, int]]:
             yield action[field], limit
 
 
-GAMES = [(game, policy) for game, policies in bots.POLICIES.items() for policy in policies]
+GAMES = [(game, policy) for game, names in bots.policies().items() for policy in names]
 
 
 @pytest.mark.parametrize(("game", "policy"), GAMES)
@@ -111,7 +111,7 @@ def test_a_turn_asked_twice_is_answered_alike(game: Any, policy: str) -> None:
 def test_an_unknown_policy_names_the_known_ones(game: Any) -> None:
     with pytest.raises(LookupError, match="no house bots for 'chess'"):
         bots.seats("chess", 1)  # type: ignore[arg-type]
-    with pytest.raises(LookupError, match=bots.POLICIES[game][0]):
+    with pytest.raises(LookupError, match=bots.policies()[game][0]):
         bots.seats(game, 1, "lucky")
 
 

@@ -92,6 +92,6 @@ def test_the_limits_are_those_of_the_platform(what: str) -> None:
 
 
 def test_the_policies_are_those_of_the_house_bots() -> None:
-    for game, policies in bots.POLICIES.items():
+    for game, policies in bots.policies().items():
         row = next(row for row in ROWS if row[0] == f"`{game}`")
         assert tuple(re.findall(r"`(\w+)`", row[1])) == policies

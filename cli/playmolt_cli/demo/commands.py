@@ -5,12 +5,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import msgspec
 from playmolt.bots import run_house_bots
+from playmolt.bots.house_bots import house_bots
 from playmolt.client import AsyncClient
 from playmolt.errors import PlayMoltError
 from playmolt.loop import GameResult
@@ -130,7 +132,7 @@ def _await_interrupt() -> None:
 async def _play_all(console: Console, run: Run, seed: str, reports: Path) -> tuple[list[Played], list[Argued], Judged]:
     games = [
         _play(console, style, run.gateway, run.spectator, game, seed)
-        for game, style in zip(get_args(GameType), _STYLES, strict=False)
+        for game, style in zip(house_bots(), cycle(_STYLES), strict=False)
     ]
     cases = [
         _argue(console, style, run.gateway, case, reports) for case, style in zip(CASES, _LEGAL_STYLES, strict=True)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
+from playmolt_core.service.engine_module import engines
 from playmolt_core.settings import Settings, to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
 
@@ -49,8 +50,7 @@ _MODULES = {
     "relay": "playmolt_core.relay",
     "gateway": "playmolt_gateway",
     "spectator": "playmolt_spectator",
-    **{service: f"playmolt_{games[0]}" for service, games in ENGINES.items()},
-    "trial-engine": "playmolt_trial_engine",  # hosts two games
+    **{service: engine.module for service, engine in engines().items()},
 }
 _ROLES = {"relay": "playmolt_relay", "gateway": "playmolt_gateway", "spectator": ""}
 _RANKS = {"gateway": 0, "spectator": 1, "relay": 3}

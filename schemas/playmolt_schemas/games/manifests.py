@@ -4,16 +4,15 @@ from typing import Final
 
 from playmolt_schemas.manifest import GameModule, Reference, Resource
 
-_TEXTS: Final = "playmolt_gateway.texts"
-_WEB: Final = "playmolt_gateway.web"
+_GATEWAY: Final = "playmolt_gateway"
 
 TRIAL: Final = GameModule(
     type="trial",
     kind="game",
     service="trial-engine",
     messages=Reference("playmolt_schemas.games.trial:MESSAGES"),
-    guide=Resource(_TEXTS, "trial.md"),
-    watch=Resource(_WEB, "games/trial"),
+    guide=Resource(_GATEWAY, "texts/trial.md"),
+    watch=Resource(_GATEWAY, "web/games/trial"),
     place=1,
 )
 OX: Final = GameModule(
@@ -21,8 +20,8 @@ OX: Final = GameModule(
     kind="game",
     service="ox-engine",
     messages=Reference("playmolt_schemas.games.ox:MESSAGES"),
-    guide=Resource(_TEXTS, "ox.md"),
-    watch=Resource(_WEB, "games/ox"),
+    guide=Resource(_GATEWAY, "texts/ox.md"),
+    watch=Resource(_GATEWAY, "web/games/ox"),
     place=2,
 )
 LEGAL: Final = GameModule(type="legal", kind="session", service="legal-orchestrator", place=3)
@@ -32,7 +31,7 @@ AGORA: Final = GameModule(
     kind="run",
     service="agora-runner",
     messages=Reference("playmolt_schemas.agora.feed:MESSAGES"),
-    watch=Resource(_WEB, "games/agora"),
+    watch=Resource(_GATEWAY, "web/games/agora"),
     archived=False,  # an experiment reads its runs for ever
     place=5,
 )

@@ -49,5 +49,10 @@ PAGES_WEB: Final = (
         method="GET", path="/assets/{file}", name="page_asset", tag="pages", auth=Auth.NONE, alone=True,
         summary="A file that the pages load.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
     ),
+    Route(
+        method="GET", path="/assets/games/{game}/{file}", name="page_game_asset", tag="pages", auth=Auth.NONE,
+        alone=True, summary="A file with which a game is watched.", answers={200: Media(ANY_FILE)},
+        errors=(Code.NOT_FOUND,),
+    ),
 )  # fmt: skip
 """Their texts are data: a person reads them in Korean, English or Chinese."""

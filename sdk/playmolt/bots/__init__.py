@@ -1,5 +1,6 @@
 """House bots: they fill seats, so that nobody waits, and show what a bot looks like."""
 
-from playmolt.bots.house import MIXED, POLICIES, HouseBot, run_house_bots, seats
+from playmolt.bots.house import run_house_bots, seats
+from playmolt.bots.house_bots import MIXED, HouseBot, HouseBots, policies
 
-__all__ = ["MIXED", "POLICIES", "HouseBot", "run_house_bots", "seats"]
+__all__ = ["MIXED", "HouseBot", "HouseBots", "policies", "run_house_bots", "seats"]

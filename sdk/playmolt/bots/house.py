@@ -1,26 +1,17 @@
 """Seats filled by house bots, and whole games played by them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any, TypeVar
 
 from playmolt_schemas.api import GameType, Joined
 
-from playmolt.bots import ox, trial
+from playmolt.bots.house_bots import MIXED, HouseBot, house_bots
 from playmolt.client import AsyncClient
-from playmolt.loop import Action, GameResult, Turn
+from playmolt.loop import GameResult
 
 T = TypeVar("T")
-HouseBot = Callable[[Turn], Action]
-MIXED = "mixed"
-"""The policy that deals all policies of a game round the table."""
-_GAMES: Mapping[str, tuple[Callable[[str, object], HouseBot], Sequence[str]]] = {
-    "ox": (ox.bot, ox.names()),
-    "trial": (trial.bot, ("in_role",)),
-}
-POLICIES: Mapping[str, tuple[str, ...]] = {"ox": (*ox.names(), MIXED), "trial": (*trial.names(), MIXED)}
-"""Game type → the policies its house bots know."""
 PATIENCE_SECONDS = 600.0
 LEAVING_SECONDS = 5.0
 JOINING = 16
@@ -29,13 +20,9 @@ JOINING = 16
 
 def seats(game: GameType, n: int, policy: str = MIXED, seed: object = "house") -> list[HouseBot]:
     """Give n house bots, each deterministic by the seed and its number; LookupError says of what there are none."""
-    if game not in _GAMES:
-        raise LookupError(
-            f"there are no house bots for {game!r}, only for {', '.join(_GAMES)}: see playmolt/bots/house.py"
-        )
-    make, mixed = _GAMES[game]
-    policies = mixed if policy == MIXED else (policy,)
-    return [make(policies[number % len(policies)], f"{seed}/{number}") for number in range(n)]
+    if game not in house_bots():
+        raise LookupError(f"there are no house bots for {game!r}, only for {', '.join(house_bots())}")
+    return house_bots()[game].seats(n, policy, seed)
 
 
 async def run_house_bots(

@@ -4,10 +4,11 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple, cast
 
 from playmolt_schemas.limits import COMMENT_CHARS
 
+from playmolt.bots.house_bots import HouseBots
 from playmolt.bots.phrases import clipped, language_of, pick
 from playmolt.bots.seeded import stream
 from playmolt.calls import State
@@ -239,3 +240,6 @@ def bot(policy: str, seed: object) -> OxBot:
 def names() -> tuple[str, ...]:
     """Give the policies."""
     return tuple(POLICIES)
+
+
+BOTS: Final = HouseBots(bot, names(), names())

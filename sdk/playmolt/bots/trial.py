@@ -1,10 +1,11 @@
 """House bots of the mock trial: they speak in their role, and jurors let themselves be persuaded."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from playmolt_schemas.limits import SPEAK_CHARS
 
+from playmolt.bots.house_bots import HouseBots
 from playmolt.bots.phrases import Language, filled, language_of, pick
 from playmolt.bots.seeded import stream
 from playmolt.calls import State
@@ -197,3 +198,6 @@ def bot(policy: str, seed: object) -> TrialBot:
 def names() -> tuple[str, ...]:
     """Give the policies."""
     return tuple(POLICIES)
+
+
+BOTS: Final = HouseBots(bot, names(), ("in_role",))

@@ -1,18 +1,21 @@
 """The pages: what is sent, under which policy, in which languages, and what they never do."""
 
 import json
+import os
 import re
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path, PurePosixPath
 from typing import Any, get_args
 
 import httpx
 import pytest
+from playmolt_gateway.routes import pages
 from playmolt_schemas.agora import feed, plan, turn
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
 
-WEB = files("playmolt_gateway").joinpath("web")
+WEB = Path(str(files("playmolt_gateway").joinpath("web")))
 PATHS = {
     "/": "lobby.js",
     "/?utm_source=a-newsletter&lang=fr&lang=de": "lobby.js",
@@ -27,7 +30,8 @@ LANGUAGES = ("en", "ko", "zh")
 TEXTS: dict[str, dict[str, str]] = {
     code: json.loads(WEB.joinpath(f"texts.{code}.json").read_text()) for code in LANGUAGES
 }
-MODULES = {path.name: path.read_text() for path in WEB.iterdir() if path.name.endswith(".js")}
+FILES = {path.relative_to(WEB).as_posix(): path for path in sorted(WEB.rglob("*")) if path.is_file()}
+MODULES = {name: path.read_text() for name, path in FILES.items() if name.endswith(".js")}
 CODES: dict[str, tuple[str, ...]] = {
     "phase": (
         *get_args(trial.Phase), *get_args(ox.Phase), *get_args(jury.PhaseName), "running", "paused", "ended",
@@ -122,18 +126,44 @@ async def test_what_cannot_be_a_game_is_told_on_a_page_and_not_found(platform: A
 
 async def test_every_file_is_sent_as_what_it_is(platform: Any) -> None:
     kinds = {"js": "text/javascript", "css": "text/css", "json": "application/json", "svg": "image/svg+xml"}
-    for path in WEB.iterdir():
-        if path.name == "shell.html":
+    for name, path in FILES.items():
+        if name == "shell.html":
             continue
-        answer = await platform.send("GET", f"/assets/{path.name}")
+        answer = await platform.send("GET", f"/assets/{name}")
         assert answer.status_code == 200
         assert answer.content == path.read_bytes()
         assert answer.headers["content-type"].startswith(kinds[path.name.rpartition(".")[2]])
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+async def test_the_pages_know_the_games_of_this_server(platform: Any) -> None:
+    answer = await platform.send("GET", "/assets/games.js")
+    told = json.loads(answer.text.partition("GAMES = ")[2].removesuffix(";\n"))
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert [(one["type"], one["kind"]) for one in told] == [("trial", "game"), ("ox", "game"), ("agora", "run")]
+    assert all(one["watch"] for one in told)
+
+
+def test_a_game_adds_texts_and_changes_none() -> None:
+    joined = json.loads(pages._joined(b'{"live": "live"}', [b'{"live": "dead", "game.chess": "Chess"}', None]))
+    assert joined == {"live": "live", "game.chess": "Chess"}
+    assert pages._joined(b'{ "live": "live" }', [None]) == b'{ "live": "live" }'
+
+
 @pytest.mark.parametrize(
-    "name", ["shell.html", "nothing.js", "..%2fpages.py", "%2e%2e%2fapp.py", "web", "style.css%00"]
+    "name",
+    [
+        "games/ox/nothing.js",
+        "games/nobody/watch.js",
+        "games/ox/..%2f..%2fshell.html",
+        "games",
+        "shell.html",
+        "nothing.js",
+        "..%2fpages.py",
+        "%2e%2e%2fapp.py",
+        "web",
+        "style.css%00",
+    ],
 )
 async def test_no_other_file_is_sent(platform: Any, problem: Any, name: str) -> None:
     assert problem(await platform.send("GET", f"/assets/{name}")) == (404, "not_found")
@@ -145,13 +175,13 @@ def test_a_module_sets_texts_and_never_html() -> None:
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
-    for path in WEB.iterdir():
+    for path in FILES.values():
         text = path.read_text().replace("http://www.w3.org/2000/svg", "").replace("`http://${", "")
         assert not re.search(r"https?://|url\(|@import", text), path.name
     for name, text in MODULES.items():
         for imported in re.findall(r'from "([^"]+)"', text):
-            assert imported.startswith("./"), name
-            assert imported.removeprefix("./") in MODULES, name
+            assert imported.startswith(("./", "../")), name
+            assert os.path.normpath(PurePosixPath(name).parent / imported) in {*MODULES, "games.js"}, name
 
 
 def test_every_language_says_the_same_things() -> None:
@@ -179,7 +209,7 @@ def test_every_code_has_its_word(group: str) -> None:
 
 def test_every_page_is_declared_once() -> None:
     paths = [route.path for route in PAGES_WEB]
-    assert paths == ["/", "/watch/{id}", "/game", "/legal", "/agora", "/assets/{file}"]
+    assert paths == ["/", "/watch/{id}", "/game", "/legal", "/agora", "/assets/{file}", "/assets/games/{game}/{file}"]
 
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.registry import games
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import HTML, MARKDOWN, TEXT
 from playmolt_schemas.skill import render
@@ -133,20 +134,36 @@ def text_of(name: str) -> str | None:
     return path.read_text() if path.is_file() else None
 
 
+@cache
+def guide_of(game: str) -> str | None:
+    """How a bot game is played; None when there is no such game, or it came without its guide."""
+    module = games().get(game)
+    if module is None or module.kind != "game" or module.guide is None:
+        return None
+    path = module.guide.find()
+    return path.read_text() if path.is_file() else None
+
+
 async def llms(services: Services, request: CheckedRequest) -> Reply:
     """Send what a language model needs to know to play."""
     del services, request
     text = text_of("llms.txt")
     if text is None:
         return Refusal(Code.NOT_FOUND, "This server was installed without its texts. See /docs.")
-    return Response(text, media_type=TEXT)
+    return Response(text + _further_guides(text), media_type=TEXT)
+
+
+def _further_guides(text: str) -> str:
+    """The guides that the text does not name: those of games that came with another distribution."""
+    lines = [f"- [Guide to {game}](/skills/{game}.md)\n" for game in GAME_TYPES if f"/skills/{game}.md" not in text]
+    return f"\n## Further games\n\n{''.join(lines)}" if lines else ""
 
 
 async def skill(services: Services, request: CheckedRequest) -> Reply:
     """Send how a game is played."""
     del services
     game = request.params["game"]
-    text = text_of(f"{game}.md") if game in GAME_TYPES else None
+    text = guide_of(game)
     if text is None:
         return Refusal(Code.NOT_FOUND, f"There is no such guide. Guides: {', '.join(GAME_TYPES)}, as in /skills/ox.md.")
     return Response(render(text), media_type=MARKDOWN)

@@ -4,7 +4,8 @@ Nothing is built and nothing is loaded from elsewhere. The policy that goes with
 but this server's own files, and connections to this server and to its spectator alone.
 """
 
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Final
 import msgspec
 from playmolt_core.settings import Settings
 from playmolt_schemas.codes import Code
+from playmolt_schemas.registry import games
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,6 +25,7 @@ from playmolt_gateway.routes.documents import html_response
 
 _FILES: Final = Path(__file__).parents[1] / "web"
 _SHELL: Final = "shell.html"
+_DRAWING: Final = "watch.js"
 _TYPES: Final[Mapping[str, str]] = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -94,7 +97,17 @@ def nowhere(services: Services, request: Request) -> Response | None:
 async def page_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file of the pages; 404 for anything else."""
     del services
-    found = _assets().get(request.params["file"])
+    return _file(request.params["file"])
+
+
+async def page_game_asset(services: Services, request: CheckedRequest) -> Reply:
+    """Send a file with which a game is watched; 404 for anything else."""
+    del services
+    return _file(f"games/{request.params['game']}/{request.params['file']}")
+
+
+def _file(name: str) -> Reply:
+    found = _assets().get(name)
     if found is None:
         return Refusal(Code.NOT_FOUND, "The pages load no file of this name. Reload the page.")
     body, kind = found
@@ -104,8 +117,36 @@ async def page_asset(services: Services, request: CheckedRequest) -> Reply:
 
 @cache
 def _assets() -> Mapping[str, tuple[bytes, str]]:
-    """Give file name → content and type; only what is listed here can ever be sent."""
-    return {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in _FILES.iterdir() if path.suffix in _TYPES}
+    """Name → content and type; only what is listed here can ever be sent."""
+    views = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
+    own = {path.name: path.read_bytes() for path in _FILES.iterdir() if path.is_file()}
+    texts = {name: _joined(own[name], [view.get(name) for view in views.values()]) for name in own if _is_texts(name)}
+    read = own | texts
+    read |= {f"games/{game}/{name}": content for game, view in views.items() for name, content in view.items()}
+    read["games.js"] = _games_module(views)
+    return {name: (content, _TYPES[Path(name).suffix]) for name, content in read.items() if Path(name).suffix in _TYPES}
+
+
+def _is_texts(name: str) -> bool:
+    return name.startswith("texts.") and name.endswith(".json")
+
+
+def _joined(content: bytes, more: Iterable[bytes | None]) -> bytes:
+    """The page's texts with what games add to them in that language; a game changes none that is there."""
+    added = [msgspec.json.decode(one, type=dict[str, str]) for one in more if one is not None]
+    if not added:
+        return content
+    return msgspec.json.encode(dict(ChainMap(msgspec.json.decode(content, type=dict[str, str]), *added)))
+
+
+def _games_module(views: Mapping[str, Mapping[str, bytes]]) -> bytes:
+    """A module that names the types that anybody may watch, and whether each has a drawing of its own."""
+    watched = [
+        {"type": game.type, "kind": game.kind, "watch": _DRAWING in views.get(game.type, ())}
+        for game in games().values()
+        if game.kind != "session"
+    ]
+    return b"/** The games of this server. */\n\nexport const GAMES = " + msgspec.json.encode(watched) + b";\n"
 
 
 @cache

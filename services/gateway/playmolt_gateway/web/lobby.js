@@ -4,12 +4,14 @@ import { get } from "./api.js";
 import { announce, el, filler, select, table } from "./dom.js";
 import { watchLobby } from "./feed.js";
 import { page, trouble } from "./frame.js";
+import { GAMES } from "./games.js";
 import { clock, t, word } from "./language.js";
 
 const SHOWN = 12;
 const BOARD = 20;
 const REFRESH_MS = 8000;
 const LIST_MS = 1500;
+const bots = GAMES.filter(({ kind }) => kind === "game");
 
 page(() => "PlayMolt", draw);
 
@@ -20,7 +22,7 @@ async function draw(main) {
   const ended = el("ul", { class: "games" });
   const board = el("div");
   const runs = el("ul", { class: "games" });
-  const kind = select([["", t("all_games")], ["trial", t("game.trial")], ["ox", t("game.ox")]], "",
+  const kind = select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)])], "",
     { "aria-label": t("leaderboard.of") });
   const runsCard = el("section", { class: "card", hidden: true, "aria-labelledby": "runs" },
     el("h2", { id: "runs" }, t("runs")), runs);
@@ -97,7 +99,7 @@ function openLine(game) {
 }
 
 function line(game) {
-  const seats = game.gameType === "agora" ? "" : t("seats", { seated: game.seated, needed: game.needed });
+  const seats = bots.some(({ type }) => type === game.gameType) ? t("seats", { seated: game.seated, needed: game.needed }) : "";
   const when = game.created_at ?? game.at;
   return el("li", {}, el("a", { href: `/watch/${game.game_id}`, "data-focus": game.game_id },
     el("strong", {}, word("game", game.gameType)),

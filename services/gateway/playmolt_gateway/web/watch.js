@@ -1,19 +1,16 @@
-/** `/watch/{id}`: a trial, an O/X game, an Agora run or a game that is drawn field by field, live and back through its whole time. */
+/** `/watch/{id}`: a game or a run, drawn by its own module or field by field, live and back through its whole time. */
 
 import { get, lines, operatorKey } from "./api.js";
 import { announce, el, fill, select } from "./dom.js";
 import { watchGame } from "./feed.js";
 import { actionButton, page, trouble } from "./frame.js";
+import { GAMES } from "./games.js";
 import { t, word } from "./language.js";
 import { Moments } from "./moments.js";
 import { Timeline, linkedMoment } from "./timeline.js";
-import { agora } from "./watch_agora.js";
 import { any } from "./watch_any.js";
 import { logCard } from "./watch_log.js";
-import { ox } from "./watch_ox.js";
-import { trial } from "./watch_trial.js";
 
-const GAMES = { trial, ox, agora };
 const OVER = ["game_end", "game_aborted", "run_ended"];
 const PAGE = 500;
 const KEPT = 400;
@@ -26,7 +23,12 @@ page(() => t("watch.title"), draw);
 
 async function draw(main) {
   const watch = await opened(main);
-  return watch ? new Watch(main, GAMES[watch.gameType] ?? any, watch).begin() : undefined;
+  return watch ? new Watch(main, await drawing(watch.gameType), watch).begin() : undefined;
+}
+
+/** How a type is drawn: by its own module, or field by field. */
+async function drawing(type) {
+  return GAMES.some((one) => one.type === type && one.watch) ? (await import(`./games/${type}/watch.js`)).game : any;
 }
 
 async function opened(main) {

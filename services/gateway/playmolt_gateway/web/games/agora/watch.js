@@ -1,10 +1,10 @@
 /** An Agora run as it is watched: who stands where, who does what, market and ranks. */
 
-import { el, table } from "./dom.js";
-import { t, word } from "./language.js";
+import { el, table } from "../../dom.js";
+import { t, word } from "../../language.js";
 
 /** A run's log holds what its agents thought and whispered: only the operator may read it. */
-export const agora = { scene, line, seats, secrets, reader: "operator" };
+export const game = { scene, line, seats, secrets, reader: "operator" };
 
 function seats(state) {
   return state.agents.map((agent) => [agent.id, agent.id]);

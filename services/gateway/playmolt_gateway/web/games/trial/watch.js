@@ -1,10 +1,10 @@
 /** A trial as it is watched: the case, the seats, who said what, the votes, the end. */
 
-import { el, table } from "./dom.js";
-import { t, word } from "./language.js";
-import { seatLine } from "./watch_seats.js";
+import { el, table } from "../../dom.js";
+import { t, word } from "../../language.js";
+import { seatLine } from "../../watch_seats.js";
 
-export const trial = { scene, line, seats, secrets, reader: "nobody" };
+export const game = { scene, line, seats, secrets, reader: "nobody" };
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.role ? `${seat.name} (${word("role", seat.role)})` : seat.name]);

@@ -1,10 +1,10 @@
 /** An O/X game as it is watched: the question, who stands where, the score, the rounds. */
 
-import { el, table } from "./dom.js";
-import { t, word } from "./language.js";
-import { seatLine } from "./watch_seats.js";
+import { el, table } from "../../dom.js";
+import { t, word } from "../../language.js";
+import { seatLine } from "../../watch_seats.js";
 
-export const ox = { scene, line, seats, secrets, reader: "nobody" };
+export const game = { scene, line, seats, secrets, reader: "nobody" };
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.name]);
