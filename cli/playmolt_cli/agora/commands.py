@@ -224,7 +224,7 @@ def _certificate(plan: Plan | None = None) -> "Certificate":
     from playmolt_agora.checks import symmetry  # noqa: PLC0415 -- few commands need it
     from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- as the next
 
-    return symmetry.check(told=plans.told(plan) if plan else ())
+    return symmetry.check(seed_texts=plans.seed_texts(plan) if plan else ())
 
 
 def _refuse_asymmetry() -> None:

@@ -88,7 +88,7 @@ class _Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exceptions: tuple[Declared, ...]
 
 
-class Told(msgspec.Struct, frozen=True):
+class SeedText(msgspec.Struct, frozen=True):
     """A text of a plan that agents of a phase are told at a turn: a seed event."""
 
     phase: PhaseName
@@ -108,15 +108,15 @@ class Told(msgspec.Struct, frozen=True):
             yield f"{where}: it speaks of {notion}, which {self.phase} has no more"
 
 
-def check(library: Library | None = None, told: Sequence[Told] = ()) -> Certificate:
+def check(library: Library | None = None, seed_texts: Sequence[SeedText] = ()) -> Certificate:
     """Compare everything, and what a plan tells; `library` other than the package's own is for whoever tries texts."""
     checker = _Checker(library or texts.library())
-    faults = (*checker.faults(), *(fault for each in told for fault in each.faults()))
+    faults = (*checker.faults(), *(fault for each in seed_texts for fault in each.faults()))
     return Certificate(
         version=texts.version(),
         prompts=checker.prompts,
-        pairs=checker.pairs + len(told),
-        seed_events=len(told),
+        pairs=checker.pairs + len(seed_texts),
+        seed_events=len(seed_texts),
         exceptions=_knowledge().exceptions,
         faults=tuple(dict.fromkeys(faults)),
     )
@@ -167,7 +167,7 @@ class _Checker:
         self.pairs += 1
         for line, (one, other) in enumerate(zip_longest(outline(korean), outline(english)), 1):
             if one != other:
-                yield f"{name}, part {line}: Korean has {_told(one)}, English has {_told(other)}: {_HINT}"
+                yield f"{name}, part {line}: Korean has {_described(one)}, English has {_described(other)}: {_HINT}"
                 return
 
     def _languages(self, scene: Scene) -> Iterator[str]:
@@ -385,7 +385,7 @@ def _bared(line: str) -> str:
     return re.sub(r"(/\d+) \([^()]+\)$", r"\1", line.replace(prompts.STARS, ""))
 
 
-def _told(mark: Mark | None) -> str:
+def _described(mark: Mark | None) -> str:
     return str(mark) if mark is not None else "nothing"
 
 

@@ -149,5 +149,5 @@ def _seed_event_faults(plan: Plan) -> Iterator[FieldFault]:
     for event in plan.seed_events:
         if phase and event.turn > phase.turns:
             yield FieldFault("seed_events", f"turn {event.turn} is past the {phase.turns} turns of phases.phase2")
-    for text in plans.told(plan):
+    for text in plans.seed_texts(plan):
         yield from (FieldFault("seed_events", fault) for fault in text.faults())

@@ -57,14 +57,14 @@ def overrides(phase: Arm, rules: Mapping[str, Any]) -> dict[str, Any]:
     return {"energy.ledger": "real", **rules} if phase == COSTS_REAL else dict(rules)
 
 
-def told(plan: Plan) -> tuple[symmetry.Told, ...]:
+def seed_texts(plan: Plan) -> tuple[symmetry.SeedText, ...]:
     """The seed events of all phases, which agents read as they read every other text."""
-    found = [symmetry.Told("phase2", event.turn, event.ko, event.en) for event in plan.seed_events]
+    found = [symmetry.SeedText("phase2", event.turn, event.ko, event.en) for event in plan.seed_events]
     for arm in ARMS:
         phase = phase_of(plan, arm)
         rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else ()
         if isinstance(rules, worlds.Rules):
-            found += [symmetry.Told(world(arm), event.turn, event.ko, event.en) for event in rules.seed_events]
+            found += [symmetry.SeedText(world(arm), event.turn, event.ko, event.en) for event in rules.seed_events]
     return tuple(found)
 
 

@@ -33,9 +33,9 @@ from playmolt_agora.world import skills, visibility
 
 def evolve(state: State, event: Event, at: datetime) -> State:
     changes = _FOLDS[type(event)](state, event, at)
-    told = visibility.of(state, event)
-    if told:
-        changes["agents"] = visibility.heard(changes.get("agents", state.agents), told)
+    witnessed = visibility.of(state, event)
+    if witnessed:
+        changes["agents"] = visibility.heard(changes.get("agents", state.agents), witnessed)
     after = replace(state, version=state.version + 1, **changes)
     stage = _stage(after)
     return after if stage == after.stage else replace(after, stage=stage)

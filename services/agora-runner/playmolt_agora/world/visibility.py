@@ -26,19 +26,20 @@ from playmolt_agora.run.state import HISTORY, RECENT, Agent, State, shown
 from playmolt_agora.turn.scene import Happening
 from playmolt_agora.world import places
 
-Told = tuple[Happening, tuple[str, ...]]
+Witnessed = tuple[Happening, tuple[str, ...]]
+"""A happening and who sees it."""
 
 
-def of(state: State, event: Event) -> list[Told]:
+def of(state: State, event: Event) -> list[Witnessed]:
     """The happenings of an event with those who see them; `state` is the one right before it."""
-    tell = _TOLD.get(type(event))
-    return tell(state, event) if tell else []
+    happenings = _WITNESSED_BY.get(type(event))
+    return happenings(state, event) if happenings else []
 
 
-def heard(agents: Mapping[str, Agent], told: Iterable[Told]) -> dict[str, Agent]:
+def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed]) -> dict[str, Agent]:
     """The agents with what they have just come to know; the dead learn nothing."""
     after = dict(agents)
-    for happening, audience in told:
+    for happening, audience in witnessed:
         for name in audience:
             agent = after[name]
             if agent.alive:
@@ -56,50 +57,50 @@ def _remembered(history: tuple[Happening, ...], happening: Happening) -> tuple[H
     return after[:least] + after[least + 1 :]
 
 
-def _acted(state: State, event: AgentActed) -> list[Told]:
+def _acted(state: State, event: AgentActed) -> list[Witnessed]:
     record = event.record
     if not record.success:
-        return [_told(state, "failed", {"reason": record.reason}, (record.agent,))]
+        return [_witnessed(state, "failed", {"reason": record.reason}, (record.agent,))]
     tell = _ACTS.get(str(record.action))
     return tell(state, event) if tell else []
 
 
-def _spoke(state: State, event: AgentActed) -> list[Told]:
+def _spoke(state: State, event: AgentActed) -> list[Witnessed]:
     record = event.record
     values = {"agent": record.agent, "content": shown(record.content), "place": record.place_before}
-    return [_told(state, "spoke", values, _around(state, record))]
+    return [_witnessed(state, "spoke", values, _around(state, record))]
 
 
-def _whispered(state: State, event: AgentActed) -> list[Told]:
+def _whispered(state: State, event: AgentActed) -> list[Witnessed]:
     record = event.record
     values = {"agent": record.agent, "target": record.target, "content": shown(record.content)}
-    return [_told(state, "whispered", values, (record.agent, str(record.target)))]
+    return [_witnessed(state, "whispered", values, (record.agent, str(record.target)))]
 
 
-def _moved(state: State, event: AgentActed) -> list[Told]:
+def _moved(state: State, event: AgentActed) -> list[Witnessed]:
     record = event.record
     values = {"agent": record.agent, "place": record.place_after, "origin": record.place_before}
-    return [_told(state, "moved", values, _around(state, record))]
+    return [_witnessed(state, "moved", values, _around(state, record))]
 
 
-def _traded(state: State, event: AgentActed) -> list[Told]:
+def _traded(state: State, event: AgentActed) -> list[Witnessed]:
     return _answered(state, event.record, "traded", {"agent": event.record.agent})
 
 
-def _supported(state: State, event: AgentActed) -> list[Told]:
+def _supported(state: State, event: AgentActed) -> list[Witnessed]:
     return _answered(state, event.record, "supported", {"agent": event.record.agent, "target": event.record.target})
 
 
-def _idled(state: State, event: AgentActed) -> list[Told]:
-    return [_told(state, "idled", {"agent": event.record.agent}, _around(state, event.record))]
+def _idled(state: State, event: AgentActed) -> list[Witnessed]:
+    return [_witnessed(state, "idled", {"agent": event.record.agent}, _around(state, event.record))]
 
 
-def _granted(state: State, event: AgentActed) -> list[Told]:
+def _granted(state: State, event: AgentActed) -> list[Witnessed]:
     values = {"agent": event.record.agent, "target": event.record.target, "amount": event.value}
     return [_public(state, "subsidy", values)]
 
 
-_ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Told]]]] = {
+_ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Witnessed]]]] = {
     "speak": _spoke,
     "whisper": _whispered,
     "move": _moved,
@@ -110,24 +111,24 @@ _ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Told]]]] = {
 }
 
 
-def _answered(state: State, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Told]:
+def _answered(state: State, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Witnessed]:
     """In Phase 2 the actor is answered with the neutral sentence and nothing else; others see the act as ever."""
     around = _around(state, record)
     if state.run.phase != "phase2":
-        return [_told(state, kind, values, around)]
+        return [_witnessed(state, kind, values, around)]
     others = tuple(name for name in around if name != record.agent)
     return [
-        _told(state, kind, values, others),
-        _told(state, "feedback", {"action": record.action}, (record.agent,)),
+        _witnessed(state, kind, values, others),
+        _witnessed(state, "feedback", {"action": record.action}, (record.agent,)),
     ]
 
 
-def _settled(state: State, event: MarketSettled) -> list[Told]:
+def _settled(state: State, event: MarketSettled) -> list[Witnessed]:
     unit = state.rules.unit
-    told = [_public(state, "market", {"pool": event.pool // unit, "traders": len(event.trades)})]
+    witnessed = [_public(state, "market", {"pool": event.pool // unit, "traders": len(event.trades)})]
     if event.overflow:
-        told.append(_public(state, "overflow", {"amount": event.overflow // unit}))
-    return told
+        witnessed.append(_public(state, "overflow", {"amount": event.overflow // unit}))
+    return witnessed
 
 
 def _around(state: State, record: TurnRecord) -> tuple[str, ...]:
@@ -138,46 +139,48 @@ def _around(state: State, record: TurnRecord) -> tuple[str, ...]:
     return tuple(name for name in state.living if state.agents[name].place in where)
 
 
-def _public(state: State, kind: str, values: dict[str, Any], turn: int | None = None) -> Told:
-    return _told(state, kind, values, state.living, turn)
+def _public(state: State, kind: str, values: dict[str, Any], turn: int | None = None) -> Witnessed:
+    return _witnessed(state, kind, values, state.living, turn)
 
 
-def _told(state: State, kind: str, values: dict[str, Any], audience: tuple[str, ...], turn: int | None = None) -> Told:
+def _witnessed(
+    state: State, kind: str, values: dict[str, Any], audience: tuple[str, ...], turn: int | None = None
+) -> Witnessed:
     happening = Happening(
         turn=state.turn if turn is None else turn, kind=kind, importance=state.rules.importance(kind), values=values
     )
     return happening, audience
 
 
-def _begun(state: State, event: EpochStarted) -> list[Told]:
+def _begun(state: State, event: EpochStarted) -> list[Witnessed]:
     return [_public(state, "happening", {"text": text}, turn=event.turn) for text in event.happenings]
 
 
-def _crisis(state: State, event: CrisisStarted) -> list[Told]:
+def _crisis(state: State, event: CrisisStarted) -> list[Witnessed]:
     return [_public(state, "crisis", {"crisis": event.crisis})]
 
 
-def _leaked(state: State, event: WhisperLeaked) -> list[Told]:
-    return [_told(state, "leaked", {"agent": event.agent, "target": event.target}, event.heard_by)]
+def _leaked(state: State, event: WhisperLeaked) -> list[Witnessed]:
+    return [_witnessed(state, "leaked", {"agent": event.agent, "target": event.target}, event.heard_by)]
 
 
-def _posted(state: State, event: BillboardPosted) -> list[Told]:
+def _posted(state: State, event: BillboardPosted) -> list[Witnessed]:
     return [_public(state, "billboard", {"agent": event.agent, "content": shown(event.content)})]
 
 
-def _taxed(state: State, event: TaxChanged) -> list[Told]:
+def _taxed(state: State, event: TaxChanged) -> list[Witnessed]:
     return [_public(state, "tax", {"agent": event.agent, "rate": event.rate})]
 
 
-def _ranked(state: State, event: RankChanged) -> list[Told]:
+def _ranked(state: State, event: RankChanged) -> list[Witnessed]:
     return [_public(state, "rank", {"agent": event.agent, "rank": event.rank})]
 
 
-def _died(state: State, event: AgentDied) -> list[Told]:
+def _died(state: State, event: AgentDied) -> list[Witnessed]:
     return [_public(state, "death", {"agent": event.agent})]
 
 
-_TOLD: Final[Mapping[type[Event], Callable[[State, Any], list[Told]]]] = {
+_WITNESSED_BY: Final[Mapping[type[Event], Callable[[State, Any], list[Witnessed]]]] = {
     AgentActed: _acted,
     EpochStarted: _begun,
     CrisisStarted: _crisis,

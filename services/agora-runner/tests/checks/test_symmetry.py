@@ -54,9 +54,9 @@ def test_the_texts_are_symmetric_but_for_what_was_declared() -> None:
         ("L17", "어그로를 끌고", "Cause chaos"),
         ("L17", "죽음이다", "is death"),
     ]
-    told = certificate.lines()
-    assert told[-1] == "symmetric"
-    assert any("어그로를 끌고" in line for line in told)
+    text = certificate.lines()
+    assert text[-1] == "symmetric"
+    assert any("어그로를 끌고" in line for line in text)
 
 
 BREAKS = [
@@ -158,7 +158,7 @@ def test_an_outline_sees_shape_numbers_and_slots_and_no_words() -> None:
     ],
 )
 def test_seed_events_are_compared_like_every_other_text(phase: PhaseName, ko: str, en: str, fault: str) -> None:
-    told = symmetry.Told(phase, 3, ko, en)
-    assert "".join(told.faults()).startswith("the seed event of turn 3" if fault else "")
-    assert fault in "".join(told.faults())
-    assert symmetry.check(told=(told,)).ok == (not fault)
+    text = symmetry.SeedText(phase, 3, ko, en)
+    assert "".join(text.faults()).startswith("the seed event of turn 3" if fault else "")
+    assert fault in "".join(text.faults())
+    assert symmetry.check(seed_texts=(text,)).ok == (not fault)

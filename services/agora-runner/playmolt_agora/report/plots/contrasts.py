@@ -22,7 +22,7 @@ def contrast_figure(study: Study) -> Figure:
     models = in_order(row["model"] for row in found)
     looks = {model: style(index) for index, model in enumerate(models)}
     groups = _grouped(found)
-    alt = _told("Divergence by contrast", groups, "jsd")
+    alt = _alt("Divergence by contrast", groups, "jsd")
     most = max((row.get(name) or 0.0 for row in found for name in ("jsd", "ci_hi")), default=0.0)
     drawing, panel = _field(groups, looks, (0.0, min(1.0, rounded_up(most))), "Jensen–Shannon divergence, bits")
     at = 0.0
@@ -55,7 +55,7 @@ def model_figure(study: Study) -> Figure:
     ]
     looks = {model: style(index) for index, model in enumerate(in_order(row["model"] for row in found))}
     groups = _grouped(found)
-    alt = _told("Differences of PCS", groups, "delta_pcs")
+    alt = _alt("Differences of PCS", groups, "delta_pcs")
     drawing, panel = _field(groups, looks, _span(found, "delta_pcs"), "difference of PCS, bits")
     drawing.line(panel.x(0), panel.top, panel.x(0), panel.top + panel.height, hue=SOFT, dash="3 3")
     at = 0.0
@@ -81,7 +81,7 @@ def point_figure(study: Study) -> Figure:
     models = in_order(row["model"] for row in found)
     looks = {model: style(index) for index, model in enumerate(models)}
     groups = _grouped(found)
-    alt = _told("Differences of shares in percentage points", groups, "points", key="action")
+    alt = _alt("Differences of shares in percentage points", groups, "points", key="action")
     count, columns = grid(len(groups), 3)
     height = 26.0 * len(ACTIONS)
     drawing = Drawing(WIDTH, 50 + count * (height + 64))
@@ -163,7 +163,7 @@ def _span(found: Sequence[Line], column: str) -> tuple[float, float]:
     return -end, end
 
 
-def _told(title: str, groups: Mapping[str, Sequence[Line]], column: str, *, key: str = "model") -> str:
+def _alt(title: str, groups: Mapping[str, Sequence[Line]], column: str, *, key: str = "model") -> str:
     said = [
         f"{name}: {', '.join(f'{_who(line, key)} {shown(line[column])}' for line in lines)}"
         for name, lines in groups.items()

@@ -20,7 +20,7 @@ def drift_figure(study: Study) -> Figure:
     """Draw raw drift above the range of its permutation null, and the excess over it."""
     found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
-    alt = _told("Instruction Drift", groups, "id_excess")
+    alt = _alt("Instruction Drift", groups, "id_excess")
     drawing = Drawing(WIDTH, 44 + _ROW * len(groups))
     legend(drawing, 48, 16, [("raw (mean)", _RAW), ("excess (mean)", _EXCESS)], lines=True, right=WIDTH)
     drawing.rect(300, 6, 14, 12, hue="#c9d1da")
@@ -58,7 +58,7 @@ def entropy_figure(study: Study) -> Figure:
     """Draw the normalised entropy by window, which H1a and H2 are about."""
     found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
-    alt = _told("Normalised entropy", groups, "h_norm")
+    alt = _alt("Normalised entropy", groups, "h_norm")
     count, columns = grid(len(groups), 3)
     drawing = Drawing(WIDTH, 20 + _ROW * count)
     width = (WIDTH - 48 - (columns - 1) * 30) / columns
@@ -130,7 +130,7 @@ def washout_figure(study: Study) -> Figure:
     groups: dict[str, list[Line]] = {}
     for line in sorted(found, key=lambda line: (line["persona"], line["language"])):
         groups.setdefault(f"{line['persona']} · {line['language']}", []).append(line)
-    alt = _told("Persona washout", groups, "pw_excess")
+    alt = _alt("Persona washout", groups, "pw_excess")
     count, columns = grid(len(groups), 2)
     drawing = Drawing(WIDTH, 44 + _ROW * count)
     legend(drawing, 48, 16, [(model, looks[model]) for model in models], lines=True, right=WIDTH)
@@ -210,7 +210,7 @@ def _bundle(panel: Panel, lines: Sequence[Line], windows: Sequence[int], column:
     panel.series(_means(lines, windows, column), look)
 
 
-def _told(title: str, groups: Mapping[str, Sequence[Line]], column: str) -> str:
+def _alt(title: str, groups: Mapping[str, Sequence[Line]], column: str) -> str:
     said = []
     for name, lines in groups.items():
         points = _means(lines, _windows(lines), column)

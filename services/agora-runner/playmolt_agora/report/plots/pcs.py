@@ -93,7 +93,7 @@ def _estimates(cells: list[dict[str, Any]]) -> str:
 def parts_figure(study: Study) -> Figure:
     """Draw how much each action contributes to PCS."""
     cells = rows(study.tables.get("pcs"))
-    alt = _parts_told(cells)
+    alt = _parts_alt(cells)
     columns = ("model", "language", *(f"contrib_{action}" for action in ACTIONS), "pcs", "ci_lo", "ci_hi")
     return Figure(
         name="pcs-parts",
@@ -131,7 +131,7 @@ def _parts(cells: list[dict[str, Any]], alt: str) -> str:
     return drawing.svg("fig-pcs-parts", "PCS by action", alt)
 
 
-def _parts_told(cells: list[dict[str, Any]]) -> str:
+def _parts_alt(cells: list[dict[str, Any]]) -> str:
     said = []
     for cell in cells:
         if cell.get("pcs") is None:

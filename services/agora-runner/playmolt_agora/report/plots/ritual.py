@@ -24,7 +24,7 @@ def ritual_figure(study: Study) -> Figure:
     by_model = [row for row in found if row["level"] == "run_model"]
     by_persona = [row for row in found if row["level"] == "run_persona" and row.get("persona")]
     models, personas = in_order(row["model"] for row in by_model), _personas(by_persona)
-    alt = f"RI* by run. {_told(by_model, 'model', models)} {_told(by_persona, 'persona', personas)}"
+    alt = f"RI* by run. {_alt(by_model, 'model', models)} {_alt(by_persona, 'persona', personas)}"
     drawing = Drawing(WIDTH, 300)
     _key(drawing, in_order(row["set"] for row in found))
     top = min(1.0, rounded_up(max((row["ri_star"] or 0.0 for row in found), default=0.0)))
@@ -90,6 +90,6 @@ def _groups(panel: Panel, column: str, groups: Sequence[str], lines: Sequence[di
             drawing.mark(shape, panel.x(number + spread), panel.y(row["ri_star"]), hue=hue, size=3.6)
 
 
-def _told(lines: Sequence[dict[str, Any]], column: str, groups: Sequence[str]) -> str:
+def _alt(lines: Sequence[dict[str, Any]], column: str, groups: Sequence[str]) -> str:
     said = [f"{group} {shown(mean([row['ri_star'] for row in lines if row[column] == group]))}" for group in groups]
     return f"Means by {column}: {', '.join(said)}." if said else f"No {column} has a value."

@@ -98,7 +98,7 @@ def _bend(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, 
 def gini_figure(study: Study) -> Figure:
     found = rows(study.tables.get("gini"))
     panels = _panels(study, found, "gini", ("kind",))
-    alt = _told("Gini", panels)
+    alt = _alt("Gini", panels)
     return Figure(
         name="gini",
         title="Gini by epoch",
@@ -114,7 +114,7 @@ def gini_figure(study: Study) -> Figure:
 def treasury_figure(study: Study) -> Figure:
     panels = _panels(study, rows(study.treasury), "treasury", ())
     highest = max((value for _, lines in panels for _, points in lines for _, value in points), default=0.0)
-    alt = _told("Treasury", panels)
+    alt = _alt("Treasury", panels)
     return Figure(
         name="treasury",
         title="Treasury by epoch",
@@ -170,7 +170,7 @@ def _mean_line(lines: Sequence[Points]) -> Points:
     return [(epoch, sum(values) / len(values)) for epoch, values in sorted(by_epoch.items())]
 
 
-def _told(title: str, panels: Panels) -> str:
+def _alt(title: str, panels: Panels) -> str:
     said = []
     for heading, lines in panels:
         ends = [points[-1][1] for _, points in lines]

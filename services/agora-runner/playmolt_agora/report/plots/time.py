@@ -28,7 +28,7 @@ _ROW = 146.0
 def action_figure(study: Study) -> Figure:
     """Draw the action mix by phase, language, condition and model."""
     mixes = action_mix(shown_turns(study))
-    alt = _told(mixes, ACTIONS, "action")
+    alt = _alt(mixes, ACTIONS, "action")
     return Figure(
         name="action-mix",
         title="Action mix over time",
@@ -44,7 +44,7 @@ def action_figure(study: Study) -> Figure:
 
 def place_figure(study: Study) -> Figure:
     mixes = occupancy(shown_turns(study))
-    alt = _told(mixes, PLACES, "place")
+    alt = _alt(mixes, PLACES, "place")
     return Figure(
         name="occupancy",
         title="Occupancy of places over time",
@@ -102,7 +102,7 @@ def _heading(cell: Cell) -> str:
     return " · ".join(part for part in (PHASES[phase], language, CONDITIONS[condition]) if part)
 
 
-def _told(mixes: Mapping[Cell, Mix], names: Sequence[str], noun: str) -> str:
+def _alt(mixes: Mapping[Cell, Mix], names: Sequence[str], noun: str) -> str:
     said = [
         f"{_heading(cell)} {cell[3]}: most frequent {noun} {_most(mix, names, 0)} at first, "
         f"{_most(mix, names, -1)} at last"
