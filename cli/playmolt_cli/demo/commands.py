@@ -31,7 +31,7 @@ from playmolt_cli.log.commands import verified
 from playmolt_cli.log.reading import with_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.interrupts import stopping
-from playmolt_cli.terminal.narration import Story, printable, standings
+from playmolt_cli.terminal.narration import Narration, printable, standings
 from playmolt_cli.terminal.options import data_option
 from playmolt_cli.terminal.watch import watch
 
@@ -170,11 +170,11 @@ async def _play(console: Console, style: str, gateway: str, spectator: str, game
 
 
 async def _tell(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
-    story, messages = Story(), []
+    narration, messages = Narration(), []
     name = game_id.split("-", 1)[0]
     async for message in watch(spectator, game_id):
         messages.append(message)
-        if line := story.tell(message):
+        if line := narration.tell(message):
             console.print(f"{name:<6} {line}", style=style)
     return messages
 

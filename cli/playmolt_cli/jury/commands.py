@@ -15,7 +15,7 @@ from playmolt_cli.jury.table import Table
 from playmolt_cli.jury.words import Words
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option
-from playmolt_cli.terminal.session_key import client, desk
+from playmolt_cli.terminal.session_key import session_client, session_server
 from playmolt_cli.terminal.terminal_text import console
 
 
@@ -54,14 +54,14 @@ def play(
 
     Example: playmolt jury play --auto --aim guilty
     """
-    place = desk(url, data, "jury")
-    with client(place, key, name=name) as calling:
+    server = session_server(url, data, "jury")
+    with session_client(server, key, name=name) as client:
         if session_id:
-            session = calling.call(routes.READ, session_id)
+            session = client.call(routes.READ, session_id)
         else:
-            session = calling.call(routes.OPEN, body=OpenJuryRequest(language=language, model=model))
+            session = client.call(routes.OPEN, body=OpenJuryRequest(language=language, model=model))
         page = Page(console(err=as_json), Words(session.language))
-        table = Table(calling, page, session)
+        table = Table(client, page, session)
         try:
             if auto:
                 jury_overseer.play(table, aim)

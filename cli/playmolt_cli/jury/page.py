@@ -17,10 +17,10 @@ from playmolt_schemas.games.jury import (
 from rich.console import Console
 
 from playmolt_cli.jury.words import Words
-from playmolt_cli.terminal.terminal_text import Paper
+from playmolt_cli.terminal.terminal_text import TerminalText
 
 
-class Page(Paper):
+class Page(TerminalText):
     """Writes a session. `names` maps ids to names."""
 
     def __init__(self, out: Console, words: Words) -> None:

@@ -16,7 +16,7 @@ from playmolt_cli.log.reading import records_of, with_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, json_option
-from playmolt_cli.terminal.session_key import client, desk
+from playmolt_cli.terminal.session_key import session_client, session_server
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,10 +121,10 @@ def _tell(checked: Checked) -> None:
 def _records(session_id: str, url: str | None, key: str | None, copy: Path | None, data: Path | None) -> list[Record]:
     if copy is not None:
         return _copied(session_id, copy)
-    place = desk(url, data, "jury")
-    if key or (url and place.key_file.read()):
-        with client(place, key) as calling:
-            return calling.call(routes.LOG, session_id)
+    server = session_server(url, data, "jury")
+    if key or (url and server.key_file.read()):
+        with session_client(server, key) as client:
+            return client.call(routes.LOG, session_id)
     return with_log(data, lambda event_log: _stored(event_log, session_id))
 
 

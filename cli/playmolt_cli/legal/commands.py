@@ -24,7 +24,7 @@ from playmolt_cli.legal.words import Words
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, json_option
-from playmolt_cli.terminal.session_key import RETRY, GameApi, client, desk
+from playmolt_cli.terminal.session_key import RETRY, SessionServer, session_client, session_server
 from playmolt_cli.terminal.terminal_text import console
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,7 +85,7 @@ def new(
 
     Example: playmolt legal new --case-type criminal --jurisdiction KR --title 횡령 --language ko
     """
-    place = desk(url, data, "legal")
+    server = session_server(url, data, "legal")
     language = language or _asked_language()
     words = Words(language)
     asker = Asker(Page(console(err=True), words), _OPEN_FIELDS)
@@ -98,10 +98,10 @@ def new(
         exclusions=exclusions,
         model=model,
     )
-    with client(place, key, name=name) as calls:
-        session = calls.call(routes.OPEN_SESSION, body=opening)
+    with session_client(server, key, name=name) as client:
+        session = client.call(routes.OPEN_SESSION, body=opening)
     if not as_json and not key:
-        click.echo(f"key: {place.key_file.path}", err=True)
+        click.echo(f"key: {server.key_file.path}", err=True)
     _print(session, as_json)
 
 
@@ -117,8 +117,8 @@ def list_sessions(url: str | None, key: str | None, data: Path | None, as_json: 
 
     Example: playmolt legal list
     """
-    with client(desk(url, data, "legal"), key) as calls:
-        mine = calls.call(routes.LIST_SESSIONS).sessions
+    with session_client(session_server(url, data, "legal"), key) as client:
+        mine = client.call(routes.LIST_SESSIONS).sessions
     if as_json:
         click.echo(msgspec.json.encode(mine))
         return
@@ -159,15 +159,15 @@ def facts(
         "opposing_claims": list(opposing_claims),
     }
     given = {name: value for name, value in told.items() if value not in (None, [])}
-    with client(desk(url, data, "legal"), key) as calls:
-        session = _session(calls, session_id)
+    with session_client(session_server(url, data, "legal"), key) as client:
+        session = _session(client, session_id)
         if source is not None:
             body = _read_json(source.read(), "--file") | given
         elif given:
             body = given if session.previous_session else told | {"overview": overview or ""}
         else:
             body = _asked_facts(session)
-        _print(calls.call(routes.POST_FACTS, session.id, body=body), as_json, outlook=True)
+        _print(client.call(routes.POST_FACTS, session.id, body=body), as_json, outlook=True)
 
 
 def _asked_facts(session: Session) -> Form:
@@ -200,9 +200,9 @@ def gate(
 
     Example: playmolt legal gate --set goal=risk_minimization --set stance=neutral --set focus_issues=liability
     """
-    place = desk(url, data, "legal")
-    with client(place, key) as calls:
-        session = _awaited(place, calls, _session(calls, session_id), wait, quiet=as_json)
+    server = session_server(url, data, "legal")
+    with session_client(server, key) as client:
+        session = _awaited(server, client, _session(client, session_id), wait, quiet=as_json)
         opened = _open_gate(session)
         form = _given_form(opened, source, inline, fields)
         page = Page(console(err=as_json), Words(session.language))
@@ -211,9 +211,9 @@ def gate(
             return
         if form is None:
             page.gate(session, opened)
-            answered = _answered(calls, session, opened)
+            answered = _answered(client, session, opened)
         else:
-            answered = calls.call(routes.POST_STEERING, session.id, body=form)
+            answered = client.call(routes.POST_STEERING, session.id, body=form)
         _print(answered, as_json, outlook=True)
 
 
@@ -236,14 +236,14 @@ def _given_form(opened: Gate, source: BinaryIO | None, inline: str | None, field
     return with_fields({"gate": opened.name} | form, fields, opened.schema)
 
 
-def _answered(calls: Client, session: Session, opened: Gate) -> Session:
+def _answered(client: Client, session: Session, opened: Gate) -> Session:
     asker = Asker(Page(console(err=True), Words(session.language)), _FORM_FIELDS)
     form: Form = {}
     again: set[str] = set()
     for _ in range(_FORM_TRIES):
         form = ask_form(asker, session, opened, form, again)
         try:
-            return calls.call(routes.POST_STEERING, session.id, body=form)
+            return client.call(routes.POST_STEERING, session.id, body=form)
         except Refused as refusal:
             if refusal.code != "invalid_form":
                 raise
@@ -253,7 +253,7 @@ def _answered(calls: Client, session: Session, opened: Gate) -> Session:
     raise Failure(f"the form was not taken {_FORM_TRIES} times; nothing is lost: playmolt legal gate {session.id}")
 
 
-def _awaited(place: GameApi, calls: Client, session: Session, wait: float, *, quiet: bool) -> Session:
+def _awaited(server: SessionServer, client: Client, session: Session, wait: float, *, quiet: bool) -> Session:
     """Follow the turns until the session wants the person, at most for so many seconds."""
     if _wants_the_person(session) or not wait:
         return session
@@ -261,7 +261,7 @@ def _awaited(place: GameApi, calls: Client, session: Session, wait: float, *, qu
     page.line(speaking(page.words, session, session.phase), style="dim")
 
     async def until() -> None:
-        async with AsyncSessions(place.url, calls.key, retry=RETRY) as feed:
+        async with AsyncSessions(server.url, client.key, retry=RETRY) as feed:
             async for message in feed.follow(session.id, after=session.version):
                 if message["type"] in ("gate_opened", "turn_failed"):
                     return
@@ -273,7 +273,7 @@ def _awaited(place: GameApi, calls: Client, session: Session, wait: float, *, qu
         raise Failure(
             f"no gate opened within {wait:g} s; the models go on: playmolt legal show {session.id} --follow"
         ) from None
-    return calls.call(routes.READ_SESSION, session.id)
+    return client.call(routes.READ_SESSION, session.id)
 
 
 def _wants_the_person(session: Session) -> bool:
@@ -301,18 +301,18 @@ def show(
 
     Example: playmolt legal show --follow
     """
-    place = desk(url, data, "legal")
-    with client(place, key) as calls:
-        session = _session(calls, session_id)
+    server = session_server(url, data, "legal")
+    with session_client(server, key) as client:
+        session = _session(client, session_id)
         if not (as_json and follow):
             _print(session, as_json)
         if follow:
-            asyncio.run(_follow(place, calls.key, session, as_json))
+            asyncio.run(_follow(server, client.key, session, as_json))
 
 
-async def _follow(place: GameApi, key: str, session: Session, as_json: bool) -> None:
+async def _follow(server: SessionServer, key: str, session: Session, as_json: bool) -> None:
     page = Page(console(), Words(session.language))
-    async with AsyncSessions(place.url, key, retry=RETRY) as feed:
+    async with AsyncSessions(server.url, key, retry=RETRY) as feed:
         async for message in feed.follow(session.id, after=0 if as_json else session.version):
             if as_json:
                 click.echo(msgspec.json.encode(message))
@@ -328,9 +328,9 @@ def retry(session_id: str | None, url: str | None, key: str | None, data: Path |
 
     Example: playmolt legal retry
     """
-    with client(desk(url, data, "legal"), key) as calls:
-        session = _session(calls, session_id)
-        _print(calls.call(routes.RETRY_TURN, session.id), as_json, outlook=True)
+    with session_client(session_server(url, data, "legal"), key) as client:
+        session = _session(client, session_id)
+        _print(client.call(routes.RETRY_TURN, session.id), as_json, outlook=True)
 
 
 @legal.command()
@@ -349,9 +349,9 @@ def report(
     wanted = "json" if as_json else kind or _format_of(out)
     if out is None and wanted in _BINARY and sys.stdout.isatty():
         raise Failure(f"a {wanted} is nothing for a terminal: give --out report.{wanted}")
-    with client(desk(url, data, "legal"), key) as calls:
-        session = _session(calls, session_id)
-        content = calls.call(routes.READ_REPORT, session.id, query={"format": wanted})
+    with session_client(session_server(url, data, "legal"), key) as client:
+        session = _session(client, session_id)
+        content = client.call(routes.READ_REPORT, session.id, query={"format": wanted})
     if out is not None:
         _write(out, content)
         click.echo(f"{out}: {len(content)} bytes", err=True)
@@ -375,10 +375,10 @@ def _write(out: Path, content: bytes) -> None:
         raise Failure(f"{out}: {error.strerror}") from error
 
 
-def _session(calls: Client, session_id: str | None) -> Session:
+def _session(client: Client, session_id: str | None) -> Session:
     if session_id is not None:
-        return calls.call(routes.READ_SESSION, session_id)
-    mine = calls.call(routes.LIST_SESSIONS).sessions
+        return client.call(routes.READ_SESSION, session_id)
+    mine = client.call(routes.LIST_SESSIONS).sessions
     if not mine:
         raise Failure("you have no session yet: playmolt legal new")
     return mine[0]

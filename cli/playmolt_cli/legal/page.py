@@ -9,10 +9,10 @@ from playmolt_schemas.games.legal import Facts, Gate, Hit, Session, Steering, Tu
 from rich.console import Console
 
 from playmolt_cli.legal.words import Words
-from playmolt_cli.terminal.terminal_text import Paper
+from playmolt_cli.terminal.terminal_text import TerminalText
 
 
-class Page(Paper):
+class Page(TerminalText):
     """Writes a session in the words of its language."""
 
     def __init__(self, out: Console, words: Words) -> None:

@@ -23,7 +23,7 @@ from rich.json import JSON
 from playmolt_cli.games import deciders
 from playmolt_cli.log.reading import records_of, with_log
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.narration import Story, standings
+from playmolt_cli.terminal.narration import Narration, standings
 from playmolt_cli.terminal.options import data_option, json_option
 
 _LONGEST_PAUSE_SECONDS = 5.0
@@ -174,11 +174,11 @@ def _tell(
     show_state: bool,
 ) -> None:
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    story = Story()
+    narration = Narration()
     before: Moment | None = None
     for moment in shown:
         _pause(before, moment, speed, stepping)
-        line = story.tell(moment.message)
+        line = narration.tell(moment.message)
         unsaid = f"({moment.type.replace('_', ' ')}, not public)"
         console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or unsaid}", style=None if line else "dim")
         agreement.take(moment)

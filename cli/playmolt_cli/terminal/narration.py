@@ -15,7 +15,7 @@ def printable(text: str) -> str:
     )
 
 
-class Story:
+class Narration:
     """Tells the messages of one game in their order; it remembers who is called what.
 
     A message type it does not know is told by its name, so that a new game can be followed before it has words here.
@@ -48,10 +48,10 @@ class Story:
                     self._names[identifier] = entry["name"]
 
 
-def _unknown(story: Story, message: Message) -> str:
+def _unknown(narration: Narration, message: Message) -> str:
     """Tell a message by its name and its plain fields."""
     plain = [
-        f"{name.replace('_', ' ')} {value}" if story.name(value) == str(value) else story.name(value)
+        f"{name.replace('_', ' ')} {value}" if narration.name(value) == str(value) else narration.name(value)
         for name, value in message.items()
         if name not in _ENVELOPE and isinstance(value, str | int | float)
     ]
@@ -59,7 +59,7 @@ def _unknown(story: Story, message: Message) -> str:
     return f"{told}: {', '.join(plain)}" if plain else told
 
 
-def _started(story: Story, message: Message) -> str:  # noqa: ARG001
+def _started(narration: Narration, message: Message) -> str:  # noqa: ARG001
     people = message["participants"]
     if "case" in message:
         roles = ", ".join(f"{person['name']} {_role(person)}" for person in people)
@@ -71,52 +71,52 @@ def _role(entry: Message) -> str:
     return str(entry.get("role") or "").lower()
 
 
-def _speak(story: Story, message: Message) -> str:
-    who = f"{story.name(message['agent_id'])} ({_role(message)})"
+def _speak(narration: Narration, message: Message) -> str:
+    who = f"{narration.name(message['agent_id'])} ({_role(message)})"
     return f"{who} lets the time pass" if message.get("forfeit") else f"{who}: “{message['text']}”"
 
 
-def _first_choice(story: Story, message: Message) -> str:
+def _first_choice(narration: Narration, message: Message) -> str:
     late = " (time passed)" if message.get("forfeit") else ""
     shown = f": {message['choice']}" if "choice" in message else ""
-    return f"{story.name(message['agent_id'])} has chosen{shown}{late}"
+    return f"{narration.name(message['agent_id'])} has chosen{shown}{late}"
 
 
-def _reveal(story: Story, message: Message) -> str:
-    choices = ", ".join(f"{story.name(choice['agent_id'])} {choice['choice']}" for choice in message["choices"])
+def _reveal(narration: Narration, message: Message) -> str:
+    choices = ", ".join(f"{narration.name(choice['agent_id'])} {choice['choice']}" for choice in message["choices"])
     return f"revealed: {choices}  (O {message['distribution']['O']} : X {message['distribution']['X']})"
 
 
-def _switch(story: Story, message: Message) -> str:
+def _switch(narration: Narration, message: Message) -> str:
     comment = f" “{message['comment']}”" if message.get("comment") else ""
-    return f"{story.name(message['agent_id'])} {'SWITCHES' if message['switched'] else 'keeps'}{comment}"
+    return f"{narration.name(message['agent_id'])} {'SWITCHES' if message['switched'] else 'keeps'}{comment}"
 
 
-def _round_result(story: Story, message: Message) -> str:
+def _round_result(narration: Narration, message: Message) -> str:
     if message["minority"] is None:
         return f"round {message['round']}: all alike, no points"
-    winners = ", ".join(story.name(winner) for winner in message["winners"])
+    winners = ", ".join(narration.name(winner) for winner in message["winners"])
     points = f"{message['points_awarded']} points to {winners}"
     return f"round {message['round']}: {message['minority']} is the minority; {points}"
 
 
-def _tally(story: Story, message: Message) -> str:  # noqa: ARG001
+def _tally(narration: Narration, message: Message) -> str:  # noqa: ARG001
     return f"the jury: {message['GUILTY']} guilty, {message['NOT_GUILTY']} not guilty"
 
 
-def _end(story: Story, message: Message) -> str:
+def _end(narration: Narration, message: Message) -> str:
     if "verdict" in message:
         return f"verdict: {message['verdict'].replace('_', ' ')}; the {message['winner_team'].lower()} wins"
-    return f"the winner is {story.name(message['winner_id'])}"
+    return f"the winner is {narration.name(message['winner_id'])}"
 
 
-_TELLERS: Mapping[str, Callable[[Story, Message], str]] = {
+_TELLERS: Mapping[str, Callable[[Narration, Message], str]] = {
     "game_created": lambda _, __: "a new game takes agents",
-    "agent_joined": lambda story, message: f"{story.name(message['agent_id'])} takes a seat",
-    "agent_left": lambda story, message: f"{story.name(message['agent_id'])} leaves",
+    "agent_joined": lambda narration, message: f"{narration.name(message['agent_id'])} takes a seat",
+    "agent_left": lambda narration, message: f"{narration.name(message['agent_id'])} leaves",
     "game_started": _started,
     "speak": _speak,
-    "vote_submitted": lambda story, message: f"{story.name(message['agent_id'])} (juror) has voted",
+    "vote_submitted": lambda narration, message: f"{narration.name(message['agent_id'])} (juror) has voted",
     "phase_change": lambda _, message: f"— {message['to'].replace('_', ' ')}, round {message['round']} —",
     "jury_tally": _tally,
     "question_open": lambda _, message: f"— round {message['round']}: {message['question']} —",

@@ -33,7 +33,7 @@ class KeyFile:
         self.path = path
 
     def read(self) -> str:
-        """Give the key; empty when there is none yet."""
+        """The key; empty when there is none yet."""
         try:
             return self.path.read_text().strip()
         except FileNotFoundError:
@@ -48,7 +48,7 @@ class KeyFile:
         unfinished.replace(self.path)
 
 
-class GameApi(msgspec.Struct, frozen=True):
+class SessionServer(msgspec.Struct, frozen=True):
     """Where sessions are held, the file of the key that they belong to, and the command that makes that key."""
 
     url: str
@@ -56,7 +56,7 @@ class GameApi(msgspec.Struct, frozen=True):
     maker: str
 
 
-def desk(url: str | None, data: Path | None, game: Game) -> GameApi:
+def session_server(url: str | None, data: Path | None, game: Game) -> SessionServer:
     """Find the gateway, that of the `up` on the data folder unless a URL is given, and the key file for it.
 
     Each server has a key file of its own: another server does not know the key, and shall not be shown it.
@@ -64,8 +64,8 @@ def desk(url: str | None, data: Path | None, game: Game) -> GameApi:
     settings = read_settings()
     folder = Path(data or settings.data)
     own = _own_url(folder, settings)
-    name = f"{game}-key" if url is None or url.rstrip("/") == own else f"{game}-key-{_place(url)}"
-    return GameApi(url or own, KeyFile(folder / name), _MAKERS[game])
+    name = f"{game}-key" if url is None or url.rstrip("/") == own else f"{game}-key-{_file_suffix(url)}"
+    return SessionServer(url or own, KeyFile(folder / name), _MAKERS[game])
 
 
 def _own_url(folder: Path, settings: Settings) -> str:
@@ -73,33 +73,33 @@ def _own_url(folder: Path, settings: Settings) -> str:
     return run.gateway if run is not None else f"http://{settings.host}:{settings.port}"
 
 
-def _place(url: str) -> str:
+def _file_suffix(url: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", urlsplit(url).netloc.rpartition("@")[2]).strip("-") or "unnamed"
 
 
 @contextmanager
-def client(place: GameApi, key: str | None, *, name: str = "") -> Iterator[Client]:
-    """Give a client with the person's key, one made now when there is none and a name to make it for."""
-    kept = "" if key else place.key_file.read()
+def session_client(server: SessionServer, key: str | None, *, name: str = "") -> Iterator[Client]:
+    """A client with the person's key, one made now when there is none and a name to make it for."""
+    kept = "" if key else server.key_file.read()
     if not (key or kept or name):
-        raise Failure(f"there is no key in {place.key_file.path}: `{place.maker}` makes one, or give --key")
+        raise Failure(f"there is no key in {server.key_file.path}: `{server.maker}` makes one, or give --key")
     try:
-        with Client(place.url, key or kept, retry=RETRY) as calls:
-            if not calls.key:
-                place.key_file.write(calls.register(name).api_key)
-            yield calls
+        with Client(server.url, key or kept, retry=RETRY) as client:
+            if not client.key:
+                server.key_file.write(client.register(name).api_key)
+            yield client
     except Refused as refusal:
-        raise Failure(_refused(refusal, place, kept)) from refusal
+        raise Failure(_refused(refusal, server, kept)) from refusal
     except PlayMoltError as error:
-        raise Failure(f"{place.url}: {error}") from error
+        raise Failure(f"{server.url}: {error}") from error
     except ValueError as error:  # a URL without http, a text that is no Unicode
         raise Failure(str(error)) from error
 
 
-def _refused(refusal: Refused, place: GameApi, kept: str) -> str:
+def _refused(refusal: Refused, server: SessionServer, kept: str) -> str:
     # A detail lists the faults behind its first words; here each has a line of its own.
     said = refusal.detail.partition(":")[0] if refusal.errors else refusal.detail
     told = [f"{said} ({refusal.code})", *(f"  {fault.field}: {fault.message}" for fault in refusal.errors)]
     if refusal.code == "unauthorized" and kept:
-        told.append(f"  the key is that of {place.key_file.path}; without the file `{place.maker}` makes another")
+        told.append(f"  the key is that of {server.key_file.path}; without the file `{server.maker}` makes another")
     return "\n".join(map(printable, told))

@@ -19,7 +19,7 @@ def console(*, err: bool = False) -> Console:
     return Console(stderr=err, highlight=False, markup=False)
 
 
-class Paper:
+class TerminalText:
     """Writes lines. Whatever is written, nothing in it can steer the terminal."""
 
     def __init__(self, out: Console) -> None:

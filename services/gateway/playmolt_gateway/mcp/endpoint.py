@@ -22,7 +22,6 @@ _FOREIGN: Final = bad_request("A page of another origin may not call this. Progr
 
 
 def is_mcp(path: str) -> bool:
-    """Say whether a path is that of the protocol."""
     return path.rstrip("/") == PATH
 
 
@@ -37,7 +36,6 @@ class McpEndpoint:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         started, status = perf_counter(), 500
 
         async def counted(message: Message) -> None:
@@ -55,7 +53,7 @@ class McpEndpoint:
             self._services.metrics.observe(_NAME, status, perf_counter() - started)
 
     async def _refusal(self, scope: Scope) -> Refusal | None:
-        """Check what every call shares, so that it is refused as everywhere; the protocol has its own forms inside."""
+        """What every call shares, so that it is refused as everywhere; inside, the protocol has its own forms."""
         if _foreign(scope):
             return _FOREIGN
         head = read_head(scope["headers"])
@@ -89,7 +87,7 @@ class McpEndpoint:
 
 
 def _foreign(scope: Scope) -> bool:
-    """Say whether a web page of another origin asks: a browser says so, and its user may not know."""
+    """Whether a web page of another origin asks: a browser says so, and its user may not know."""
     headers = dict(scope["headers"])
     origin = headers.get(b"origin", b"")
     return bool(origin) and origin.partition(b"://")[2] != headers.get(b"host")

@@ -76,7 +76,7 @@ def _server(app: ASGIApp) -> "Server[Any]":
 
 
 def _told(answer: httpx2.Response) -> types.CallToolResult:
-    """Give the route's answer: its JSON as it is, or its problem document as an error of the tool."""
+    """The route's answer: its JSON as it is, or its problem document as an error of the tool."""
     if answer.status_code == 204:
         return _result({"turn": None})
     body: Json = msgspec.json.decode(answer.content)

@@ -63,13 +63,13 @@ class Call(msgspec.Struct, frozen=True):
 
 @cache
 def tools() -> Sequence[Tool]:
-    """Give the tools in the order in which a bot needs them."""
+    """The tools in the order in which a bot needs them."""
     by_name = {route.name: route for route in ROUTES}
     return [_tool(name, by_name[route], description) for name, route, description in _TOOLS]
 
 
 def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
-    """Give the request of a call. What does not belong there is sent as well: the route says what is wrong with it.
+    """The request of a call. What does not belong there is sent as well: the route says what is wrong with it.
 
     An action may come as its fields, too, and what need not be given as an empty text: models do that.
     """
@@ -82,7 +82,7 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
         headers["Authorization"] = f"Bearer {_header(rest.pop('api_key'))}"
     if tool.route.idempotent and "idempotency_key" in rest:
         headers["Idempotency-Key"] = _repeat(rest.pop("idempotency_key"))
-    path = re.sub(r"{(\w+)}", lambda found: _segment(rest.pop(_argument(found[1]), "")), tool.route.path)
+    path = tool.route.address(*(rest.pop(_argument(name), "") for name in tool.route.parameters))
     if tool.route.method == "POST":
         whole = _WHOLE_BODY.get(tool.name)
         return Call("POST", path, headers, msgspec.json.encode(rest[whole] if whole and [*rest] == [whole] else rest))
@@ -91,12 +91,11 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
 
 
 def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
-    """Give what keeps a call from being sent: a part of the path that is missing, or what stands beside a whole body.
+    """What keeps a call from being sent: a part of the path that is missing, or what stands beside a whole body.
 
     The route tells all other faults.
     """
-    parts = (_argument(name) for name in re.findall(r"{(\w+)}", tool.route.path))
-    for name in parts:
+    for name in map(_argument, tool.route.parameters):
         if arguments.get(name) in (None, ""):
             return FieldFault(name, "is missing")
     whole = _WHOLE_BODY.get(tool.name)
@@ -107,14 +106,8 @@ def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
     return None
 
 
-def _segment(value: Any) -> str:
-    """Give a value as one segment of a path; "." and ".." would lead elsewhere."""
-    text = quote(str(value), safe="") or "-"
-    return text if text.strip(".") else text.replace(".", "%2E")
-
-
 def _repeat(value: Any) -> str:
-    """Give any text as an Idempotency-Key: itself where HTTP takes it, so that MCP and HTTP mean the same key."""
+    """Any text as an Idempotency-Key: itself where HTTP takes it, so that MCP and HTTP mean the same key."""
     text = str(value)
     if re.fullmatch(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}", text):
         return text
@@ -122,7 +115,7 @@ def _repeat(value: Any) -> str:
 
 
 def _header(value: Any) -> str:
-    """Give a value as a header may carry it; what cannot be a key or a name is refused there."""
+    """A value as a header may carry it; what cannot be a key or a name is refused there."""
     return quote(str(value), safe="!\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
@@ -131,7 +124,7 @@ def _argument(name: str) -> str:
 
 
 def _tool(name: str, route: Route, description: str) -> Tool:
-    properties: Json = {_argument(found): {"type": "string"} for found in re.findall(r"{(\w+)}", route.path)}
+    properties: Json = {_argument(part): {"type": "string"} for part in route.parameters}
     required = list(properties)
     definitions: Json = {}
     for kinds, whole in (((route.query,), ""), (_kinds(route.request), _WHOLE_BODY.get(name, ""))):

@@ -11,7 +11,7 @@ from playmolt_jury.content import content
 from playmolt_jury.content.check import MAJORITY
 from playmolt_schemas.games.jury import DELIBERATION_ROUNDS, NOTE_CHARS, NOTES, ROUNDS_WITH_JUROR
 
-PAGE = " ".join((Path(__file__).parents[2] / "docs" / "jury.md").read_text().split())
+PAGE = " ".join((Path(__file__).parents[3] / "docs" / "jury.md").read_text().split())
 
 
 def test_the_numbers_are_the_rules() -> None:

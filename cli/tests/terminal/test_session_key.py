@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.session_key import KeyFile, client, desk
+from playmolt_cli.terminal.session_key import KeyFile, session_client, session_server
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +24,9 @@ def test_a_key_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_without_a_url_the_settings_name_the_server(tmp_path: Path) -> None:
-    place = desk(None, tmp_path, "legal")
-    assert (place.url, place.key_file.path) == ("http://127.0.0.1:8080", tmp_path / "legal-key")
-    assert desk("http://127.0.0.1:8080/", tmp_path, "legal").key_file.path == tmp_path / "legal-key"
+    server = session_server(None, tmp_path, "legal")
+    assert (server.url, server.key_file.path) == ("http://127.0.0.1:8080", tmp_path / "legal-key")
+    assert session_server("http://127.0.0.1:8080/", tmp_path, "legal").key_file.path == tmp_path / "legal-key"
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def test_without_a_url_the_settings_name_the_server(tmp_path: Path) -> None:
     ],
 )
 def test_another_server_never_sees_this_ones_key(tmp_path: Path, url: str, name: str) -> None:
-    assert desk(url, tmp_path, "legal").key_file.path == tmp_path / name
+    assert session_server(url, tmp_path, "legal").key_file.path == tmp_path / name
 
 
 def test_each_game_has_a_key_of_its_own_and_says_how_it_is_made(tmp_path: Path) -> None:
-    jury, legal = desk(None, tmp_path, "jury"), desk(None, tmp_path, "legal")
+    jury, legal = session_server(None, tmp_path, "jury"), session_server(None, tmp_path, "legal")
     assert (jury.key_file.path, legal.key_file.path) == (tmp_path / "jury-key", tmp_path / "legal-key")
-    with pytest.raises(Failure, match="`playmolt jury play` makes one"), client(jury, None):
+    with pytest.raises(Failure, match="`playmolt jury play` makes one"), session_client(jury, None):
         pytest.fail("there is no key yet")

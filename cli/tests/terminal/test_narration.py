@@ -1,7 +1,7 @@
 """A game is told in lines that no agent can abuse."""
 
 import pytest
-from playmolt_cli.terminal.narration import Story, standings
+from playmolt_cli.terminal.narration import Narration, standings
 
 AGENT = "agent-1"
 SWITCH = {"type": "switch_submitted", "agent_id": AGENT, "name": "Ada"}
@@ -9,8 +9,8 @@ SPEAK = {"type": "speak", "agent_id": AGENT, "name": "Ada", "role": "JUDGE"}
 
 
 def _told(*messages: dict[str, object]) -> list[str]:
-    story = Story()
-    return [story.tell(message) for message in messages]
+    narration = Narration()
+    return [narration.tell(message) for message in messages]
 
 
 def test_names_are_remembered_from_the_seats() -> None:
