@@ -39,6 +39,7 @@ class Code(Enum):
     INVALID_FORM = ("invalid_form", 422)
     IDEMPOTENCY_MISMATCH = ("idempotency_mismatch", 422)
     RATE_LIMITED = ("rate_limited", 429)
+    HEADERS_TOO_LARGE = ("headers_too_large", 431)
     UNAVAILABLE = ("unavailable", 503)
 
     @property

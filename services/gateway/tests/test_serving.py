@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from playmolt_core.settings import Settings
-from playmolt_gateway.http import bodies, fast_http
+from playmolt_gateway.http import bodies
 from playmolt_gateway.http.serving import listening, serve
 from playmolt_schemas.limits import BODY_BYTES
 
@@ -62,7 +62,6 @@ async def test_sigterm_ends_waits_at_once_and_the_server_after_them(server: Serv
 async def test_sigterm_lets_an_action_end_whose_body_is_on_its_way(
     server: Server, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_http, "_HEAD_SECONDS", 60)
     _, key = server.platform.agent()
     server.platform.bus.engine = lambda _game, _call: (200, {"status": "accepted"})
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)

@@ -18,14 +18,13 @@ from starlette.routing import Match
 from starlette.routing import Route as Mounted
 from starlette.types import Receive, Scope, Send
 
-from playmolt_gateway.http import action_route
-from playmolt_gateway.http.action_route import Actions, Front
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, reply_to
 from playmolt_gateway.http.cors import AnyoneMayRead
 from playmolt_gateway.http.problems import Refusal, bug_body, json_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
-from playmolt_gateway.routes import admin, agents, agora, documents, feeds, games, operation, pages, sessions
+from playmolt_gateway.routes import action, admin, agents, agora, documents, feeds, games, operation, pages, sessions
+from playmolt_gateway.routes.action import ActionRoute, is_action
 
 Handler = Callable[[Services, CheckedRequest], Awaitable[Reply]]
 
@@ -43,7 +42,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         pages.page_game_asset,
     )
 }  # fmt: skip
-"""Route name → who serves it. The route of actions is served by `hot`, those of a service by the service."""
+"""Route name → who serves it. Actions are served by `routes/action.py`, the routes of a service by the service."""
 
 
 def _handler(route: Route) -> Handler:
@@ -55,21 +54,25 @@ def _handler(route: Route) -> Handler:
     return feeds.read_log if NDJSON in kinds else sessions.pass_on
 
 
-class Gateway(Front):
-    """The app, with what tests and the main program need to reach."""
+class Gateway:
+    """The ASGI app: MCP and actions past the routing table, all else through it."""
 
-    def __init__(self, services: Services, api: FastAPI) -> None:
-        super().__init__(Actions(services), AnyoneMayRead(api))
+    def __init__(self, services: Services, api: FastAPI, action_route: ActionRoute) -> None:
         self.services = services
         self.api = api
+        self.action_route = action_route
+        self._routed = AnyoneMayRead(api)
         self._mcp = McpEndpoint(self, services)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
-        if scope["type"] == "http" and is_mcp(scope["path"]):
+        if scope["type"] != "http":
+            await self._routed(scope, receive, send)
+        elif is_mcp(scope["path"]):
             await self._mcp(scope, receive, send)
-            return
-        await super().__call__(scope, receive, send)
+        elif scope["method"] == "POST" and is_action(scope["path"]):
+            await self.action_route(scope, receive, send)
+        else:
+            await self._routed(scope, receive, send)
 
     async def listen(self) -> None:
         """Hear of replaced keys and of lost connections. Call once, before serving."""
@@ -89,10 +92,10 @@ def _endpoint(services: Services, route: Route, handler: Handler) -> Callable[[R
     return endpoint
 
 
-def _mount(api: FastAPI, services: Services) -> None:
+def _mount(api: FastAPI, services: Services, action_route: ActionRoute) -> None:
     for route in ROUTES:
-        if route.name == action_route.NAME:
-            api.router.routes.append(Mounted(route.path, Actions(services), methods=[route.method], name=route.name))
+        if route.name == action.NAME:
+            api.router.routes.append(Mounted(route.path, action_route, methods=[route.method], name=route.name))
         else:
             endpoint = _endpoint(services, route, _handler(route))
             api.add_api_route(
@@ -153,6 +156,7 @@ def build(
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)
-    _mount(api, services)
+    action_route = ActionRoute(services)
+    _mount(api, services, action_route)
     api.openapi = _openapi  # type: ignore[method-assign]
-    return Gateway(services, api)
+    return Gateway(services, api, action_route)

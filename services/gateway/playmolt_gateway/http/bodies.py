@@ -3,7 +3,8 @@
 import asyncio
 import json
 import re
-from asyncio import AbstractEventLoop, Task, TimerHandle
+from asyncio import AbstractEventLoop, TimerHandle
+from collections.abc import Callable
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -22,12 +23,12 @@ _DISCARDED_BYTES: Final = 1024 * 1024
 
 _TOO_DEEP: Final = bad_request(f"The body is nested too deeply; {NESTED} levels are taken.")
 _EMPTY: Final = bad_request("The body is empty. Send a JSON object; /openapi.json describes what this call takes.")
+CUT_SHORT: Final = bad_request("The connection ended before the body was complete. Send the request again.")
 _decode = msgspec.json.Decoder().decode
 T = TypeVar("T")
 
 
 def too_large(length: int | None) -> Refusal:
-    """Refuse a body by its size."""
     return Refusal(
         Code.BODY_TOO_LARGE,
         f"A body may have {BODY_BYTES} bytes. Send a shorter one.",
@@ -35,52 +36,72 @@ def too_large(length: int | None) -> Refusal:
     )
 
 
-def _length(header: bytes | None) -> int | None:
+def overdue_body() -> Refusal:
+    return bad_request(f"The body did not arrive within {BODY_SECONDS} seconds. Send the request again.")
+
+
+def length_of(header: bytes | None) -> int | None:
+    """The value of a Content-Length header; None when it says no length."""
     return int(header) if header is not None and header.isdigit() and len(header) < 19 else None
 
 
-class Bodies:
-    """Reads bodies, each in bounded time; one timer for all, since a timer each is a tenth of what an action costs."""
+class Arrivals:
+    """Gives up on bodies that do not arrive; one timer for all: one each is a tenth of what an action costs."""
 
     def __init__(self) -> None:
-        self._since: dict[Task[Any], float] = {}
-        self._overdue: set[Task[Any]] = set()
+        self._awaited: dict[object, tuple[float, Callable[[], object]]] = {}
         self._timer: TimerHandle | None = None
 
-    async def read(self, receive: Receive, content_length: bytes | None) -> bytes | Refusal:
-        """Read a body of at most 64 KiB; a larger one is refused without being read on."""
-        length = _length(content_length)
-        if length is not None and length > BODY_BYTES:
-            return too_large(length)
-        task = self._enter()
-        try:
-            return await _collect(receive, length)
-        except asyncio.CancelledError:
-            if task not in self._overdue:
-                raise
-            task.uncancel()
-            return bad_request(f"The body did not arrive within {BODY_SECONDS} seconds. Send the request again.")
-        finally:
-            del self._since[task]
-            self._overdue.discard(task)
-
-    def _enter(self) -> "Task[Any]":
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a body is read by a task")
-        loop = task.get_loop()
-        self._since[task] = loop.time()
+    def expect(self, body: object, give_up: Callable[[], object]) -> None:
+        """Call `give_up` once unless `arrived` is called within BODY_SECONDS."""
+        loop = asyncio.get_running_loop()
+        self._awaited.setdefault(body, (loop.time(), give_up))
         if self._timer is None:
             self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop)
-        return task
+
+    def arrived(self, body: object) -> None:
+        self._awaited.pop(body, None)
 
     def _sweep(self, loop: AbstractEventLoop) -> None:
         oldest = loop.time() - BODY_SECONDS
-        for task, since in self._since.items():
-            if since < oldest and task not in self._overdue:
-                self._overdue.add(task)
-                task.cancel()
-        self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop) if self._since else None
+        for body, (since, give_up) in tuple(self._awaited.items()):
+            if since < oldest:
+                del self._awaited[body]
+                give_up()
+        self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop) if self._awaited else None
+
+
+class Bodies:
+    """Reads bodies of ASGI requests, each in bounded time."""
+
+    def __init__(self) -> None:
+        self.arrivals = Arrivals()
+
+    async def read(self, receive: Receive, content_length: bytes | None) -> bytes | Refusal:
+        """Read a body of at most 64 KiB; a larger one is refused without being read on."""
+        length = length_of(content_length)
+        if length is not None and length > BODY_BYTES:
+            return too_large(length)
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a body is read by a task")
+        overdue = False
+
+        def give_up() -> None:
+            nonlocal overdue
+            overdue = True
+            task.cancel()
+
+        self.arrivals.expect(task, give_up)
+        try:
+            return await _collect(receive, length)
+        except asyncio.CancelledError:
+            if not overdue:
+                raise
+            task.uncancel()
+            return overdue_body()
+        finally:
+            self.arrivals.arrived(task)
 
 
 async def _collect(receive: Receive, length: int | None) -> bytes | Refusal:
@@ -92,7 +113,7 @@ async def _collect(receive: Receive, length: int | None) -> bytes | Refusal:
         message = await receive()
         body += message.get("body", b"")
     if message["type"] == "http.disconnect":
-        return bad_request("The connection ended before the body was complete. Send the request again.")
+        return CUT_SHORT
     return too_large(length) if len(body) > BODY_BYTES else body
 
 

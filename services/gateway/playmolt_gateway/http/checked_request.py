@@ -132,7 +132,8 @@ def read_head(headers: Headers) -> Head:
     for name, value in headers:
         field = _FIELDS.get(name)
         if field is not None:
-            setattr(head, field, value if not getattr(head, field) else b"")
+            # Blanks around a value are no part of it (RFC 9110, 5.5); the parser leaves those behind it.
+            setattr(head, field, value.strip(b" \t") if not getattr(head, field) else b"")
     return head
 
 

@@ -1,73 +1,45 @@
-"""The fast lane: an action that arrives in one piece, or as head and body, is served without uvicorn's request cycle.
+"""uvicorn's protocol, with actions served from the parser's callbacks (docs/decisions).
 
-That cycle (a task, an event, scope and messages for each request) costs more than everything the gateway does itself.
-HTTP libraries send head and body one after the other: a head that comes alone is kept for a moment.
-Whatever is not plainly one whole action, in the strictest form of HTTP/1.1, takes the ordinary way through the same
-checks; tests hold both to the same bytes.
+uvicorn's request cycle (a task, an event, scope and messages for each request) costs more than everything the gateway
+does for an action. So an action of a caller who is known is gathered as httptools parses it and submitted when its
+body is complete. Whatever would have to wait or to be treated apart (a key to look up, a chunked or too large body, a
+request behind one that is under way) is uvicorn's, and comes to the same route as an ASGI request. One parser reads
+both, so they cannot disagree on where a request ends; tests hold both to the same bytes.
 """
 
 import asyncio
 import re
 from asyncio import Future
 from http import HTTPStatus
-from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, cast
 
-import msgspec
-from opentelemetry.trace import Span
-from playmolt_core.ops import tracing
+import httptools
+from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from typing_extensions import override
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from playmolt_gateway.http.action_route import AFTER, BEFORE, NAME, Actions, Rendered, failed, rendered
-from playmolt_gateway.http.checked_request import Head, traced
+from playmolt_gateway.http.auth import Caller
+from playmolt_gateway.http.bodies import CUT_SHORT, length_of, overdue_body
+from playmolt_gateway.http.checked_request import Head, read_head
 from playmolt_gateway.http.problems import Headers, Refusal, bad_request, json_type
+from playmolt_gateway.routes.action import ActionRoute, Observed, Rendered, failed, rendered
 
-_HEAD_BYTES: Final = 8 * 1024
-_HELD_BYTES: Final = 64 * 1024
-_FIRST: Final = re.compile(f"POST ({BEFORE}[A-Za-z0-9_-]*{AFTER}) HTTP/1[.]1".encode())
-# Nothing behind the colon can fail, so no run of blanks is read again and again: a head costs what its length says.
-_HEADER: Final = re.compile(rb"\r\n([A-Za-z0-9-]+):[ \t]*((?:[\x20-\x7e\t]*[\x21-\x7e])?)[ \t]*")
-_LENGTH: Final = re.compile(rb"[1-9][0-9]{0,7}")
-_HEAD_SECONDS: Final = 0.05
-"""How long a head waits here for its body. Then the ordinary way takes it, which may answer before it has the body."""
-_ORDINARY: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"te", b"trailer"})
-_NO_REQUEST: Final = bad_request("This is no HTTP/1.1 request: its first line or a header is malformed or too long.")
+HEAD_BYTES: Final = 16 * 1024
+HEADER_LINES: Final = 100
+_ACTION_URL: Final = re.compile(rb"/api/games/[A-Za-z0-9_-]*/actions")
+_LINE_EXTRA: Final = len(": \r\n")
+_NO_REQUEST: Final = bad_request("This is no HTTP/1.1 request: its first line or a header is malformed.")
+_HEAD_TOO_LARGE: Final = Refusal(
+    Code.HEADERS_TOO_LARGE,
+    f"The head of a request may have {HEADER_LINES} header lines and {HEAD_BYTES} bytes. Send a shorter one.",
+)
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
-class Action(msgspec.Struct):
-    """An action request as it came; `body` is None as long as only its head is there."""
-
-    path: str
-    head: Head
-    body: bytes | None
-
-
-def read_action(data: bytes) -> Action | None:
-    """Read one action request, whole or all of its head and no more, that fills `data`; None for anything else, however
-    slight the difference."""
-    first = _FIRST.match(data)
-    end = data.find(b"\r\n\r\n", 0, _HEAD_BYTES)
-    if first is None or end < 0:
-        return None
-    # What stands before, between and behind the headers, which must be nothing; and after each of it name and value.
-    parts = _HEADER.split(data[first.end() : end])
-    headers = {parts[at].lower(): parts[at + 1] for at in range(1, len(parts), 3)}
-    if any(parts[::3]) or 3 * len(headers) + 1 != len(parts) or not _ORDINARY.isdisjoint(headers):
-        return None
-    # HTTP/1.1 means it anyway, and most HTTP libraries say it all the same.
-    if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
-        return None
-    rest, length = data[end + 4 :], headers.get(b"content-length", b"")
-    whole = length == b"%d" % len(rest)
-    if (not whole and (rest or not _LENGTH.fullmatch(length))) or int(length) > BODY_BYTES:
-        return None
-    head = Head(
-        headers.get(b"authorization"), headers.get(b"idempotency-key"), length, headers.get(b"traceparent", b"")
-    )
-    return Action(first.group(1).decode(), head, rest if whole else None)
+class HeadTooLarge(Exception):
+    """Raised in a callback, so that the parser stops before the header is kept."""
 
 
 class Openings:
@@ -78,7 +50,7 @@ class Openings:
         self._made: dict[int, bytes] = {}
 
     def of(self, status: int, common: Headers) -> bytes:
-        """Give the opening with the headers that all responses share; uvicorn makes a new list of them each second."""
+        """`common` are the headers that all responses share; uvicorn makes a new list of them each second."""
         if common is not self._common:
             self._common, self._made = common, {}
         opening = self._made.get(status)
@@ -88,167 +60,260 @@ class Openings:
         return opening
 
 
-class LaneProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with the fast lane in front. What connections share is set on a subclass (`protocol_for`)."""
+class ActionCycle(RequestResponseCycle):
+    """An action where uvicorn keeps the cycle of a request, so that what comes behind it waits and a shutdown ends it.
 
-    actions: Actions
+    A connection has one, used again for each action. It holds only what uvicorn's protocol reads of a cycle, and what
+    the action needs.
+    """
+
+    caller: Caller
+    head: Head
+    observed: Observed
+
+    def __init__(self) -> None:
+        self.response_complete = True
+        self.keep_alive = True
+        self.disconnected = False
+        self.message_event = asyncio.Event()
+        self.body = bytearray()
+        self.gathering = False
+        self.url = b""
+
+
+class GatewayProtocol(HttpToolsProtocol):
+    """One connection. What connections share is set on a subclass (`protocol_for`)."""
+
+    route: ActionRoute
     openings: Openings
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._started: float | None = None
+        self._action = ActionCycle()
+        self._in_head = False
+        self._in_body = False
+        self._upgrading = False
+        self._refusal: Refusal | None = None
+        self._lines = 0
+        self._size = 0
+        self._told = False
+        self._untold = 0
         self._rested = 0.0
-        self._span: Span | None = None
-        self._trace = ""
-        self._alone = b""
-        self._patience: asyncio.TimerHandle | None = None
-        self._held = b""
-        self._parsing = False
-        self._stopping = False
 
+    @override
     def data_received(self, data: bytes) -> None:
-        """Serve a whole action at once; hold what comes while one is under way; pass on all else."""
-        if self._started is not None or self._held:
-            self._hold(data)
+        # Unlike uvicorn's, it leaves the keep-alive timer alone: that one looks when it fires.
+        if self._refusal:
             return
-        data = self._head_alone() + data
-        action = read_action(data) if self._idle() else None
-        if action is None:
-            super().data_received(data)
-        elif action.body is None:
-            self._alone, self._patience = data, self.loop.call_later(_HEAD_SECONDS, self._pass_on)
+        self._told = False
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._upgrading:
+                self._read_without_upgrade(data[upgrade.args[0] :])
+                return
+        except httptools.HttpParserError as error:
+            self._refuse(_HEAD_TOO_LARGE if isinstance(error.__context__, HeadTooLarge) else _NO_REQUEST)
+            return
+        if self._told:
+            self._untold = 0
         else:
-            self._begin(action, action.body)
+            # The parser tells of a header or trailer when it is whole, and keeps what came of it until then.
+            self._untold += len(data)
+            if self._untold > HEAD_BYTES:
+                self._refuse(_HEAD_TOO_LARGE)
+                return
+        if self._action.gathering:
+            self.route.arrivals.expect(self._action, self._give_up)
 
-    def _head_alone(self) -> bytes:
-        """Give back the head that waits for its body, if one does."""
-        if self._patience:
-            self._patience.cancel()
-            self._patience = None
-        head, self._alone = self._alone, b""
-        return head
+    def _read_without_upgrade(self, rest: bytes) -> None:
+        """Read the request again without its Upgrade header, which a server may ignore (RFC 9110, 7.8).
 
-    def _pass_on(self) -> None:
-        super().data_received(self._head_alone())
+        The parser has taken the body for another protocol's bytes, and cannot be told otherwise.
+        """
+        first = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        kept = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        self._upgrading = False
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+        self.data_received(b"\r\n".join([first, *kept, b"", rest]))
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP request in the form of every refusal; uvicorn's own answer is bare text."""
-        del msg
-        body = _NO_REQUEST.body()
-        opening = self.openings.of(_NO_REQUEST.status, self.server_state.default_headers)
+    def _refuse(self, refusal: Refusal) -> None:
+        """Refuse what is no request of HTTP, and close: where it ends is not known."""
+        self._refusal = refusal
+        if self._in_body or self.cycle is None or self.cycle.response_complete:
+            self._end(refusal)
+        # Else it lies behind a request under way: sent now, it would be taken for that one's answer.
+
+    def _end(self, refusal: Refusal) -> None:
+        body = refusal.body()
+        opening = self.openings.of(refusal.status, self.server_state.default_headers)
         self.transport.write(opening + b"%d\r\nconnection: close\r\n\r\n" % len(body) + body)
         self.transport.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a head that waits."""
-        self._head_alone()
-        super().connection_lost(exc)
-
-    def _idle(self) -> bool:
-        """Say whether a request may begin here: none is being parsed or answered."""
-        return not self._parsing and (self.cycle is None or self.cycle.response_complete)
-
+    @override
     def on_message_begin(self) -> None:
-        """Note that the parser is inside a request: what comes next is its rest, whatever it looks like."""
-        self._parsing = True
+        self._told = self._in_head = True
+        self._lines = self._size = 0
         super().on_message_begin()
 
+    @override
+    def on_url(self, url: bytes) -> None:
+        self._bound(len(url))
+        super().on_url(url)
+
+    @override
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._told = True
+        self._lines += 1
+        self._bound(len(name) + len(value) + _LINE_EXTRA)
+        if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
+            super().on_header(name, value)
+
+    def _bound(self, size: int) -> None:
+        self._size += size
+        if self._size > HEAD_BYTES or self._lines > HEADER_LINES:
+            raise HeadTooLarge
+
+    @override
+    def on_headers_complete(self) -> None:
+        self._in_head, self._in_body = False, True
+        self._upgrading = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if not self._upgrading and not self._begin_action():
+            super().on_headers_complete()
+
+    def _begin_action(self) -> bool:
+        """Whether this request is an action for which nothing has to be awaited before its body is there."""
+        parser = self.parser
+        if (
+            (self.cycle and not self.cycle.response_complete)
+            or _ACTION_URL.fullmatch(self.url) is None
+            or parser.get_method() != b"POST"
+            or parser.get_http_version() != "1.1"
+            or self.expect_100_continue
+            or parser.should_upgrade()
+        ):
+            return False
+        head = read_head(self.headers)
+        length = length_of(head.content_length)
+        caller = self.route.known_caller(head)
+        if caller is None or length is None or length > BODY_BYTES:
+            return False
+        action = self.cycle = self._action
+        action.url, action.head, action.caller = self.url, head, caller
+        action.keep_alive, action.disconnected = parser.should_keep_alive(), False
+        action.response_complete, action.gathering = False, True
+        action.body.clear()
+        action.observed = self.route.observe(head)
+        return True
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self._told = True
+        if self.cycle is not self._action:
+            super().on_body(body)
+        elif self._action.gathering:
+            self._action.body += body
+
+    @override
     def on_message_complete(self) -> None:
-        """Note that the parser is between requests."""
-        self._parsing = False
-        super().on_message_complete()
-
-    def _hold(self, data: bytes) -> None:
-        self._held += data
-        if len(self._held) > _HELD_BYTES:
-            self.flow.pause_reading()
-
-    def _begin(self, action: Action, body: bytes) -> None:
-        self._started = perf_counter()
-        self.actions.metrics.in_flight += 1
-        self._span, self._trace = traced(action.head, NAME), action.head.trace
-        try:
-            caller = self.actions.admitted_now(action.head)
-            if caller is None:
-                asyncio.ensure_future(self._admit(action, body)).add_done_callback(self._answered)
-                return
-            sent = self.actions.submit(caller, action.head, action.path, b"", body)
-        except Exception as error:
-            self._finish(failed(error, self._trace))
+        self._told, self._in_body = True, False
+        if self._upgrading:
             return
-        if isinstance(sent, Refusal):
-            self._finish(rendered(sent))
-        else:
-            sent.add_done_callback(self._answered)
+        if self.cycle is not self._action:
+            super().on_message_complete()
+        elif self._action.gathering:
+            self._action.gathering = False
+            self.route.arrivals.arrived(self._action)
+            self._submit(self._action)
 
-    async def _admit(self, action: Action, body: bytes) -> Answer | Refusal:
-        caller = await self.actions.admitted(action.head)
-        if isinstance(caller, Refusal):
-            return caller
-        sent = self.actions.submit(caller, action.head, action.path, b"", body)
+    def _submit(self, action: ActionCycle) -> None:
+        try:
+            if self.route.limited:
+                submitted: Future[Answer | Refusal] = asyncio.ensure_future(self._submit_in_rate(action))
+            else:
+                sent = self._sent(action)
+                if isinstance(sent, Refusal):
+                    self._finish(rendered(sent))
+                    return
+                submitted = cast("Future[Answer | Refusal]", sent)
+        except Exception as error:
+            self._finish(failed(error, action.head.trace))
+            return
+        submitted.add_done_callback(self._answered)
+
+    def _sent(self, action: ActionCycle) -> "Future[Answer] | Refusal":
+        return self.route.submit(action.caller, action.head, action.url.decode(), b"", bytes(action.body))
+
+    async def _submit_in_rate(self, action: ActionCycle) -> Answer | Refusal:
+        refusal = await self.route.over_rate(action.caller)
+        sent = refusal or self._sent(action)
         return sent if isinstance(sent, Refusal) else await sent
 
-    def _answered(self, reply: "Future[Any]") -> None:
-        if reply.cancelled():
-            self._finish(failed(TimeoutError(), self._trace))
-            return
-        error = reply.exception()
-        self._finish(rendered(reply.result()) if error is None else failed(error, self._trace))
+    def _answered(self, submitted: "Future[Answer | Refusal]") -> None:
+        error = TimeoutError() if submitted.cancelled() else submitted.exception()
+        self._finish(failed(error, self._action.head.trace) if error else rendered(submitted.result()))
+
+    def _give_up(self) -> None:
+        self._action.gathering = False
+        self._finish(rendered(overdue_body()))
 
     def _finish(self, reply: Rendered) -> None:
         status, body, extra = reply
-        started, self._started, self._rested = self._started, None, perf_counter()
-        self.actions.metrics.in_flight -= 1
-        self.actions.metrics.observe(NAME, status, self._rested - (started or 0.0))
-        if self._span:
-            tracing.answered(self._span, status)
+        action = self._action
+        action.response_complete = True
+        action.observed.end(status)
+        if not self.transport.is_closing():
+            parts = [self.openings.of(status, self.server_state.default_headers), b"%d\r\n" % len(body)]
+            for name, value in extra:
+                parts += (name, b": ", value, b"\r\n")
+            if not action.keep_alive:
+                parts.append(b"connection: close\r\n")
+            parts += (b"\r\n", body)
+            self.transport.write(b"".join(parts))
+            if not action.keep_alive:
+                self.transport.close()
+        self.on_response_complete()
+
+    @override
+    def on_response_complete(self) -> None:
+        # As uvicorn's, but a keep-alive timer that runs already is left to run.
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        parts = [self.openings.of(status, self.server_state.default_headers), b"%d\r\n" % len(body)]
-        for name, value in extra:
-            parts += (name, b": ", value, b"\r\n")
-        if self._stopping:
-            parts.append(b"connection: close\r\n")
-        parts += (b"\r\n", body)
-        self.transport.write(b"".join(parts))
-        if self._stopping:
-            self.transport.close()
-            return
+        self._rested = self.loop.time()
         self.flow.resume_reading()
-        if self._held:
-            self.loop.call_soon(self._resume)
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._refusal:
+            self._end(self._refusal)
         elif self.timeout_keep_alive_task is None:
-            self._watch_rest(self.timeout_keep_alive)
+            self._close_after(self.timeout_keep_alive)
 
-    def _watch_rest(self, seconds: float) -> None:
+    def _close_after(self, seconds: float) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
+    @override
     def timeout_keep_alive_handler(self) -> None:
-        """Close when nothing came for the whole time. Actions leave the timer alone: it looks here how long that is."""
         self.timeout_keep_alive_task = None
-        if self._started is not None or self._alone:
-            return
-        rest = self._rested + self.timeout_keep_alive - perf_counter()
+        if self._in_head or not self.cycle.response_complete:
+            return  # The answer to what is under way sets the next timer.
+        rest = self._rested + self.timeout_keep_alive - self.loop.time()
         if rest > 0:
-            self._watch_rest(rest)
+            self._close_after(rest)
         else:
             super().timeout_keep_alive_handler()
 
-    def _resume(self) -> None:
-        held, self._held = self._held, b""
-        self.data_received(held)
-
-    def shutdown(self) -> None:
-        """Close now, or behind the action that is under way."""
-        if self._alone:
-            self._pass_on()
-        if self._started is None:
-            super().shutdown()
-        else:
-            self._stopping = True
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+        if self._action.gathering:
+            self._action.gathering = False
+            self.route.arrivals.arrived(self._action)
+            self._finish(rendered(CUT_SHORT))
 
 
-def protocol_for(actions: Actions) -> type[LaneProtocol]:
-    """Give the protocol class of a gateway."""
-    return type("GatewayProtocol", (LaneProtocol,), {"actions": actions, "openings": Openings()})
+def protocol_for(route: ActionRoute) -> type[GatewayProtocol]:
+    """The protocol class of a gateway."""
+    return type("GatewayProtocol", (GatewayProtocol,), {"route": route, "openings": Openings()})

@@ -52,7 +52,7 @@ async def serve(gateway: Gateway, settings: Settings, sock: socket.socket) -> No
     """Serve until SIGTERM or SIGINT; then let waiting requests answer, streams end, and the rest finish."""
     config = uvicorn.Config(
         gateway,
-        http=protocol_for(gateway.actions),
+        http=protocol_for(gateway.action_route),
         ws="none",
         lifespan="off",
         proxy_headers=False,

@@ -1,16 +1,19 @@
-"""The fast lane: the same answer, byte for byte, as the ordinary way, and no way to be told apart or desynchronised."""
+"""Actions served by the protocol: byte for byte the ASGI app's answers, and no way to be desynchronised."""
 
 import asyncio
 import json
 import re
 import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from playmolt_gateway.http import serving
-from playmolt_gateway.http.fast_http import Openings, read_action
+from playmolt_gateway.http import bodies, serving
+from playmolt_gateway.http.fast_http import Openings
 from playmolt_schemas.envelopes import Answer
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from services.gateway.tests.fed_protocol import Connection, pieces_of
 
 Reply = tuple[bytes, list[bytes], bytes]
 
@@ -44,6 +47,20 @@ async def opened(port: int) -> Wire:
     return Wire(*await asyncio.open_connection("127.0.0.1", port))
 
 
+@pytest.fixture
+async def connect() -> AsyncIterator[Callable[..., Connection]]:
+    """Opens connections that are fed by hand."""
+    made: list[Connection] = []
+
+    def connect(platform: Any, *, asgi: bool = False) -> Connection:
+        made.append(Connection(platform.gateway, asgi=asgi))
+        return made[-1]
+
+    yield connect
+    for connection in made:
+        await connection.lose()
+
+
 def request(game: str, body: bytes, *headers: str) -> bytes:
     lines = [f"POST /api/games/{game}/actions HTTP/1.1", "Host: x", *headers, f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode() + body
@@ -67,7 +84,6 @@ async def test_both_ways_answer_alike(
     }
     headers = (*sent.get(caller, ["Authorization: Basic x"]), *keyed)
     raw = request(game, body, *headers)
-    assert read_action(raw) is not None
     wire, end = await opened(port), len(raw) - len(body)
     fast, again = await wire.send(raw), await wire.send(raw)
     slow = await wire.send(raw[:30], raw[30:])
@@ -78,6 +94,7 @@ async def test_both_ways_answer_alike(
 @pytest.mark.parametrize(
     "change",
     [
+        lambda raw: raw,
         lambda raw: raw + b"x",
         lambda raw: raw[:-1],
         lambda raw: raw.replace(b"HTTP/1.1", b"HTTP/1.0"),
@@ -100,36 +117,30 @@ async def test_both_ways_answer_alike(
         lambda raw: raw.replace(b"Host: x", b"Host: x\r\nauthorization: a\r\nAuthorization: b"),
     ],
 )
-def test_only_a_plain_whole_action_takes_the_lane(game: str, change: Any) -> None:
-    raw = request(game, b'{"a":1}', "Authorization: Bearer x")
-    assert read_action(raw) is not None
-    assert read_action(change(raw)) is None
+async def test_whatever_is_changed_both_ways_answer_alike(connect: Any, platform: Any, game: str, change: Any) -> None:
+    _, key = platform.agent()
+    platform.bus.engine = lambda _game, call: (200, {"body": call.body.decode()})
+    raw = change(request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")) + request(game, b"{}")
+    await connect(platform).feed(request(game, b"{}", f"Authorization: {key['Authorization']}"))
+    fast, asgi = connect(platform), connect(platform, asgi=True)
+    assert await fast.feed(raw) == await asgi.feed(raw)
+    assert fast.transport.closing == asgi.transport.closing
 
 
-def test_a_head_alone_may_take_the_lane_when_its_body_comes(game: str) -> None:
-    raw = request(game, b'{"a":1}', "Authorization: Bearer x")
-    head, whole = read_action(raw[:-7]), read_action(raw)
-    assert head is not None
-    assert whole is not None
-    assert (head.body, head.head, head.path) == (None, whole.head, whole.path)
-    for length in (b"07", b"+7", b"7 7", b"x", b"", b"65537", b"9" * 5000):
-        assert read_action(raw[:-7].replace(b": 7\r\n", b": " + length + b"\r\n")) is None
-    for size in range(1, 7):
-        assert read_action(raw[:-size]) is None
-
-
-async def test_head_and_body_one_after_the_other_take_the_lane(
-    platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
+async def test_however_an_action_is_cut_it_needs_no_cycle_of_uvicorns(
+    connect: Any, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, key = platform.agent()
     raw = request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
-    wire = await opened(port)
-    await wire.send(raw)  # now the key is known
-    ordinary: list[bytes] = []
-    monkeypatch.setattr(HttpToolsProtocol, "data_received", lambda _, data: ordinary.append(data))
-    status, _, _ = await wire.send(raw[:-7], raw[-7:])
-    assert (status, ordinary) == (b"HTTP/1.1 200 OK", [])
-    wire.writer.close()
+    connection = connect(platform)
+    answer = await connection.feed(raw)  # now the key is known
+    started: list[Any] = []
+    monkeypatch.setattr(HttpToolsProtocol, "_start_asgi_task", lambda *args: started.append(args))
+    for size in (1, 7, 40, len(raw) - 7, len(raw)):
+        connection.transport.written = b""
+        assert await connection.feed(*pieces_of(raw, range(0, len(raw), size))) == answer
+    assert started == []
+    assert answer.startswith(b"HTTP/1.1 200 OK")
 
 
 async def test_a_head_without_a_body_is_answered_as_ever(platform: Any, port: int, game: str) -> None:
@@ -168,27 +179,36 @@ async def test_what_comes_behind_the_body_of_a_head_alone_is_answered_behind_it(
     wire.writer.close()
 
 
-def _cost(filling: bytes, size: int) -> float:
+async def _cost(connect: Any, platform: Any, filling: bytes, size: int) -> float:
     """CPU seconds of reading a head with a long header that is none, the least of several."""
     head = b"POST /api/games/x/actions HTTP/1.1\r\na:" + (filling * size)[:size] + b"\x00\r\n\r\n"
     costs = []
     for _ in range(9):
+        connection = connect(platform)
         started = time.process_time()
-        assert read_action(head) is None
+        connection.protocol.data_received(head)
         costs.append(time.process_time() - started)
+        assert connection.transport.written.startswith(b"HTTP/1.1 4")
     return min(costs)
 
 
 @pytest.mark.parametrize("filling", [b" ", b"\t", b"a ", b"\r\na"])
-def test_a_head_costs_what_its_length_says(filling: bytes) -> None:
+async def test_a_head_costs_what_its_length_says(connect: Any, platform: Any, filling: bytes) -> None:
     """One of four times the length that costs sixteen times as much would hold up everybody, without a key."""
-    assert _cost(filling, 7_900) < 10 * _cost(filling, 1_975)
+    assert await _cost(connect, platform, filling, 7_900) < 10 * await _cost(connect, platform, filling, 1_975)
 
 
-def test_blanks_around_a_value_are_no_part_of_it(game: str) -> None:
-    action = read_action(request(game, b"{}", "AUTHORIZATION: \t Bearer x \t", "Idempotency-Key:"))
-    assert action is not None
-    assert (action.head.authorization, action.head.idempotency_key) == (b"Bearer x", b"")
+async def test_blanks_around_a_value_are_no_part_of_it(connect: Any, platform: Any, game: str) -> None:
+    _, key = platform.agent()
+    plain = ("Authorization: " + key["Authorization"], "Idempotency-Key: one")
+    blank = ("AUTHORIZATION: \t " + key["Authorization"] + " \t", "idempotency-key: \tone ")
+    for asgi in (False, True):
+        for headers in (plain, blank):
+            answer = await connect(platform, asgi=asgi).feed(request(game, b"{}", *headers))
+            assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert len({call.command_id for _, call in platform.bus.calls}) == 1
+    empty = request(game, b"{}", plain[0], "Idempotency-Key:")
+    assert (await connect(platform).feed(empty)).startswith(b"HTTP/1.1 400 ")
 
 
 async def test_an_action_inside_another_request_is_that_requests_text(platform: Any, port: int, game: str) -> None:
@@ -301,3 +321,105 @@ async def test_what_comes_while_an_action_is_under_way_is_answered_behind_it(
     bodies = [re.sub(rb"\W+", b" ", body).strip() for _, _, body in replies]
     assert [bodies[0], bodies[1], bodies[3]] == [b"body 1", b"body 2", b"body 2"]
     wire.writer.close()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /healthz HTTP/1.1\r\n" + b"a: b\r\n" * 101 + b"\r\n",
+        b"GET /healthz HTTP/1.1\r\n" + (b"a: " + b"b" * 8000 + b"\r\n") * 3 + b"\r\n",
+        b"GET /healthz?" + b"x" * 17_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: " + b"x" * 50_000,
+        b"POST /api/agents HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: " + b"x" * 50_000,
+    ],
+)
+@pytest.mark.parametrize("size", [1_000, 100_000])
+async def test_a_head_beyond_its_bounds_is_refused(connect: Any, platform: Any, head: bytes, size: int) -> None:
+    connection = connect(platform)
+    piece = b"GET /healthz HTTP/1.1\r\n" + b"a: b\r\n" * 100 + b"\r\n"
+    assert (await connection.feed(piece)).startswith(b"HTTP/1.1 200 ")
+    connection.transport.written = b""
+    # The first piece is read whole, whatever its length; nothing is gathered beyond it.
+    answer = await connection.feed(*pieces_of(head, range(0, len(head), size)), b"x" * 20_000)
+    assert b"HTTP/1.1 431 Request Header Fields Too Large\r\n" in answer
+    assert b'"code":"headers_too_large"' in answer
+    assert connection.transport.closing
+
+
+async def test_what_is_no_request_is_refused_behind_the_answer_to_the_action_before_it(
+    connect: Any, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, key = platform.agent()
+    raw = request(game, b"{}", f"Authorization: {key['Authorization']}")
+    await connect(platform).feed(raw)
+    for asgi in (False, True):
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        monkeypatch.setattr(platform.bus, "submit", lambda *_, answer=answer, **__: answer)
+        connection = connect(platform, asgi=asgi)
+        assert await connection.feed(raw + b"\x00", b"more") == b""
+        answer.set_result(Answer(1, 200, b"{}"))
+        statuses = re.findall(rb"HTTP/1.1 (\d+)", await connection.feed(b""))
+        assert (statuses, connection.transport.closing) == ([b"200", b"400"], True)
+
+
+async def test_an_upgrade_to_http_2_is_ignored(platform: Any, port: int, game: str) -> None:
+    """As Java's client asks for it with its first request."""
+    _, key = platform.agent()
+    headers = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__")
+    raw = request(game, b"{}", f"Authorization: {key['Authorization']}", *headers)
+    wire = await opened(port)
+    for pieces in ([raw], pieces_of(raw, [len(raw) - 2]), pieces_of(raw, [50]), [raw + raw]):
+        status, _, _ = await wire.send(*pieces)
+        assert status == b"HTTP/1.1 200 OK"
+    await wire.reply()
+    assert [call.body for _, call in platform.bus.calls] == [b"{}"] * 5
+    wire.writer.close()
+
+
+async def test_a_trailer_is_no_header(connect: Any, platform: Any, game: str) -> None:
+    _, key = platform.agent()
+    chunked = request(game, b"", "Transfer-Encoding: chunked").replace(b"Content-Length: 0\r\n", b"")
+    trailer = f"2\r\n{{}}\r\n0\r\nAuthorization: {key['Authorization']}\r\n\r\n".encode()
+    assert (await connect(platform).feed(chunked + trailer)).startswith(b"HTTP/1.1 401 ")
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(
+    platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(bodies, "_SWEEP_SECONDS", 0.05)
+    _, key = platform.agent()
+    wire, raw = await opened(port), request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
+    await wire.send(raw)
+    for rest in (b"a", b"b", b"c"):  # a drop now and then does not count as a body
+        wire.writer.write(raw[:-5] if rest == b"a" else rest)
+        await asyncio.sleep(0.2)
+    status, _, _ = await wire.reply()
+    assert status == b"HTTP/1.1 400 Bad Request"
+    wire.writer.write(b"xyz")  # the rest of that body is dropped, and the connection goes on
+    status, _, _ = await wire.send(raw)
+    assert status == b"HTTP/1.1 200 OK"
+    assert (len(platform.bus.calls), platform.gateway.services.metrics.in_flight) == (2, 0)
+    wire.writer.close()
+
+
+async def test_a_connection_lost_within_a_body_is_no_action(connect: Any, platform: Any, game: str) -> None:
+    _, key = platform.agent()
+    raw = request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
+    await connect(platform).feed(raw)
+    connection = connect(platform)
+    await connection.feed(raw[:-1])
+    await connection.lose()
+    assert (len(platform.bus.calls), platform.gateway.services.metrics.in_flight) == (1, 0)
+
+
+@pytest.mark.parametrize("taken", [0, 10_000])
+async def test_both_ways_take_the_same_rate(connect: Any, make_platform: Any, game: str, taken: int) -> None:
+    platform = make_platform(action_rate_limit="10/1")
+    agent, key = platform.agent()
+    raw = request(game, b"{}", f"Authorization: {key['Authorization']}")
+    await connect(platform).feed(raw)
+    platform.store.buckets[f"actions:{agent}"] = taken
+    fast, asgi = [await connect(platform, asgi=asgi).feed(raw) for asgi in (False, True)]
+    assert fast == asgi
+    assert fast.startswith(b"HTTP/1.1 429 " if taken else b"HTTP/1.1 200 ")
