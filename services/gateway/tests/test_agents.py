@@ -262,6 +262,6 @@ async def test_no_key_is_ever_written_to_the_log(
     written = caplog.text + "".join(capfd.readouterr())
     assert "unavailable" in written
     assert "LookupError" in written
-    assert "action_route.py" in written, "a bug is told with its place"
+    assert "routes/action.py" in written, "a bug is told with its place"
     for hidden in (made["api_key"], hash_of(made["api_key"]), secret):
         assert hidden not in written
