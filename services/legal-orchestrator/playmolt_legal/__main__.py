@@ -10,11 +10,10 @@ from playmolt_legal.rules import Legal
 from playmolt_legal.workers.model_worker import ModelWorker
 
 
-def build(kit: ServiceContext) -> HostedGame:
-    """Build the simulation of what this process has."""
+def build(context: ServiceContext) -> HostedGame:
     rules = Legal()
-    aliases = (*ALIASES, *kit.catalogue.models)
-    return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: ModelWorker(kit.models(Cast()))})
+    aliases = (*ALIASES, *context.catalogue.models)
+    return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: ModelWorker(context.models(Cast()))})
 
 
 if __name__ == "__main__":

@@ -38,22 +38,21 @@ class LegalApi(GameApi[State]):
         self._aliases = tuple(aliases)
 
     @override
-    def command(self, state: State, ask: ApiRequest) -> Command | Refused:
-        """Give the command of a call that changes something; the rules check owner, phase and fields."""
-        agent = ask.agent_id
-        match ask.route:
+    def command(self, state: State, request: ApiRequest) -> Command | Refused:
+        agent = request.agent_id
+        match request.route:
             case "open_session":
                 return commands.OpenSession(
-                    agent_id=agent, name=ask.name, seed=ask.seed, body=ask.body, aliases=self._aliases
+                    agent_id=agent, name=request.name, seed=request.seed, body=request.body, aliases=self._aliases
                 )
             case "post_facts":
-                return commands.PostFacts(agent_id=agent, body=ask.body)
+                return commands.PostFacts(agent_id=agent, body=request.body)
             case "post_steering":
-                linked = id_of_command(self._rules.game, ask.command_id)
-                return commands.PostForm(agent_id=agent, body=ask.body, next_session=linked)
+                linked = id_of_command(self._rules.game, request.command_id)
+                return commands.PostForm(agent_id=agent, body=request.body, next_session=linked)
             case "retry_turn":
                 return commands.Retry(agent_id=agent)
-        raise LookupError(f"{ask.route} changes nothing")
+        raise LookupError(f"{request.route} changes nothing")
 
     @override
     def linked(self, before: State, after: State) -> Linked | None:
@@ -64,18 +63,16 @@ class LegalApi(GameApi[State]):
         return Linked(after.next_session, successor) if successor and after.next_session else None
 
     @override
-    def answer(self, state: State, ask: ApiRequest) -> ApiReply | Refused:
-        """Answer with the session, or with its report."""
-        if not state.version or state.owner != ask.agent_id:
+    def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        if not state.version or state.owner != request.agent_id:
             return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
-        if ask.route == REPORT:
-            return _report(state, ask.query)
-        return ApiReply(views.session(state), 201 if ask.route == OPEN else 200)
+        if request.route == REPORT:
+            return _report(state, request.query)
+        return ApiReply(views.session(state), 201 if request.route == OPEN else 200)
 
     @override
-    def many(self, states: Sequence[State], ask: ApiRequest) -> ApiReply | Refused:
-        """List the caller's sessions, newest first."""
-        return ApiReply(Sessions([views.session(state) for state in states if state.owner == ask.agent_id]))
+    def many(self, states: Sequence[State], request: ApiRequest) -> ApiReply | Refused:
+        return ApiReply(Sessions([views.session(state) for state in states if state.owner == request.agent_id]))
 
 
 def _report(state: State, query: Mapping[str, Any]) -> ApiReply | Refused:

@@ -7,10 +7,8 @@ from playmolt_schemas.codes import Code, FieldFault
 
 
 def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refused:
-    """Refuse with faults by field."""
     return Refused(code, detail, tuple(errors))
 
 
 def told(errors: Iterable[FieldFault]) -> str:
-    """Say the faults in one line."""
     return "; ".join(f"{error.field} {error.message}".strip() for error in list(errors)[:5])

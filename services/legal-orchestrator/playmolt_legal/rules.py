@@ -49,7 +49,7 @@ from playmolt_legal.events import (
     TurnStarted,
 )
 from playmolt_legal.forms import gates, phases, steering
-from playmolt_legal.forms.forms import named_gate, read_form
+from playmolt_legal.forms.gate_forms import named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
 from playmolt_legal.roles import answers, outputs, texts
 from playmolt_legal.state import FOLDS, State

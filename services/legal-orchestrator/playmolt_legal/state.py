@@ -56,8 +56,6 @@ from playmolt_legal.roles import outputs
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded turn."""
-
     phase: str
     role: Role
     round: int
@@ -108,12 +106,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """Whether the session has ended or was ended."""
         return self.phase in (phases.DONE, phases.ABORTED)
 
     @property
     def waiting(self) -> phases.Waiting:
-        """Say what the session waits for."""
         if self.over:
             return "nothing"
         if self.gate is not None:
@@ -134,7 +130,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return here.round if here else max((turn.round for turn in self.turns), default=0)
 
     def newest(self, role: Role, round_: int | None = None) -> Spoken | None:
-        """Give a role's newest turn, or its turn of a round; None before it."""
+        """A role's newest turn, or its turn of a round; None before it."""
         for turn in reversed(self.turns):
             if turn.role == role and round_ in (None, turn.round):
                 return turn
@@ -147,7 +143,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def numbered_timeline(facts: Facts, more: MoreFacts) -> tuple[TimelineItem, ...]:
-    """Give added entries of the timeline with the ids that follow."""
+    """Added entries of the timeline with the ids that follow."""
     return tuple(
         TimelineItem(id=f"T{number}", when=entry.when, what=entry.what, agreed=entry.agreed)
         for number, entry in enumerate(more.timeline, len(facts.timeline) + 1)
@@ -155,7 +151,7 @@ def numbered_timeline(facts: Facts, more: MoreFacts) -> tuple[TimelineItem, ...]
 
 
 def numbered_evidence(facts: Facts, more: MoreFacts) -> tuple[Evidence, ...]:
-    """Give added evidence with the ids that follow."""
+    """Added evidence with the ids that follow."""
     return tuple(
         Evidence(id=f"E{number}", title=entry.title, description=entry.description)
         for number, entry in enumerate(more.evidence, len(facts.evidence) + 1)

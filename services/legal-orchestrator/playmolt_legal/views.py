@@ -29,7 +29,7 @@ from playmolt_legal.events import (
     TurnRecorded,
     TurnStarted,
 )
-from playmolt_legal.forms import forms, intake
+from playmolt_legal.forms import gate_schemas, intake
 from playmolt_legal.forms.phases import STIPULATE
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.roles import outputs, texts
@@ -37,7 +37,6 @@ from playmolt_legal.state import Spoken, State
 
 
 def session(state: State) -> Session:
-    """Give the session whole."""
     return Session(
         id=state.game_id,
         case_type=state.case_type,
@@ -61,19 +60,18 @@ def session(state: State) -> Session:
 
 
 def allowed_actions(state: State) -> tuple[AllowedAction, ...]:
-    """Give what the session wants of its owner now."""
     match state.waiting:
         case "intake":
             return (AllowedAction("facts", intake.facts_schema(carried=state.previous_session is not None)),)
         case "retry":
             return (AllowedAction("retry", {"type": "object", "properties": {}, "additionalProperties": False}),)
         case "person" if state.gate:
-            return (AllowedAction("steering", forms.schema(state, state.gate)),)
+            return (AllowedAction("steering", gate_schemas.schema(state, state.gate)),)
     return ()
 
 
 def public(state: State, event: Event) -> LegalMessage:
-    """Give an event's message for the owner as the session stood then; what has nothing to tell is progress."""
+    """An event's message for the owner as the session stood then; what has nothing to tell is progress."""
     if isinstance(event, FactsStipulated):
         return _stipulated(state, event)
     tell = _PUBLIC.get(type(event))
@@ -106,7 +104,7 @@ def _gate(state: State, gate: GateOpened) -> Gate:
         checklist=gate.checklist,
         issues=gate.issues,
         focus=gate.focus,
-        schema=forms.schema(state, gate),
+        schema=gate_schemas.schema(state, gate),
     )
 
 

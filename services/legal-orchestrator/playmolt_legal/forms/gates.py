@@ -20,7 +20,7 @@ def facts_gate(state: State) -> GateOpened:
 
 
 def round_gate(state: State, verified: Spoken) -> GateOpened:
-    """Give the gate after a verifier's turn: a civil No-Go in round 2 skips to the end."""
+    """The gate after a verifier's turn: a civil No-Go in round 2 skips to the end."""
     skipped = skips(state, verified)
     gate: GateName = "end" if skipped else _ROUND_GATES.get(verified.round, "end")
     words = texts.of(state.language)
@@ -47,23 +47,23 @@ def round_gate(state: State, verified: Spoken) -> GateOpened:
 
 
 def skips(state: State, verified: Spoken) -> bool:
-    """Say whether a verdict of the verifier ends the argument early."""
+    """Whether a verdict of the verifier ends the argument early."""
     return state.case_type == "civil" and verified.round == 2 and verified.gate_status == "No-Go"
 
 
 def conditions(state: State, verified: Spoken) -> tuple[str, ...]:
-    """Give what a verifier's status hangs on: its own lists, then what the code still finds unsupported."""
+    """What a verifier's status hangs on: its own lists, then what the code still finds unsupported."""
     listed = [*verified.output["MissingEvidence"], *verified.output["UnsupportedClaims"]]
     return tuple(dict.fromkeys([*listed, *(hit.text for hit in unresolved(state, verified.round))]))
 
 
 def unresolved(state: State, round_: int) -> tuple[Hit, ...]:
-    """Give the hits of a round that still stand."""
+    """The hits of a round that still stand."""
     return tuple(hit for turn in state.turns if turn.round == round_ for hit in turn.unresolved)
 
 
 def numbered(letter: str, items: Iterable[str]) -> tuple[Numbered, ...]:
-    """Give texts their ids, from 1 on."""
+    """The texts with their ids: `letter` and a number from 1 on."""
     return tuple(Numbered(id=f"{letter}{number}", text=text) for number, text in enumerate(items, 1))
 
 

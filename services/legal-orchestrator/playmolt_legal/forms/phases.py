@@ -28,17 +28,15 @@ class TurnPhase(msgspec.Struct, frozen=True):
 
 
 def speakers(round_: int) -> tuple[Role, ...]:
-    """Give the roles of a round in speaking order; from round 2 on the opposing side begins."""
+    """The roles of a round in speaking order; from round 2 on the opposing side begins."""
     return _OPENING if round_ == 1 else _ANSWERING
 
 
 def first(round_: int) -> str:
-    """Name the phase that a round begins with."""
     return name(speakers(round_)[0], round_)
 
 
 def name(role: Role, round_: int) -> str:
-    """Name the phase of a role's turn."""
     return f"{role.upper()}_R{round_}"
 
 

@@ -25,11 +25,11 @@ class Corpus(msgspec.Struct, frozen=True):
     ids: frozenset[str]
 
     def holds(self, text: str) -> bool:
-        """Say whether a text stands in it, white space and case aside."""
+        """Whether a text stands in it, white space and case aside."""
         return _joined(text) in self.joined
 
     def names(self, name: str) -> bool:
-        """Say whether a person's name stands in it; a surname alone is known by any name that starts with it."""
+        """Whether a person's name stands in it; a surname alone is known by any name that starts with it."""
         if name.isascii() or _WORD.fullmatch(name.split(maxsplit=1)[0]):
             return all(word.casefold() in self.words for word in _WORD.findall(name))
         if len(name) == 1:
@@ -37,7 +37,7 @@ class Corpus(msgspec.Struct, frozen=True):
         return name in self.joined
 
     def supplies(self, particular: Particular) -> bool:
-        """Say whether the same date, amount, statute or case number stands in it."""
+        """Whether the same date, amount, statute or case number stands in it."""
         same = [known for known in self.known if known.kind == particular.kind]
         match particular.kind:
             case "date":
@@ -56,7 +56,7 @@ class Corpus(msgspec.Struct, frozen=True):
         return pieced or any(_same_date(key, date) for date in dates)
 
     def verifies(self, citation: str) -> bool:
-        """Say whether a citation names evidence or facts there are, or stands in the person's words."""
+        """Whether a citation names evidence or facts there are, or stands in the person's words."""
         cited = [found for found in particulars(citation) if found.kind in ("case", "statute")]
         if cited:
             return all(self.supplies(found) for found in cited)
@@ -67,13 +67,13 @@ class Corpus(msgspec.Struct, frozen=True):
 
 
 def of(state: State) -> Corpus:
-    """Give what an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
+    """What an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
     facts = (fact.text for fact in state.facts.confirmed)
     return _corpus((*_texts(state), *facts, *_picked(state)), basis_ids(state.facts))
 
 
 def supplied(state: State) -> Corpus:
-    """Give what the person has supplied so far.
+    """What the person has supplied so far.
 
     A model words the confirmed facts and the issues that are offered to the person, so these are not in it.
     """
@@ -81,7 +81,7 @@ def supplied(state: State) -> Corpus:
 
 
 def basis_ids(facts: Facts) -> frozenset[str]:
-    """Give the ids that a statement may rest on: confirmed facts, evidence, agreed entries of the timeline."""
+    """The ids that a statement may rest on: confirmed facts, evidence, agreed entries of the timeline."""
     return frozenset(
         [fact.id for fact in facts.confirmed]
         + [item.id for item in facts.evidence]
@@ -92,13 +92,13 @@ def basis_ids(facts: Facts) -> frozenset[str]:
 def stipulated(
     confirmed: Iterable[ConfirmedFact], disputed: Iterable[Numbered], questions: Iterable[Numbered]
 ) -> Iterator[str]:
-    """Give what a model worded when it sorted the facts."""
+    """What a model worded when it sorted the facts."""
     yield from (fact.text for fact in confirmed)
     yield from (item.text for item in (*disputed, *questions))
 
 
 def uncited(known: Corpus, text: str) -> Iterator[str]:
-    """Give the statutes and case numbers of a text that do not stand in a corpus."""
+    """The statutes and case numbers of a text that do not stand in a corpus."""
     for particular in particulars(text):
         if particular.kind in ("case", "statute") and not known.supplies(particular):
             yield particular.text
@@ -133,7 +133,7 @@ def _texts(state: State) -> Iterator[str]:
 
 
 def _picked(state: State) -> Iterator[str]:
-    """Give the issues in focus that are the judge's words: the person picked them, and supplied none of them."""
+    """The issues in focus that are the judge's words: the person picked them, and supplied none of them."""
     judge = state.newest("judge", 1)
     offered = {_joined(issue) for issue in judge.output["Issues"]} if judge else set()
     for answered in state.gate_history:

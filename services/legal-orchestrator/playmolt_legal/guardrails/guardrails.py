@@ -12,7 +12,8 @@ from playmolt_schemas.games.legal import UNKNOWN, Check, Citation, Hit, Language
 
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.corpus import Corpus
-from playmolt_legal.guardrails.particulars import names, particulars
+from playmolt_legal.guardrails.names import names
+from playmolt_legal.guardrails.particulars import particulars
 from playmolt_legal.guardrails.sentences import asks, sentences, unquoted
 from playmolt_legal.guardrails.tables import TABLES
 from playmolt_legal.roles import outputs
@@ -214,7 +215,7 @@ def _as_word(term: str) -> str:
 
 
 def personal(sentence: str) -> bool:
-    """Say whether a sentence holds a resident number, a phone, an e-mail address or an account."""
+    """Whether a sentence holds a resident number, a phone, an e-mail address or an account."""
     for pattern in _PERSONAL:
         for match in pattern.finditer(sentence):
             if not _NOT_PERSONAL.search(sentence[max(0, match.start() - 40) : match.start()]):
@@ -223,12 +224,12 @@ def personal(sentence: str) -> bool:
 
 
 def offensive(sentence: str) -> bool:
-    """Say whether a sentence holds an offensive expression."""
+    """Whether a sentence holds an offensive expression."""
     return _OFFENSIVE.search(sentence) is not None
 
 
 def recommends_counsel(sentence: str) -> bool:
-    """Say whether a sentence recommends counsel from outside; to go without is no recommendation."""
+    """Whether a sentence recommends counsel from outside; to go without is no recommendation."""
     return any(
         pattern.search(sentence) is not None and negated.search(sentence) is None
         for pattern, negated in zip(_COUNSEL, _NO_COUNSEL, strict=True)

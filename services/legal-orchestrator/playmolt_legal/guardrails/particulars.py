@@ -1,7 +1,7 @@
-"""What a sentence names that can be looked up: dates, amounts, statutes, case numbers, people. Korean and English."""
+"""What a sentence names that can be looked up: dates, amounts, statutes, case numbers. Korean and English."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -25,7 +25,6 @@ class Particular(msgspec.Struct, frozen=True):
 
     @property
     def readings(self) -> tuple[tuple[str, ...], ...]:
-        """Give all that it may say."""
         return (self.key, self.other) if self.other else (self.key,)
 
 
@@ -112,7 +111,7 @@ _KO_PART: Final = re.compile(rf"({_NUMBER})\s?({_KO_UNIT})?")
 
 
 def particulars(text: str) -> list[Particular]:
-    """Give what a text names, in the order cases, statutes, dates, amounts."""
+    """What a text names, in the order cases, statutes, dates, amounts."""
     found: list[Particular] = []
     for patterns, read in _READERS:
         for pattern in patterns:
@@ -235,88 +234,3 @@ _READERS: Final[tuple[tuple[tuple[re.Pattern[str], ...], Read], ...]] = (
     (_DATES, _date),
     (_AMOUNTS, _amount),
 )
-
-_KO = TABLES.names_ko
-_KO_FULL: Final = rf"(?<![가-힣])(?P<name>(?:{'|'.join(_KO.compound)}|[{_KO.surnames}])"
-_KO_TITLE: Final = rf"(?:{'|'.join(_KO.titles)})(?:님)?{_KO.after}"
-_KO_HONOURED: Final = re.compile(rf"{_KO_FULL}[가-힣]{{1,2}})\s?(?:{'|'.join(_KO.honorifics)}){_KO.after}")
-_KO_TITLED: Final = re.compile(rf"{_KO_FULL}[{_KO.given}]{{1,2}})\s?{_KO_TITLE}")
-_KO_ALONE: Final = re.compile(rf"(?<![가-힣\d])(?<!\d )(?P<name>[{_KO.alone}])\s{_KO_TITLE}")
-_KO_SURNAME: Final = re.compile(rf"(?<![가-힣])(?P<name>[{_KO.surnames}])\s?(?:씨|모\s?씨){_KO.after}")
-_EN = TABLES.names_en
-_CAPITAL: Final = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)*(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
-_EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
-_EN_WORDS: Final = re.compile(rf"(?P<name>\b{_CAPITAL}(?:\s(?:[A-Z]\.\s)?{_CAPITAL})*)")
-_EN_KNOWN: Final = frozenset(word.casefold() for word in _EN.known)
-_EN_GIVEN: Final = frozenset(word.casefold() for word in _EN.given)
-_EN_ABSTRACT: Final = re.compile(_EN.abstract)
-
-
-def names(sentence: str) -> Iterator[str]:
-    """Give the people a sentence names: a Korean name with an honorific or title, a capitalised English name."""
-    yield from _korean_names(sentence)
-    yield from _english_names(sentence)
-
-
-def _korean_names(sentence: str) -> Iterator[str]:
-    for pattern in (_KO_HONOURED, _KO_SURNAME, _KO_ALONE):
-        yield from (match["name"] for match in pattern.finditer(sentence) if match["name"] not in _KO.not_names)
-    yield from (match["name"] for match in _KO_TITLED.finditer(sentence) if _titled(match["name"]))
-
-
-def _titled(name: str) -> bool:
-    """Say whether a word before a title is a name: most titles stand behind ordinary words too, or are one."""
-    if name in _KO.not_names or name[-1] in _KO.organisation_ends:
-        return False
-    if name[-1] in _KO.suffixes and name[:-1] in _KO.not_names:
-        return False
-    if len(name) == 2:
-        return name[1] in _KO.single
-    return name[-2:] in _KO.kept or not (name[-1] in _KO.word_ends or _has_particle(name))
-
-
-def _has_particle(word: str) -> bool:
-    """Say whether a word may end in one of the particles that follow a final consonant."""
-    return word[-1] in "은을이" and (ord(word[-2]) - ord("가")) % _FINALS != 0
-
-
-_FINALS: Final = 28
-"""So many syllables of Hangul differ in their final consonant only; the first of them has none."""
-
-
-def _english_names(sentence: str) -> Iterator[str]:
-    for match in _EN_TITLED.finditer(sentence):
-        yield match["name"]
-    for match in _EN_WORDS.finditer(sentence):
-        words = [re.sub(r"['’]s$", "", word) for word in match["name"].split()]
-        if _opens(sentence, match.start()) and not _begins_name(words):
-            words = words[1:]
-        named = [word for word in words if not _is_word(word.casefold())]
-        if any(len(word) > _INITIAL for word in named):
-            yield " ".join(named)
-
-
-def _begins_name(words: list[str]) -> bool:
-    """Say whether the word that opens a sentence is part of a name, and not just an opening word."""
-    return words[0].casefold() in _EN_GIVEN or (len(words) > 1 and words[1] in _EN.companies)
-
-
-_INITIAL: Final = 2
-"""An initial and its full stop."""
-
-
-def _is_word(word: str) -> bool:
-    """Say whether a word, case folded, is an ordinary one that may be written with a capital."""
-    if word in _EN_GIVEN:
-        return False
-    return (
-        bool({word, word.removesuffix("s"), word.removesuffix("es")} & _EN_KNOWN)
-        or _EN_ABSTRACT.search(word) is not None
-        or ("-" in word and all(_is_word(part) for part in word.split("-")))
-    )
-
-
-def _opens(sentence: str, place: int) -> bool:
-    """Say whether a word opens a sentence, a list item, a clause after a colon or a quotation."""
-    before = sentence[:place].rstrip()
-    return not before or before[-1] in ".!?:;\"“‘'([-–•/"

@@ -49,5 +49,4 @@ def unquoted(text: str) -> str:
 
 
 def asks(sentence: str) -> bool:
-    """Say whether a sentence is a question."""
     return sentence.rstrip("\"”’')] ").endswith(("?", "？"))

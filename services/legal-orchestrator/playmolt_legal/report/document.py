@@ -131,7 +131,7 @@ class _Writer:
         yield from self._told()
 
     def _told(self) -> Iterator[Line]:
-        """Give what the person told, where there is any."""
+        """What the person told, where there is any."""
         report, agreed = self.report, f" ({self.label['agreed']})"
         evidence = [Line(text=f"{item.title}: {item.description}", anchor=item.id) for item in report.evidence]
         timeline = [
@@ -210,7 +210,7 @@ class _Writer:
 
 
 def _hit_texts(text: str, refs: tuple[str, ...]) -> set[str]:
-    """Give what a hit about a statement may quote: it whole, one of its sentences, a plan with its evidence."""
+    """What a hit about a statement may quote: it whole, one of its sentences, a plan with its evidence."""
     plans = (f"{ref}: {text}" for ref in refs)
     return {quoted[:HIT_CHARS] for quoted in (text, *sentences(text), *plans)}
 

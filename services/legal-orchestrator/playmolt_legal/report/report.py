@@ -35,7 +35,7 @@ _ORDER: Final[dict[ReportStyle, tuple[str, str, str]]] = {
 
 
 def report(state: State) -> Report | Refused:
-    """Give the report of a session that ended with one; any other is `not_finished`."""
+    """The report of a session that ended with one; any other is `not_finished`."""
     if not state.reported:
         return Refused(Code.NOT_FINISHED, _why(state))
     words = texts.of(state.language)

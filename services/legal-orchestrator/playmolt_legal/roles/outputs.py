@@ -24,7 +24,6 @@ class InvalidReply(ValueError):
 
 
 def reply_type(role: Role, case_type: CaseType, round_: int) -> type[Reply]:
-    """Give the type of a role's answer."""
     match role:
         case "judge":
             return legal.OpeningJudgeOutput if round_ == 1 else legal.JudgeOutput
@@ -37,7 +36,7 @@ def reply_type(role: Role, case_type: CaseType, round_: int) -> type[Reply]:
 
 
 def phase_type(phase: str, case_type: CaseType) -> type[Reply]:
-    """Give the type of the answer to a phase; LookupError when nobody is asked in it."""
+    """The type of the answer to a phase; LookupError when nobody is asked in it."""
     if phase == phases.STIPULATE:
         return legal.Stipulation
     here = phases.turn(phase)
@@ -82,19 +81,18 @@ def fault(value: Any, phase: str, case_type: CaseType) -> str | None:
 
 @cache
 def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any]:
-    """Give the JSON Schema that a role's answer is asked with: every field required, none besides."""
+    """The JSON Schema that a role's answer is asked with: every field required, none besides."""
     return _asked(reply_type(role, case_type, round_))
 
 
 @cache
 def phase_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
-    """Give the JSON Schema that the answer to a phase is asked with."""
     return _asked(phase_type(phase, case_type))
 
 
 @cache
 def accepted_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
-    """Give the JSON Schema that an answer must keep to not be asked for again: `read` in a schema's words."""
+    """The JSON Schema that an answer must keep to not be asked for again: `read` in a schema's words."""
     return msgspec.json.schema(phase_type(phase, case_type))
 
 
@@ -117,7 +115,7 @@ _PLACE: Final = {field: place for place, field in enumerate((*_FIELDS, "Steering
 
 
 def in_order(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Give an answer with its fields in the schema's order: the log keeps them sorted by name."""
+    """An answer with its fields in the schema's order: the log keeps them sorted by name."""
     return {
         field: [in_order(each) if isinstance(each, dict) else each for each in value]
         if isinstance(value, list)
@@ -127,14 +125,14 @@ def in_order(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def statements(output: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give every statement of an answer with the field it stands in."""
+    """Every statement of an answer with the field it stands in."""
     for field, values in output.items():
         if field in STATEMENTS:
             yield from ((field, statement) for statement in values)
 
 
 def texts(output: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give every text of an answer with the field it stands in; ids, issues and codes are no texts."""
+    """Every text of an answer with the field it stands in; ids, issues and codes are no texts."""
     for field, value in output.items():
         if field in STATEMENTS:
             yield from ((field, statement["text"]) for statement in value)
@@ -163,7 +161,7 @@ def _asked(kind: type[Reply]) -> dict[str, Any]:
 
 
 def composed(value: Any) -> Any:
-    """Give JSON with its texts in Unicode's composed form: text copied from elsewhere may have Hangul in parts."""
+    """JSON with its texts in Unicode's composed form: text copied from elsewhere may have Hangul in parts."""
     match value:
         case str():
             return unicodedata.normalize("NFC", value)

@@ -42,7 +42,6 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def data(name: str) -> bytes:
-    """Read a data file of this package."""
     return _DATA.joinpath(name).read_bytes()
 
 
@@ -52,13 +51,12 @@ def _all() -> Mapping[Language, Texts]:
 
 
 def of(language: Language) -> Texts:
-    """Give the texts of a language."""
     return _all()[language]
 
 
 @cache
 def steering_block() -> str:
-    """Give the block of the source's section 4.1, its fields still open, without a line end behind it."""
+    """The block of the source's section 4.1, its fields still open, without a line end behind it."""
     return data("steering_block.txt").decode().removesuffix("\n")
 
 

@@ -1,4 +1,4 @@
-"""The forms of the gates: how each is read, and the JSON Schema a page renders it from."""
+"""The forms of the gates, read from bodies."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
@@ -6,7 +6,6 @@ from typing import Any, Final, get_args
 from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
     ENTRIES,
-    ENTRY_CHARS,
     FOCUS_ISSUES,
     FORM_TEXT_CHARS,
     NARRATIVE_CHARS,
@@ -28,16 +27,15 @@ from playmolt_schemas.games.legal import (
 
 from playmolt_legal.events import GateOpened
 from playmolt_legal.forms import entries
-from playmolt_legal.roles import texts
 from playmolt_legal.state import State
 
 GATES: Final[tuple[GateName, ...]] = get_args(GateName)
 _CHOICES: Final[tuple[FactsChoice, ...]] = get_args(FactsChoice)
 _RESOLUTIONS: Final[tuple[Resolution, ...]] = get_args(Resolution)
-_STYLES: Final[tuple[ReportStyle, ...]] = get_args(ReportStyle)
-_GOALS: Final[tuple[Goal, ...]] = get_args(Goal)
-_STANCES: Final[tuple[Stance, ...]] = get_args(Stance)
-_LEVELS: Final[tuple[EvidenceLevel, ...]] = get_args(EvidenceLevel)
+STYLES: Final[tuple[ReportStyle, ...]] = get_args(ReportStyle)
+GOALS: Final[tuple[Goal, ...]] = get_args(Goal)
+STANCES: Final[tuple[Stance, ...]] = get_args(Stance)
+LEVELS: Final[tuple[EvidenceLevel, ...]] = get_args(EvidenceLevel)
 _BOTH: Final = ("gate", "missing_evidence_answers")
 
 
@@ -53,20 +51,6 @@ def read_form(body: Mapping[str, Any], state: State, gate: GateOpened) -> AnyFor
     """Read the form of the open gate; gives every fault instead when there is one."""
     fields = BodyFields(body)
     return fields.result(_READERS[gate.gate](fields, state, gate))
-
-
-def schema(state: State, gate: GateOpened) -> dict[str, Any]:
-    """Give the JSON Schema of the open gate's form, titled in the session's language."""
-    words = texts.of(state.language)
-    properties, required, rules = _SCHEMAS[gate.gate](state, gate, words)
-    properties = {"gate": {"const": gate.gate}, **properties, **_missing_schema(gate)}
-    titled = {
-        name: {"title": words.fields[name], **rule} if name in words.fields else rule
-        for name, rule in properties.items()
-    }
-    needed = ["gate", *required, *(["missing_evidence_answers"] if gate.missing_evidence else [])]
-    closed = {"type": "object", "properties": titled, "required": needed, "additionalProperties": False}
-    return closed | ({"allOf": rules} if rules else {})
 
 
 def _missing(fields: BodyFields, gate: GateOpened) -> dict[str, str]:
@@ -129,8 +113,8 @@ def _round1(fields: BodyFields, _: State, gate: GateOpened) -> Round1Form:
     focus = _needed_texts(fields, "focus_issues", FOCUS_ISSUES)
     return Round1Form(
         focus_issues=focus,
-        goal=fields.one_of("goal", _GOALS),
-        stance=fields.one_of("stance", _STANCES),
+        goal=fields.one_of("goal", GOALS),
+        stance=fields.one_of("stance", STANCES),
         fact_corrections=fields.text("fact_corrections", NOTE_CHARS, required=False),
         missing_evidence_answers=_missing(fields, gate),
     )
@@ -144,7 +128,7 @@ def _round2(fields: BodyFields, state: State, gate: GateOpened) -> Round2Form:
     interest, concession = _settlement(fields) if civil else (None, "")
     return Round2Form(
         proof_priority=fields.text("proof_priority", FORM_TEXT_CHARS),
-        evidence_level=fields.one_of("evidence_level", _LEVELS),
+        evidence_level=fields.one_of("evidence_level", LEVELS),
         obtainable_evidence=_needed_texts(fields, "obtainable_evidence", ENTRIES),
         settlement_interest=interest,
         concession_range=concession,
@@ -168,7 +152,7 @@ def _end(fields: BodyFields, _: State, gate: GateOpened) -> EndForm:
     fields.only((*_BOTH, "resolution", "report_style", "final_instructions"))
     return EndForm(
         resolution=fields.one_of("resolution", tuple(word for word in _RESOLUTIONS if word in gate.options)),
-        report_style=fields.one_of("report_style", _STYLES),
+        report_style=fields.one_of("report_style", STYLES),
         final_instructions=fields.text("final_instructions", FORM_TEXT_CHARS, required=False),
         missing_evidence_answers=_missing(fields, gate),
     )
@@ -185,117 +169,4 @@ _READERS: Final[Mapping[GateName, Callable[[BodyFields, State, GateOpened], AnyF
     "round1": _round1,
     "round2": _round2,
     "end": _end,
-}
-
-Rules = tuple[dict[str, Any], list[str], list[dict[str, Any]]]
-
-
-def _text(most: int, fewest: int = 1) -> dict[str, Any]:
-    # Blank counts as empty; the pattern says so to a page, since minLength counts blanks.
-    return {"type": "string", "maxLength": most} | ({"minLength": fewest, "pattern": r"\S"} if fewest else {})
-
-
-def _list(items: dict[str, Any], most: int) -> dict[str, Any]:
-    return {"type": "array", "items": items, "minItems": 1, "maxItems": most, "uniqueItems": True}
-
-
-def _choice(options: tuple[str, ...], labels: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "type": "string",
-        "enum": list(options),
-        "oneOf": [{"const": option, "title": labels[option]} for option in options],
-    }
-
-
-def _if(field: str, value: Any, then: dict[str, Any]) -> dict[str, Any]:
-    return {"if": {"properties": {field: {"const": value}}, "required": [field]}, "then": then}
-
-
-def _objects(**fields: dict[str, Any]) -> dict[str, Any]:
-    required = [name for name in fields if name != "agreed"]
-    item = {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
-    return {"type": "array", "items": item, "maxItems": ENTRIES}
-
-
-def _facts_schema(state: State, gate: GateOpened, words: texts.Texts) -> Rules:
-    entry, questions = _text(ENTRY_CHARS), [question.id for question in state.facts.questions]
-    more = {
-        "type": "object",
-        "properties": {
-            "text": {"title": words.fields["text"], **_text(NARRATIVE_CHARS, 0)},
-            "answers": {"title": words.fields["answers"], **_objects(id={"enum": questions}, text=entry)},
-            "timeline": {
-                "title": words.fields["timeline"],
-                **_objects(when=entry, what=entry, agreed={"type": "boolean"}),
-            },
-            "evidence": {"title": words.fields["evidence"], **_objects(title=entry, description=entry)},
-        },
-        "additionalProperties": False,
-        "minProperties": 1,
-    }
-    properties: dict[str, Any] = {"choice": _choice(gate.options, words.choices)}
-    if "add_facts" not in gate.options:
-        return properties, ["choice"], []
-    return properties | {"facts": more}, ["choice"], [_if("choice", "add_facts", {"required": ["facts"]})]
-
-
-def _round1_schema(_: State, gate: GateOpened, words: texts.Texts) -> Rules:
-    focus = _list(_text(FORM_TEXT_CHARS), FOCUS_ISSUES) | ({"examples": list(gate.issues)} if gate.issues else {})
-    properties = {
-        "focus_issues": focus,
-        "goal": _choice(_GOALS, words.goals),
-        "stance": _choice(_STANCES, words.stances),
-        "fact_corrections": _text(NOTE_CHARS, 0),
-    }
-    return properties, ["focus_issues", "goal", "stance"], []
-
-
-def _round2_schema(state: State, _: GateOpened, words: texts.Texts) -> Rules:
-    offered = [{"const": code, "title": label} for code, label in words.constraints.items()]
-    free = _text(FORM_TEXT_CHARS)
-    properties: dict[str, Any] = {
-        "proof_priority": free,
-        "evidence_level": _choice(_LEVELS, words.levels),
-        "obtainable_evidence": _list(free, ENTRIES),
-        "constraints": _list(free | {"anyOf": [*offered, {"type": "string"}]}, ENTRIES),
-        "instructions": _text(NOTE_CHARS, 0),
-    }
-    required = ["proof_priority", "evidence_level", "obtainable_evidence", "constraints"]
-    if state.case_type == "criminal":
-        return properties, required, []
-    properties |= {"settlement_interest": {"type": "boolean"}, "concession_range": _text(FORM_TEXT_CHARS, 0)}
-    conceded = {"required": ["concession_range"], "properties": {"concession_range": free}}
-    rules = [
-        _if("settlement_interest", True, conceded),
-        _if("settlement_interest", False, {"properties": {"concession_range": {"pattern": r"^\s*$"}}}),
-    ]
-    return properties, [*required, "settlement_interest"], rules
-
-
-def _end_schema(_: State, gate: GateOpened, words: texts.Texts) -> Rules:
-    properties = {
-        "resolution": _choice(gate.options, words.resolutions),
-        "report_style": _choice(_STYLES, words.styles),
-        "final_instructions": _text(FORM_TEXT_CHARS, 0),
-    }
-    return properties, ["resolution", "report_style"], []
-
-
-def _missing_schema(gate: GateOpened) -> dict[str, Any]:
-    answers = {item.id: {"title": item.text, **_text(FORM_TEXT_CHARS)} for item in gate.missing_evidence}
-    return {
-        "missing_evidence_answers": {
-            "type": "object",
-            "properties": answers,
-            "required": list(answers),
-            "additionalProperties": False,
-        }
-    }
-
-
-_SCHEMAS: Final[Mapping[GateName, Callable[[State, GateOpened, texts.Texts], Rules]]] = {
-    "facts": _facts_schema,
-    "round1": _round1_schema,
-    "round2": _round2_schema,
-    "end": _end_schema,
 }
