@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from typing import cast
 
 import pytest
 from chain_nodes import Node, case
-from playmolt_core.game.decider import Accepted, Command, Event
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import Accepted, Command, Effect
 from playmolt_core.log.memory import MemoryLog
 from playmolt_jury import commands
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
@@ -17,54 +17,47 @@ from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCall
 from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker
 
+from core.tests.scenario import Scenario
+
 JURY = game.jury()
 
 
-class Table:
+class Session(Scenario[State]):
     """A session in its vote, and the effects that are leased of it."""
 
-    def __init__(self, session: str) -> None:
-        self.now = datetime.now(UTC)
-        self.state: State = JURY.initial(session)
-        self.kinds: list[str] = []
-        self.stopping = False
-
-    def happened(self, *events: Event) -> None:
-        for event in events:
-            self.state = JURY.evolve(self.state, event, self.now)
-            self.kinds.append(event.type)
+    @property
+    def kinds(self) -> list[str]:
+        return [event.type for event, _, _ in self.log]
 
     async def submit(self, command: Command) -> None:
-        decision = JURY.decide(self.state, command, self.now)
-        assert isinstance(decision, Accepted), decision
-        self.happened(*decision.events)
+        assert isinstance(self.when(command).decision, Accepted), self.decision
 
     async def work(self, worker: ChainWorker) -> None:
         while effect := next((effect for effect in JURY.effects(self.state) if effect.due <= self.now), None):
-            await worker(LeasedEffect(self, effect))
+            await worker(cast("LeasedEffect", Leased(self, effect)))
 
 
-class LeasedEffect:
-    """As much of the host's as the worker asks for."""
+class Leased:
+    """As much of a LeasedEffect as this worker uses, without a lease."""
 
-    def __init__(self, table: Table, effect: Any) -> None:
-        self.effect, self.payload, self.stream = effect, effect.payload, table.state.game_id
-        self.submit, self.stopping = table.submit, False
+    def __init__(self, session: Session, effect: Effect) -> None:
+        self.effect, self.payload, self.stream = effect, effect.payload, session.state.game_id
+        self.submit, self.stopping = session.submit, False
 
 
-def voting(table: Table, undecided: Sequence[str]) -> None:
-    """All vote but these."""
-    opening = commands.OpenJury(agent_id="a", name="Ada", seed="7", body={"language": "en"})
-    opened = JURY.decide(table.state, opening, table.now)
-    assert isinstance(opened, Accepted)
-    table.happened(*opened.events, PhaseChanged(from_="deliberation", to="vote"), VoteCalled(call="c"))
-    for juror in table.state.juror_ids:
-        now = table.state.seats[juror].stance
-        table.happened(TurnStarted(call="c", turn="vote", juror_id=juror))
+def voting(stream: str, undecided: Sequence[str]) -> Session:
+    """Given a session in which all jurors but these have decided."""
+    session = Session(JURY, stream)
+    session.when(commands.OpenJury(agent_id="a", name="Ada", seed="7", body={"language": "en"}))
+    session.given(PhaseChanged(from_="deliberation", to="vote"), VoteCalled(call="c"))
+    for juror in session.state.juror_ids:
+        now = session.state.seats[juror].stance
+        session.given(TurnStarted(call="c", turn="vote", juror_id=juror))
         if juror in undecided:
-            table.happened(TurnFailed(call="c", turn="vote", juror_id=juror, code="refused", detail="", attempts=1))
+            session.given(TurnFailed(call="c", turn="vote", juror_id=juror, code="refused", detail="", attempts=1))
         else:
-            table.happened(VoteDecided(juror_id=juror, guilty=now > 50, stance=now, diverged=False))
+            session.given(VoteDecided(juror_id=juror, guilty=now > 50, stance=now, diverged=False))
+    return session
 
 
 @pytest.mark.parametrize(
@@ -83,28 +76,27 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
         return chain
 
     worker = ChainWorker(connected, MemoryLog())
-    table = Table(sessions())
-    voting(table, undecided)
-    opened = await chain.deploy(case(table.state.game_id))
-    (deploy,) = JURY.effects(table.state)
-    await table.submit(
+    session = voting(sessions(), undecided)
+    opened = await chain.deploy(case(session.state.game_id))
+    (deploy,) = JURY.effects(session.state)
+    await session.submit(
         commands.CaseOpened(
             effect_id=deploy.id, address=opened.address, chain_id=opened.chain_id, tx_hash=opened.tx_hash,
             log_hash="0x" + "ab" * 32,
         )
     )  # fmt: skip
-    await table.work(worker)
-    assert table.kinds.count("vote_cast") == 5 - len(undecided)
-    assert table.state.phase == "vote"
+    await session.work(worker)
+    assert session.kinds.count("vote_cast") == 5 - len(undecided)
+    assert session.state.phase == "vote"
 
-    (verdict,) = JURY.effects(table.state)
-    table.now = verdict.due
+    (verdict,) = JURY.effects(session.state)
+    session.now = verdict.due
     node.ask("evm_increaseTime", hex(OPEN_SECONDS + 60))
     async with asyncio.timeout(20):
-        await table.work(worker)
+        await session.work(worker)
 
-    assert table.kinds[-3:] == ["verdict_read", "phase_changed", "ended"]
-    assert table.state.verdict is not None
-    assert table.state.verdict.verdict == "not_guilty"
-    assert {vote.juror_id for vote in table.state.verdict.votes if vote.guilty is None} == set(undecided)
-    assert table.state.ending == "not_guilty_nothing"
+    assert session.kinds[-3:] == ["verdict_read", "phase_changed", "ended"]
+    assert session.state.verdict is not None
+    assert session.state.verdict.verdict == "not_guilty"
+    assert {vote.juror_id for vote in session.state.verdict.votes if vote.guilty is None} == set(undecided)
+    assert session.state.ending == "not_guilty_nothing"

@@ -1,14 +1,13 @@
-"""A jury session: given what was said and answered, when somebody does this, then that."""
+"""A jury session: given what was said and replied, when somebody does this, then that."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 import pytest
 from playmolt_core.game.api import ApiReply, ApiRequest
-from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Effect, Event, Refused, Viewer
+from playmolt_core.game.decider import Command, Effect, Refused
 from playmolt_core.llm import port
 from playmolt_core.llm.port import Attempt, ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
@@ -37,6 +36,8 @@ from playmolt_jury.jurors import react, scripted
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import Ballot, State
 
+from core.tests.scenario import Scenario
+
 OWNER = "agent-1"
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 STANCES = {"ophiuchus": 65, "radical": 78, "sympathizer": 32, "opportunist": 54, "philosopher": 48}
@@ -53,7 +54,7 @@ def about(topic: str, impact: Any = "positive") -> TopicImpact:
 
 
 def case(language: Language = "en", **jurors: Mapping[str, Any]) -> Material:
-    """Give a small case; a juror's file is changed by its id."""
+    """A small case; what differs of a juror is given by its id."""
     return Material(
         language=language,
         title="The case",
@@ -113,7 +114,7 @@ def juror(name: str, **changes: Any) -> Juror:
     return msgspec.structs.replace(file, **changes)
 
 
-Answers = Mapping[str, Any]
+Replies = Mapping[str, Any]
 """What models say, by the turn's name or its first word: a text, an object, tool calls, or a Failed."""
 
 
@@ -124,7 +125,7 @@ def reply(said: Any) -> port.Reply | port.Failed:
     return port.Reply(text=text, tool_calls=(), attempts=1)
 
 
-DEFAULT: Answers = {
+DEFAULT: Replies = {
     "classify": {"topics": []},
     "chat": "I have heard you.",
     "present": "I see it.",
@@ -133,41 +134,28 @@ DEFAULT: Answers = {
 }
 
 
-class Session:
-    """Plays one session; `decision` is the newest one, `log` every event, its time and the state after it."""
+class Session(Scenario[State]):
+    """A session that is open; `request` is the newest call, `requests` what models were asked, `said` what they say."""
 
     def __init__(self, jury: Jury, *, language: str = "en", model: str = "scripted", opened: bool = True) -> None:
+        super().__init__(jury)
         self.jury = jury
-        self.desk = JuryApi(jury, aliases=("scripted", "m1"))
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-        self.state: State = jury.initial("jury-1")
-        self.log: list[tuple[Event, datetime, State]] = []
+        self.api = JuryApi(jury, aliases=("scripted", "m1"))
         self.requests: list[ModelRequest] = []
         self.said: dict[str, Any] = dict(DEFAULT)
-        self.decision: Decision = Accepted()
         self.calls = 0
         if opened:
             self.call("jury_open", {"language": language, "model": model})
 
-    def when(self, command: Command) -> "Session":
-        self.now += timedelta(seconds=1)
-        self.decision = self.jury.decide(self.state, command, self.now)
-        if isinstance(self.decision, Accepted):
-            for event in self.decision.events:
-                self.state = self.jury.evolve(self.state, event, self.now)
-                self.log.append((event, self.now, self.state))
-        return self
-
     def call(self, route: str, body: Any = None, *, agent: str = OWNER, run: bool = True, **params: str) -> Any:
-        """Makes a call and lets the workers do what follows; gives what the caller reads, or the refusal."""
+        """A call, with what the workers then do: what the caller reads, or the refusal."""
         self.calls += 1
-        ask = ApiRequest(
+        self.request = ApiRequest(
             route=route, stream="jury-1", params=params, body=body, agent_id=agent, name="Ada",
             command_id=f"{self.calls:032x}", seed="7",
         )  # fmt: skip
-        self.ask = ask
-        if route in self.desk.writes:
-            command = self.desk.command(self.state, ask)
+        if route in self.api.writes:
+            command = self.api.command(self.state, self.request)
             if isinstance(command, Refused):
                 return command
             self.when(command)
@@ -175,10 +163,10 @@ class Session:
                 return self.decision
             if run:
                 self.work()
-        return self.answer(ask)
+        return self.answer()
 
-    def answer(self, ask: ApiRequest | None = None) -> Any:
-        answer = self.desk.answer(self.state, ask or self.ask)
+    def answer(self, request: ApiRequest | None = None) -> Any:
+        answer = self.api.answer(self.state, request or self.request)
         if isinstance(answer, Refused):
             return answer
         self.status = answer.status
@@ -186,7 +174,7 @@ class Session:
         return msgspec.json.decode(msgspec.json.encode(answer.body))
 
     def work(self) -> "Session":
-        """Fulfils every effect for a model, as `said` has it."""
+        """Carries out every effect for a model, as `said` has it."""
         while effect := next(
             (effect for effect in self.jury.effects(self.state) if effect.kind == effects.TURN_EFFECT), None
         ):
@@ -196,10 +184,10 @@ class Session:
     def turn(self, effect_id: str) -> "Session":
         turn = effects.pending_turn(self.state, effect_id)
         assert turn
-        state, so_far = self.state, list[Any]()
-        while isinstance(step := react.next_request(state, turn, self.jury.material(state), so_far), ModelRequest):
+        state, replies = self.state, list[Any]()
+        while isinstance(step := react.next_request(state, turn, self.jury.material(state), replies), ModelRequest):
             self.requests.append(step)
-            so_far.append(self.speak(step))
+            replies.append(self.speak(step))
         return self.when(step)
 
     def speak(self, request: ModelRequest) -> port.Reply | port.Failed:
@@ -217,9 +205,8 @@ class Session:
         return self
 
     def due(self, kind: str) -> Effect | None:
-        """Give what is to be done now."""
-        wants = (effect for effect in self.jury.effects(self.state) if effect.kind == kind)
-        return next((effect for effect in wants if effect.due <= self.now), None)
+        effects_of_kind = (effect for effect in self.jury.effects(self.state) if effect.kind == kind)
+        return next((effect for effect in effects_of_kind if effect.due <= self.now), None)
 
     def _mined(self, effect_id: str, task: effects.ChainTask, closed_without: Sequence[str]) -> Command:
         if task.work == "deploy":
@@ -287,19 +274,14 @@ class Session:
         return [event.type for event, _, _ in self.log[since:]]
 
     def messages(self, agent: str | None = OWNER) -> list[Any]:
-        viewer = Viewer(agent) if agent else PUBLIC
-        return [
-            msgspec.json.decode(msgspec.json.encode(self.jury.public(state, event, viewer)))
-            for event, _, state in self.log
-        ]
+        return super().messages(agent)
 
     def view(self, agent: str | None = OWNER) -> Any:
-        view = self.jury.view(self.state, Viewer(agent) if agent else PUBLIC)
-        return msgspec.json.decode(msgspec.json.encode(view))
+        return super().view(agent)
 
 
 def scripted_model(seed: str = "0") -> Callable[[ModelRequest], port.Reply | port.Failed]:
-    """Give the characters as something to speak with."""
+    """The characters, as something to put into `said`."""
     model = ScriptedModel(scripted.add_to(Cast()), seed)
 
     async def forget(_: Attempt) -> None:
@@ -331,7 +313,7 @@ def real() -> Jury:
 
 @pytest.fixture
 def performances(real: Jury) -> Callable[..., Session]:
-    """Sessions of the real case, played by the scripted characters."""
+    """Opens sessions of the real case, played by the scripted characters."""
 
     def open_session(language: str = "en", seed: str = "0") -> Session:
         played = Session(real, language=language)

@@ -5,10 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from playmolt_core.game.decider import Accepted, DeadlinePassed, EndGame, Join, Refused
+from playmolt_core.game.decider import DeadlinePassed, EndGame, Join, Refused
 from playmolt_core.llm.port import Failed
 from playmolt_jury import commands, effects
 from playmolt_jury.content.material import TopicImpact
+from playmolt_schemas.codes import Code
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 AWAY = Failed(code="model_unavailable", detail="the server is away", attempts=4)
@@ -76,8 +77,8 @@ def test_a_stranger_does_not_know_of_it(session: Any) -> None:
 
 
 def test_it_is_no_bot_game(session: Any) -> None:
-    assert code(session.when(Join(agent_id="agent-1", name="x")).decision) == ("invalid_request", 400)
-    assert session.when(DeadlinePassed(effect_id="x")).decision == Accepted()
+    session.when(Join(agent_id="agent-1", name="x")).refused(Code.INVALID_REQUEST)
+    session.when(DeadlinePassed(effect_id="x")).then()
     assert session.jury.allowed_actions(session.state, "agent-1") == ()
     assert session.jury.participants(session.state) == {"agent-1": "Ada"}
 
@@ -387,7 +388,7 @@ def test_a_failed_call_that_is_made_again_is_asked_again(session: Any) -> None:
     session.to("persuasion")
     session.said["classify"] = AWAY
     session.chat()
-    command = session.desk.command(session.state, session.ask)
+    command = session.api.command(session.state, session.request)
     session.said["classify"] = {"topics": []}
     first = session.state.turns
     session.when(command)
@@ -398,11 +399,11 @@ def test_a_failed_call_that_is_made_again_is_asked_again(session: Any) -> None:
 def test_a_call_taken_already_changes_nothing(session: Any) -> None:
     session.to("persuasion")
     session.chat(run=False)
-    command, before = session.desk.command(session.state, session.ask), len(session.log)
-    assert session.when(command).decision == Accepted()
+    command, before = session.api.command(session.state, session.request), len(session.log)
+    session.when(command).then()
     session.work()
     after = len(session.log)
-    assert session.when(command).decision == Accepted()
+    session.when(command).then()
     assert (before, after) == (after - 3, len(session.log))
 
 
@@ -416,7 +417,7 @@ def test_a_second_answer_to_an_effect_changes_nothing(session: Any) -> None:
         commands.JurorTurn(effect_id=effect, text="No."),
         commands.TurnLost(effect_id=effect, code="refused", detail="", attempts=1),
     ):
-        assert session.when(late).decision == Accepted()
+        session.when(late).then()
     assert len(session.log) == before
 
 
@@ -424,8 +425,8 @@ def test_an_answer_without_words_is_not_taken(session: Any) -> None:
     session.to("persuasion")
     session.chat(run=False)
     effect = session.jury.effects(session.state)[0].id
-    assert code(session.when(commands.JurorTurn(effect_id=effect, text=" ")).decision) == ("invalid_request", 400)
-    assert code(session.when(commands.JurorTurn(effect_id=effect, text="\x00a")).decision) == ("invalid_request", 400)
+    session.when(commands.JurorTurn(effect_id=effect, text=" ")).refused(Code.INVALID_REQUEST, "text")
+    session.when(commands.JurorTurn(effect_id=effect, text="\x00a")).refused(Code.INVALID_REQUEST, "text")
 
 
 def test_every_attempt_is_an_event_that_decides_nothing(session: Any) -> None:
@@ -711,7 +712,7 @@ def test_a_verdict_that_comes_while_a_juror_still_thinks_ends_the_session(sessio
     session.now += timedelta(days=7)
     session.chain()
     assert session.state.phase == "ended"
-    assert session.when(commands.JurorTurn(effect_id=turn.id)).decision == Accepted()
+    session.when(commands.JurorTurn(effect_id=turn.id)).then()
     assert session.answer()["verdict"] == "not_guilty"
 
 
@@ -739,16 +740,16 @@ def test_a_vote_decided_at_the_deadline_is_missed_before_the_verdict_is_read(ses
 def test_a_failed_vote_is_tried_again_by_its_own_call_while_others_still_think(session: Any) -> None:
     session.to("vote")
     session.call("jury_vote", run=False)
-    ask, (first, *rest) = session.ask, session.state.turns
+    request, (first, *rest) = session.request, session.state.turns
     session.when(commands.TurnLost(effect_id=first.id, code="refused", detail="no", attempts=1))
-    assert code(session.answer(ask)) == ("unavailable", 503)
-    session.when(session.desk.command(session.state, ask))
+    assert code(session.answer(request)) == ("unavailable", 503)
+    session.when(session.api.command(session.state, request))
     assert {turn.juror_id for turn in session.state.turns} == set(JURORS)
     assert [turn for turn in session.state.turns if turn in rest] == rest
-    session.answer(ask)
+    session.answer(request)
     assert session.status == 202
     before = len(session.log)
-    session.when(session.desk.command(session.state, ask))
+    session.when(session.api.command(session.state, request))
     assert len(session.log) == before
 
 
@@ -766,7 +767,7 @@ def test_a_vote_called_again_hears_of_a_failure_of_the_first_call(session: Any) 
     told = session.answer()
     assert code(told) == ("unavailable", 503)
     assert "slow" in told.detail
-    session.when(session.desk.command(session.state, session.ask))
+    session.when(session.api.command(session.state, session.request))
     assert [turn.juror_id for turn in session.state.turns] == [slow.juror_id]
     session.work()
     session.answer()
@@ -814,9 +815,9 @@ def test_an_operator_can_end_every_session(session: Any, at: str) -> None:
     assert session.jury.effects(session.state) == ()
     if at == "persuasion":
         assert code(session.answer()) == ("game_over", 409)
-    assert code(session.when(EndGame(reason="again")).decision) == ("game_over", 409)
+    session.when(EndGame(reason="again")).refused(Code.GAME_OVER)
 
 
 @pytest.mark.parametrize("reason", ["", " ", "x" * 201, "\x00"])
 def test_an_operator_says_why(session: Any, reason: str) -> None:
-    assert code(session.when(EndGame(reason=reason)).decision) == ("invalid_request", 400)
+    session.when(EndGame(reason=reason)).refused(Code.INVALID_REQUEST, "reason")

@@ -6,12 +6,13 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from playmolt_core.game.decider import Accepted, EndGame, Refused, read_event
+from playmolt_core.game.decider import EndGame, Refused, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.port import Failed
 from playmolt_jury import commands
 from playmolt_jury.content import game
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import RECORD_BYTES
 
 from .conftest import Session
@@ -153,7 +154,7 @@ class Sessions(RuleBasedStateMachine):
         self.session.work().chain()
         self.session.to("ended")
         assert self.session.call("jury_ending")["id"] == self.session.state.ending
-        assert not isinstance(self.session.when(EndGame(reason="x")).decision, Accepted)
+        self.session.when(EndGame(reason="x")).refused(Code.GAME_OVER)
         self.the_fold_is_the_live_state()
 
 

@@ -103,23 +103,23 @@ def test_an_unopened_session_is_nobodys(sessions: Callable[..., Any]) -> None:
 def test_an_answer_without_its_command_shows_no_more(
     session: Any, route: str, params: dict[str, str], code: str
 ) -> None:
-    ask = ApiRequest(route=route, stream="jury-1", params=params, agent_id="agent-1", command_id="f" * 32)
-    assert session.desk.answer(session.state, ask).code.wire == code
+    request = ApiRequest(route=route, stream="jury-1", params=params, agent_id="agent-1", command_id="f" * 32)
+    assert session.api.answer(session.state, request).code.wire == code
 
 
 def test_every_writing_route_has_a_command_and_every_route_an_answer(session: Any) -> None:
-    assert session.desk.opens < session.desk.writes
-    assert set(session.desk._commands) == session.desk.writes
-    assert session.desk.writes < set(session.desk._answers)
-    assert session.desk.linked(session.state, session.state) is None
+    assert session.api.opens < session.api.writes
+    assert set(session.api._commands) == session.api.writes
+    assert session.api.writes < set(session.api._answers)
+    assert session.api.linked(session.state, session.state) is None
 
 
 def test_a_list_holds_the_callers_sessions_alone(session: Any, sessions: Callable[..., Any]) -> None:
-    ask = ApiRequest(route="jury_list", stream="", agent_id="agent-1")
+    request = ApiRequest(route="jury_list", stream="", agent_id="agent-1")
     states = [session.state, sessions(opened=False).state]
-    assert [each.id for each in session.desk.many(states, ask).body.sessions] == ["jury-1"]
+    assert [each.id for each in session.api.many(states, request).body.sessions] == ["jury-1"]
     stranger = ApiRequest(route="jury_list", stream="", agent_id="agent-2")
-    assert session.desk.many(states, stranger).body.sessions == ()
+    assert session.api.many(states, stranger).body.sessions == ()
 
 
 def test_a_call_waits_with_202_and_is_found_again_by_its_id(session: Any) -> None:
@@ -127,10 +127,10 @@ def test_a_call_waits_with_202_and_is_found_again_by_its_id(session: Any) -> Non
     first = session.chat("radical", run=False)
     assert session.status == 202
     assert first["id"] == "jury-1"
-    ask = session.ask
+    request = session.request
     session.chat("philosopher", run=False)
     session.work()
-    assert session.answer(ask)["juror_id"] == "radical"
+    assert session.answer(request)["juror_id"] == "radical"
     assert session.answer()["juror_id"] == "philosopher"
 
 
@@ -144,9 +144,9 @@ def test_a_vote_waits_for_the_chain(session: Any) -> None:
     session.to("vote")
     session.call("jury_vote")
     assert session.status == 202
-    ask = session.ask
+    request = session.request
     session.chain()
-    assert session.answer(ask)["verdict"] == "guilty"
+    assert session.answer(request)["verdict"] == "guilty"
 
 
 def test_a_vote_that_failed_says_so_until_it_is_called_again(session: Any) -> None:
