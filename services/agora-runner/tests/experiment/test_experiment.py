@@ -1,7 +1,6 @@
 """An experiment: given what was planned and what its workers told, when somebody does this, then that."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from playmolt_agora.checks import symmetry
-from playmolt_agora.experiment import commands
+from playmolt_agora.experiment import commands, events
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.effects import RunToOpen, look_effect, open_effect
@@ -30,7 +29,6 @@ from playmolt_core.game.decider import (
     PUBLIC,
     Accepted,
     Command,
-    Decision,
     EndGame,
     Event,
     Join,
@@ -52,6 +50,9 @@ from playmolt_schemas.agora.plan import (
     Spent,
 )
 from playmolt_schemas.canonical import canonical_json, digest
+from playmolt_schemas.codes import Code
+
+from core.tests.scenario import Scenario, like
 
 RULES = Experiment()
 ID = "experiment-00000000-0000-4000-8000-000000000001"
@@ -80,41 +81,22 @@ REACHED = LimitReached(limit="calls", scope="all", most="10", spent="11", detail
 OPERATOR: dict[str, Any] = {"stream": ID, "operator": True}
 
 
-class Bench:
-    """Runs one experiment; `log` holds all events as stored, with their times."""
+class Bench(Scenario[State]):
+    """An experiment by what its operator and its workers ask of it; `caused` are the events of the newest decision."""
 
     def __init__(self, plan: Any = None, *, catalogue: Catalogue = CATALOGUE) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-        self.state: State = RULES.initial(ID)
-        self.log: list[tuple[Event, bytes, datetime]] = []
+        super().__init__(RULES, ID)
         self.catalogue = catalogue
         if plan is not None:
-            self.open(plan).then("preregistered")
+            self.open(plan).then(like(events.Preregistered))
 
     def open(self, plan: Any) -> "Bench":
         return self.when(commands.OpenExperiment(operator="operator", plan=plan, catalogue=self.catalogue))
 
-    def when(self, command: Command) -> "Bench":
-        self.now += timedelta(seconds=1)
-        self.decision: Decision = RULES.decide(self.state, command, self.now)
-        self.caused: list[Event] = []
-        for event in self.decision.events if isinstance(self.decision, Accepted) else ():
-            self.state = RULES.evolve(self.state, event, self.now)
-            self.log.append((event, canonical_json(event), self.now))
-            self.caused.append(event)
-        return self
-
-    def then(self, *types: str) -> "Bench":
+    @property
+    def caused(self) -> tuple[Event, ...]:
         assert isinstance(self.decision, Accepted), self.decision
-        assert [event.type for event in self.caused] == list(types)
-        return self
-
-    def refused(self, status: int, code: str, *fields: str) -> "Bench":
-        assert isinstance(self.decision, Refused), self.decision
-        assert (self.decision.code.status, self.decision.code.wire) == (status, code)
-        assert tuple(fault.field for fault in self.decision.errors) == fields
-        assert self.decision.detail
-        return self
+        return self.decision.events
 
     def run(self, place: int) -> str:
         return self.state.runs[place].run
@@ -129,7 +111,8 @@ class Bench:
 
     def folded(self) -> State:
         state = RULES.initial(ID)
-        for event, data, at in self.log:
+        for event, at, _ in self.log:
+            data = canonical_json(event)
             state = RULES.evolve(state, read_event(RULES, event.type, event.schema_version, data), at)
         return state
 
@@ -198,34 +181,34 @@ class TestTheLock:
         empty = Bench()
         assert RULES.effects(empty.state) == ()
         for command in (commands.Stop(by="o"), commands.RunOpened(run="agora-1"), EndGame(reason="r")):
-            empty.when(command).refused(404, "not_found")
+            empty.when(command).refused(Code.NOT_FOUND)
 
     def test_a_plan_with_faults_is_not_locked(self) -> None:
-        Bench().open(SMALL | {"models": ["nobody"], "colour": 1}).refused(400, "invalid_request", "colour")
-        Bench().open(SMALL | {"models": ["nobody"]}).refused(400, "invalid_request", "models")
-        Bench().open(["no", "plan"]).refused(400, "invalid_request", "")
+        Bench().open(SMALL | {"models": ["nobody"], "colour": 1}).refused(Code.INVALID_REQUEST, "colour")
+        Bench().open(SMALL | {"models": ["nobody"]}).refused(Code.INVALID_REQUEST, "models")
+        Bench().open(["no", "plan"]).refused(Code.INVALID_REQUEST, "")
         priced = SMALL | {"models": ["unpriced"], "budget": {"money": "5"}}
-        Bench().open(priced).refused(400, "invalid_request", "budget.money")
+        Bench().open(priced).refused(Code.INVALID_REQUEST, "budget.money")
 
     def test_texts_that_are_not_symmetric_run_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         broken = symmetry.Certificate(version="x", prompts=1, pairs=1, exceptions=(), faults=("ko says more",))
         monkeypatch.setattr(symmetry, "certificate", lambda: broken)
-        Bench().open(SMALL).refused(400, "invalid_request")
+        Bench().open(SMALL).refused(Code.INVALID_REQUEST)
 
     def test_a_plan_too_large_for_one_record_is_refused(self) -> None:
         many = {"models": ["scripted-steady", "scripted-trader", "scripted-social"], "allow_unbalanced": True}
         plan = SMALL | many | {"languages": ["ko"], "phases": {"phase2": {"runs": 400, "sets": ["A", "C"]}}}
-        Bench().open(plan).refused(400, "invalid_request", "phases")
+        Bench().open(plan).refused(Code.INVALID_REQUEST, "phases")
 
     def test_given_twice_it_changes_nothing(self, bench: Bench) -> None:
         bench.open(SMALL).then()
-        bench.open(SMALL | {"seed": "8"}).refused(409, "already_started")
+        bench.open(SMALL | {"seed": "8"}).refused(Code.ALREADY_STARTED)
 
     def test_an_imported_file_is_locked_with_its_counts(self) -> None:
         text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n + 1}\n" for n in range(5))
         plan = SMALL | {"stage1_import": "old.csv", "hypotheses": ["pcs"], "phases": {"phase1": {"turns": 3}}}
         opened = commands.OpenExperiment(operator="o", plan=plan, imported={"old.csv": text})
-        preregistered = Bench().when(opened).then("preregistered").log[0][0]
+        preregistered = Bench().when(opened).then(like(events.Preregistered)).log[0][0]
         assert isinstance(preregistered, Preregistered)
         assert preregistered.tests[0].n == "5 v 3 runs, ko"
 
@@ -242,25 +225,25 @@ class TestRuns:
             assert registered_spec(bench.state, run.run).run == run.run
 
     def test_an_opened_run_is_not_asked_for_again(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0))).then("run_opened")
+        bench.when(commands.RunOpened(run=bench.run(0))).then(like(events.RunOpened))
         assert bench.effects() == ["open_run", "watch_runs"]
         opened, watched = (effect.payload for effect in RULES.effects(bench.state))
         assert (opened.run, watched.runs) == (bench.run(1), (bench.run(0),))
         bench.when(commands.RunOpened(run=bench.run(0))).then()
-        bench.when(commands.RunOpened(run="agora-x")).refused(404, "not_found")
+        bench.when(commands.RunOpened(run="agora-x")).refused(Code.NOT_FOUND)
 
     def test_progress_is_counted_and_never_goes_back(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
         some = Spent(turns=2, calls=3, tokens=300, cost="0.1")
-        bench.when(commands.RunProgressed(run=bench.run(0), spent=some)).then("run_progressed")
+        bench.when(commands.RunProgressed(run=bench.run(0), spent=some)).then(like(events.RunProgressed))
         assert bench.state.spent == some
         for same_or_less in (some, Spent(turns=1, calls=9, tokens=900)):
             bench.when(commands.RunProgressed(run=bench.run(0), spent=same_or_less)).then()
 
     def test_the_last_one_to_end_finishes_the_experiment(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0))).finish(0).then("run_finished")
+        bench.when(commands.RunOpened(run=bench.run(0))).finish(0).then(like(events.RunFinished))
         bench.finish(0).then()
-        bench.finish(1).then("run_opened", "run_finished", "experiment_finished")
+        bench.finish(1).then(like(events.RunOpened), like(events.RunFinished), like(events.ExperimentFinished))
         assert (bench.state.status, bench.state.over, bench.effects()) == ("finished", True, [])
         assert bench.state.spent == Spent(turns=72, calls=74, tokens=7400, cost="1")
 
@@ -271,27 +254,29 @@ class TestRuns:
 
 class TestStops:
     def test_a_stopped_experiment_opens_nothing_until_it_is_resumed(self, bench: Bench) -> None:
-        bench.when(commands.Stop(by="operator", reason=" lunch ")).then("stopped")
+        bench.when(commands.Stop(by="operator", reason=" lunch ")).then(like(events.Stopped))
         assert (bench.state.status, bench.state.reason, bench.effects()) == ("stopped", "lunch", [])
         bench.when(commands.Stop(by="operator")).then()
-        bench.when(commands.Resume(by="operator")).then("resumed")
+        bench.when(commands.Resume(by="operator")).then(like(events.Resumed))
         assert (bench.state.reason, bench.effects()) == ("", ["open_run", "open_run"])
         bench.when(commands.Resume(by="operator")).then()
 
     def test_a_run_that_ends_meanwhile_counts(self, bench: Bench) -> None:
         bench.when(commands.Stop(by="operator"))
-        bench.finish(0).finish(1).then("run_opened", "run_finished", "experiment_finished")
+        bench.finish(0).finish(1).then(
+            like(events.RunOpened), like(events.RunFinished), like(events.ExperimentFinished)
+        )
 
     def test_a_spent_budget_stops_and_a_raised_one_goes_on(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})
-        bench.when(commands.StopForBudget(run=bench.run(0), reached=REACHED)).then("budget_stopped")
+        bench.when(commands.StopForBudget(run=bench.run(0), reached=REACHED)).then(like(events.BudgetStopped))
         stopped = bench.caused[0]
         assert isinstance(stopped, BudgetStopped)
         assert (stopped.limit, stopped.scope, stopped.run, stopped.most) == ("calls", "all", bench.run(0), "10")
         assert (bench.state.status, bench.effects()) == ("budget_stopped", [])
         bench.when(commands.StopForBudget(run=bench.run(1), reached=REACHED)).then()
         raised = commands.RaiseBudget(by="operator", budget=Budget(calls=20), reason="grant")
-        bench.when(raised).then("deviation", "resumed")
+        bench.when(raised).then(like(events.Deviation), like(events.Resumed))
         assert bench.state.budget == Budget(calls=20)
         (line,) = bench.state.deviations
         assert (line.n, line.field, line.reason, json.loads(line.after)["calls"]) == (1, "budget", "grant", 20)
@@ -300,15 +285,15 @@ class TestStops:
     def test_a_budget_is_only_raised(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10, "per_run": {"calls": 5}}})
         for lower in (Budget(calls=9, per_run=Limits(calls=5)), Budget(calls=10, per_run=Limits(calls=4))):
-            bench.when(commands.RaiseBudget(by="o", budget=lower)).refused(400, "invalid_request", "budget")
+            bench.when(commands.RaiseBudget(by="o", budget=lower)).refused(Code.INVALID_REQUEST, "budget")
 
     def test_a_raise_while_it_runs_is_a_deviation_alone(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})
-        bench.when(commands.RaiseBudget(by="o", budget=Budget())).then("deviation")
+        bench.when(commands.RaiseBudget(by="o", budget=Budget())).then(like(events.Deviation))
 
     def test_the_operator_ends_it_for_good(self, bench: Bench) -> None:
-        bench.when(EndGame(reason=" ")).refused(400, "invalid_request", "reason")
-        bench.when(EndGame(reason="wrong model")).then("game_aborted")
+        bench.when(EndGame(reason=" ")).refused(Code.INVALID_REQUEST, "reason")
+        bench.when(EndGame(reason="wrong model")).then(like(events.ExperimentAborted))
         assert bench.state.over
         assert RULES.summary(bench.state).phase == "aborted"
         for command in (
@@ -318,7 +303,7 @@ class TestStops:
             commands.Fork(by="o", run=bench.run(0), version=1, change="model=scripted"),
             EndGame(reason="again"),
         ):
-            bench.when(command).refused(409, "game_over")
+            bench.when(command).refused(Code.GAME_OVER)
         bench.finish(0).then()
 
 
@@ -330,12 +315,12 @@ class TestRecords:
         moved = msgspec.structs.replace(bench.state.models[0], model="maxi")
         stimuli = msgspec.structs.replace(bench.state.pins, stimuli="f" * 16)
         other = commands.Compare(by="runner", pins=stimuli, models=(moved,))
-        bench.when(other).then("deviation", "deviation")
+        bench.when(other).then(like(events.Deviation), like(events.Deviation))
         bench.when(other).then()
         assert [(line.n, line.field) for line in bench.state.deviations] == [(1, "stimuli"), (2, "models.paid")]
         assert ("mini" in bench.state.deviations[1].before, "maxi" in bench.state.deviations[1].after) == (True, True)
         assert bench.state.budget == Budget()
-        bench.when(same).then("deviation", "deviation")
+        bench.when(same).then(like(events.Deviation), like(events.Deviation))
         bench.when(msgspec.structs.replace(same, models=())).then()
         measures = msgspec.structs.replace(bench.state.pins, measures="measures@0")
         bench.when(msgspec.structs.replace(same, pins=measures)).then()
@@ -346,11 +331,11 @@ class TestRecords:
         stage1, phase1 = ({"trade": 8, "idle": 2, "build_billboard": 1}, {"trade": 1, "speak": 9})
         for place, acts in ((0, stage1), (1, phase1)):
             told = commands.RunProgressed(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
-            bench.when(told).then("run_opened", "run_progressed", "acts_counted")
-        bench.when(commands.SeePcs(by="operator")).then("pcs_seen")
+            bench.when(told).then(like(events.RunOpened), like(events.RunProgressed), like(events.ActsCounted))
+        bench.when(commands.SeePcs(by="operator")).then(like(events.PcsSeen))
         bench.when(commands.SeePcs(by="operator")).then()
-        bench.finish(0, acts=stage1 | {"trade": 20}).then("acts_counted", "run_finished")
-        bench.when(commands.SeePcs(by="operator")).then("pcs_seen")
+        bench.finish(0, acts=stage1 | {"trade": 20}).then(like(events.ActsCounted), like(events.RunFinished))
+        bench.when(commands.SeePcs(by="operator")).then(like(events.PcsSeen))
         first, second = bench.state.looks
         assert [(look.n, look.by, look.measure, look.turns) for look in bench.state.looks] == [
             (1, "operator", "pcs", 24), (2, "operator", "pcs", 48),
@@ -366,11 +351,11 @@ class TestRecords:
     def test_only_a_plan_with_pcs_counts_acts_and_is_looked_at(self, bench: Bench) -> None:
         for without in (SMALL, COMPARED | {"exploratory": True}):
             bench = Bench(without)
-            bench.finish(0, acts={"trade": 3}).then("run_opened", "run_finished")
-            bench.when(commands.SeePcs(by="o")).refused(400, "invalid_request")
+            bench.finish(0, acts={"trade": 3}).then(like(events.RunOpened), like(events.RunFinished))
+            bench.when(commands.SeePcs(by="o")).refused(Code.INVALID_REQUEST)
         bench = Bench(COMPARED).finish(0, acts={"trade": 3})
         bench.when(commands.Fork(by="o", run=bench.run(0), version=2, change="model=scripted-wild"))
-        bench.finish(2, acts={"idle": 99}).then("run_opened", "run_finished")
+        bench.finish(2, acts={"idle": 99}).then(like(events.RunOpened), like(events.RunFinished))
 
 
 class TestAnAbortedRun:
@@ -388,7 +373,7 @@ class TestAnAbortedRun:
         spent = Spent(turns=3, calls=3, tokens=30, cost="0.1")
         bench.when(commands.RunProgressed(run=bench.run(0), spent=spent))
         aborted = commands.RunAborted(run=bench.run(0), version=9, hash="b" * 64)
-        bench.when(aborted).then("run_finished", "experiment_finished")
+        bench.when(aborted).then(like(events.RunFinished), like(events.ExperimentFinished))
         assert (bench.state.runs[0].outcome, bench.state.runs[0].spent) == ("aborted", spent)
         bench.when(aborted).then()
 
@@ -397,7 +382,7 @@ class TestAPlanWhoseRunsCannotBeOpened:
     @pytest.mark.parametrize(("phase", "place", "room"), [("phase1", "plaza", 2), ("stage1", "plaza", 1)])
     def test_is_refused_before_the_lock(self, phase: str, place: str, room: int) -> None:
         full = {"phases": {phase: {"runs": 1, "turns": 3, "rules": {"capacity": {place: room}}}}}
-        Bench().open(SMALL | {"languages": ["ko"]} | full).refused(400, "invalid_request", f"phases.{phase}")
+        Bench().open(SMALL | {"languages": ["ko"]} | full).refused(Code.INVALID_REQUEST, f"phases.{phase}")
 
 
 class TestForks:
@@ -407,7 +392,7 @@ class TestForks:
 
     def test_a_fork_is_an_exploratory_run_with_one_thing_changed(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
-        self.forked(bench, "model=citizen_01:paid").then("forked")
+        self.forked(bench, "model=citizen_01:paid").then(like(events.Forked))
         parent, fork = registered_spec(bench.state, bench.run(0)), registered_spec(bench.state, bench.run(2))
         assert fork
         assert fork.parent
@@ -424,7 +409,7 @@ class TestForks:
             ("persona=citizen_01:none", {("scripted", None)}),
             ("content=Hello: a=b", {("scripted", "citizen")}),
         ):
-            self.forked(bench, change).then("forked")
+            self.forked(bench, change).then(like(events.Forked))
             fork = registered_spec(bench.state, bench.state.runs[-1].run)
             assert {(seat.model, seat.persona) for seat in fork.seats if seat.agent == "citizen_01"} == seats
 
@@ -435,41 +420,43 @@ class TestForks:
     )  # fmt: skip
     def test_other_changes_say_what_there_is(self, bench: Bench, change: str) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
-        self.forked(bench, change).refused(400, "invalid_request", "set")
+        self.forked(bench, change).refused(Code.INVALID_REQUEST, "set")
 
     @pytest.mark.parametrize("change", ["content=  ", "persona=agent_01:influencer"])
     def test_what_could_never_be_opened_is_refused(self, change: str) -> None:
         bench = Bench(SMALL | {"phases": {"phase2": {"runs": 2, "turns": 3, "sets": ["B"]}}, "allow_unbalanced": True})
         bench.when(commands.RunOpened(run=bench.run(0)))
-        self.forked(bench, change).refused(400, "invalid_request", "set")
+        self.forked(bench, change).refused(Code.INVALID_REQUEST, "set")
 
     def test_a_fork_that_its_events_do_not_allow_ends_without_result(self, bench: Bench) -> None:
         bench.finish(0).finish(1)
-        self.forked(bench, "content=Hello").then("forked")
-        bench.when(commands.RunRefused(run=bench.run(2))).then("run_finished", "experiment_finished")
+        self.forked(bench, "content=Hello").then(like(events.Forked))
+        bench.when(commands.RunRefused(run=bench.run(2))).then(
+            like(events.RunFinished), like(events.ExperimentFinished)
+        )
         assert (bench.state.runs[2].outcome, bench.effects()) == ("refused", [])
         bench.when(commands.RunRefused(run=bench.run(2))).then()
         assert bench.folded() == bench.state
 
     def test_what_has_not_begun_cannot_be_forked(self, bench: Bench) -> None:
-        self.forked(bench, "model=paid").refused(400, "not_started")
-        bench.when(commands.Fork(by="o", run="agora-x", version=1, change="model=paid")).refused(404, "not_found")
+        self.forked(bench, "model=paid").refused(Code.NOT_STARTED)
+        bench.when(commands.Fork(by="o", run="agora-x", version=1, change="model=paid")).refused(Code.NOT_FOUND)
         bench.when(commands.RunOpened(run=bench.run(0)))
-        self.forked(bench, "model=paid", version=0).refused(400, "invalid_request")
+        self.forked(bench, "model=paid", version=0).refused(Code.INVALID_REQUEST)
 
     def test_a_finished_experiment_opens_again_for_a_fork(self, bench: Bench) -> None:
         bench.finish(0).finish(1)
         assert bench.state.over
-        self.forked(bench, "model=paid").then("forked")
+        self.forked(bench, "model=paid").then(like(events.Forked))
         assert (bench.state.status, bench.effects()) == ("running", ["open_run"])
-        bench.finish(2).then("run_opened", "run_finished", "experiment_finished")
+        bench.finish(2).then(like(events.RunOpened), like(events.RunFinished), like(events.ExperimentFinished))
 
     def test_a_fork_of_a_fork_and_two_alike_are_runs_of_their_own(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
         self.forked(bench, "model=paid")
         self.forked(bench, "model=paid")
         bench.when(commands.RunOpened(run=bench.run(2)))
-        self.forked(bench, "persona=citizen_01:jester", place=2).then("forked")
+        self.forked(bench, "persona=citizen_01:jester", place=2).then(like(events.Forked))
         assert len({run.run for run in bench.state.runs}) == 5
         fork = registered_spec(bench.state, bench.run(4))
         assert fork.parent
@@ -486,22 +473,26 @@ class TestAdaptiveLooks:
         )
 
     def test_wide_cells_grow_by_one_run_a_look_until_they_are_narrow(self) -> None:
-        bench = Bench(ADAPTIVE).finish(0).finish(1).then("run_opened", "run_finished")
+        bench = Bench(ADAPTIVE).finish(0).finish(1).then(like(events.RunOpened), like(events.RunFinished))
         assert (bench.state.status, bench.effects()) == ("running", ["look"])
-        self.look(bench, ("0.1", "0.3"), ("0.1", "0.2")).then("looked", "run_added")
+        self.look(bench, ("0.1", "0.3"), ("0.1", "0.2")).then(like(events.Looked), like(events.RunAdded))
         added = bench.caused[1]
         assert isinstance(added, RunAdded)
         assert (added.planned.cell, added.planned.number, added.look) == (self.CELLS[0], 2, 1)
         assert bench.effects() == ["open_run"]
-        bench.finish(2).then("run_opened", "run_finished")
-        self.look(bench, ("0.1", "0.2"), ("0.1", "0.2")).then("looked", "experiment_finished")
+        bench.finish(2).then(like(events.RunOpened), like(events.RunFinished))
+        self.look(bench, ("0.1", "0.2"), ("0.1", "0.2")).then(like(events.Looked), like(events.ExperimentFinished))
         assert [line.n for line in bench.state.looks] == [1, 2]
 
     def test_cells_stop_at_max_runs(self) -> None:
         bench = Bench(ADAPTIVE).finish(0).finish(1)
-        self.look(bench, None, None).then("looked", "run_added", "run_added").finish(2).finish(3)
-        self.look(bench, None, ("0", "1")).then("looked", "run_added", "run_added").finish(4).finish(5)
-        self.look(bench, None, None).then("looked", "experiment_finished")
+        self.look(bench, None, None).then(like(events.Looked), like(events.RunAdded), like(events.RunAdded)).finish(
+            2
+        ).finish(3)
+        self.look(bench, None, ("0", "1")).then(
+            like(events.Looked), like(events.RunAdded), like(events.RunAdded)
+        ).finish(4).finish(5)
+        self.look(bench, None, None).then(like(events.Looked), like(events.ExperimentFinished))
         assert bench.state.held() == dict.fromkeys(self.CELLS, 3)
 
     def test_an_added_run_follows_from_the_lock(self) -> None:
@@ -547,7 +538,7 @@ class TestSecrecy:
         assert isinstance(api.many([bench.state], ApiRequest(route="agora_list", stream="")), Refused)
 
     def test_it_is_no_game_to_join(self, bench: Bench) -> None:
-        bench.when(Join(agent_id="agent-1", name="A")).refused(400, "invalid_request")
+        bench.when(Join(agent_id="agent-1", name="A")).refused(Code.INVALID_REQUEST)
 
 
 class TestDesk:
@@ -802,9 +793,9 @@ class TestStoredEvents:
 
     def test_what_is_stored_today_has_its_fields(self, samples: dict[tuple[str, int], bytes]) -> None:
         stored = {key: msgspec.json.decode(sample).keys() for key, sample in samples.items()}
-        events = every_event()
-        assert {(event.type, event.schema_version) for event in events} == stored.keys()
-        for event in events:
+        known = every_event()
+        assert {(event.type, event.schema_version) for event in known} == stored.keys()
+        for event in known:
             assert msgspec.to_builtins(event).keys() == stored[event.type, event.schema_version]
 
     def test_nothing_stored_holds_a_float(self) -> None:
@@ -814,7 +805,9 @@ class TestStoredEvents:
                 check(inner)
 
         bench = Bench(SMALL | {"sampling": {"temperature": 0.35}, "phases": {"stage1": {"rules": {"leak": 0.2}}}})
-        for data in [canonical_json(event) for event in every_event()] + [data for _, data, _ in bench.log]:
+        for data in [canonical_json(event) for event in every_event()] + [
+            canonical_json(event) for event, _, _ in bench.log
+        ]:
             check(json.loads(data))
 
 

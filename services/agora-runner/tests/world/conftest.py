@@ -1,9 +1,9 @@
 """A run in a test: given its world, when its agents answer so, then this is in the log."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
@@ -13,8 +13,10 @@ from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decision, Event, Refused
+from playmolt_core.game.decider import PUBLIC, Accepted, Event
 from playmolt_schemas.agora.turn import RunSpec, Seat, Tokens, TurnRecord
+
+from core.tests.scenario import Scenario
 
 RULES = Agora()
 TABLE: tuple[tuple[str, str, str], ...] = (
@@ -77,48 +79,25 @@ def spec_of(
     )
 
 
-class Run:
-    """Runs one run; `decision` is the newest one, `caused` its events, `log` all events with time and state after."""
+class Run(Scenario[State]):
+    """A run by what its agents answer; `caused` are the events of the newest decision."""
 
     NAMES = NAMES
     IDLE = IDLE
 
     def __init__(self, phase: str = "stage1", *, opened: bool = True, **about: Any) -> None:
-        self.decider = RULES
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
         self.spec = spec_of(phase, **about)
-        self.state: State = RULES.initial(self.spec.run)
-        self.log: list[tuple[Event, datetime, State]] = []
+        super().__init__(RULES, self.spec.run)
         if opened:
             self.when(commands.OpenRun(spec=self.spec)).accepted()
-
-    def when(self, command: Command) -> "Run":
-        self.now += timedelta(seconds=1)
-        self.decision: Decision = self.decider.decide(self.state, command, self.now)
-        self.caused: list[Event] = []
-        if isinstance(self.decision, Accepted):
-            for event, folded in zip(self.decision.events, self.decision.states, strict=True):
-                self.state = self.decider.evolve(self.state, event, self.now)
-                assert folded == self.state
-                self.log.append((event, self.now, self.state))
-                self.caused.append(event)
-        return self
 
     def accepted(self) -> "Run":
         assert isinstance(self.decision, Accepted), self.decision
         return self
 
-    def then(self, *types: str) -> "Run":
-        assert self.accepted() is self
-        assert tuple(event.type for event in self.caused) == types
-        return self
-
-    def refused(self, status: int, code: str, *fields: str) -> "Run":
-        assert isinstance(self.decision, Refused), self.decision
-        assert (self.decision.code.status, self.decision.code.wire) == (status, code)
-        assert tuple(fault.field for fault in self.decision.errors) == fields, self.decision
-        assert self.decision.detail
-        return self
+    @property
+    def caused(self) -> tuple[Event, ...]:
+        return self.accepted().decision.events
 
     def reply(self, choice: Choice, *, code: str = "ok", thought: str | None = "hm", **fields: Any) -> TurnReply:
         action, target, content = choice
@@ -187,8 +166,8 @@ class Run:
         """What an agent is shown among its recent events of a kind."""
         return [each.values for each in self.scene(agent).events if each.kind == kind]
 
-    def message(self, event: Event) -> dict[str, Any]:
-        import msgspec
+    def public(self, event: Event) -> dict[str, Any]:
+        return msgspec.to_builtins(self.decider.public(self.state, event, PUBLIC))
 
         return msgspec.to_builtins(self.decider.public(self.state, event, PUBLIC))
 

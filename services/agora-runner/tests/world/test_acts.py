@@ -4,7 +4,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from playmolt_agora.run import events
 from playmolt_schemas.agora.turn import Effect
+
+from core.tests.scenario import like
 
 NOTHING = Effect()
 
@@ -161,7 +164,7 @@ def test_what_is_feasible_follows_from_the_place_and_from_who_is_there(runs: Any
 def test_a_reply_that_is_no_act_does_nothing_and_is_not_idle(runs: Any, code: str) -> None:
     run = runs(turns=1)
     agent = run.state.next_agent
-    run.fail(code).then("turn_failed")
+    run.fail(code).then(like(events.TurnFailed))
     record = run.record
     assert (record.parse_code, record.action, record.thought, record.success) == (code, None, None, False)
     assert (record.fn_class, record.dissoc, record.null_effect, record.cue_s) == (None, "U", True, False)
@@ -171,7 +174,7 @@ def test_a_reply_that_is_no_act_does_nothing_and_is_not_idle(runs: Any, code: st
 
 @pytest.mark.parametrize("action", ["build_billboard", "adjust_tax", "grant_subsidy", "dance"])
 def test_a_skill_of_somebody_else_is_an_invalid_action(runs: Any, action: str) -> None:
-    run = runs(turns=1).until("citizen_01").answer((action, None, "10")).then("turn_failed")
+    run = runs(turns=1).until("citizen_01").answer((action, None, "10")).then(like(events.TurnFailed))
     assert (run.record.parse_code, run.record.action) == ("invalid_action", None)
 
 
@@ -191,7 +194,7 @@ def test_every_call_is_an_event_of_its_own_before_the_act(runs: Any) -> None:
     run = runs(turns=1)
     agent = run.state.next_agent
     calls = ({"outcome": "timeout", "cost": None}, {"outcome": "ok", "cost": "0.002"})
-    run.answer(attempts=calls, attempt=2).then("call_made", "call_made", "agent_acted")
+    run.answer(attempts=calls, attempt=2).then(like(events.CallMade), like(events.CallMade), like(events.AgentActed))
     assert [(event.agent, event.turn, event.call) for event in run.of("call_made")] == [
         (agent, 1, calls[0]),
         (agent, 1, calls[1]),

@@ -2,10 +2,13 @@
 
 from typing import Any
 
-from playmolt_agora.run import commands
+from playmolt_agora.run import commands, events
 from playmolt_agora.run.effects import AgentTurn, RunReport, effect_id
 from playmolt_agora.run.rules import stage1_version
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Join
+from playmolt_schemas.codes import Code
+
+from core.tests.scenario import like
 
 
 def test_one_turn_is_an_effect_with_a_stable_id_due_when_it_arose(runs: Any) -> None:
@@ -14,7 +17,9 @@ def test_one_turn_is_an_effect_with_a_stable_id_due_when_it_arose(runs: Any) -> 
     assert (effect.kind, effect.due, len(effect.id)) == ("agent_turn", run.now, 32)
     assert effect.payload == AgentTurn(run.state.spec, 1, run.state.next_agent)
     assert int(effect.id, 16) >= 0
-    run.when(commands.RecordCall(turn=1, agent=run.state.next_agent, call={"outcome": "lost"})).then("call_made")
+    run.when(commands.RecordCall(turn=1, agent=run.state.next_agent, call={"outcome": "lost"})).then(
+        like(events.CallMade)
+    )
     assert run.decider.effects(run.state) == (effect,)
     run.answer()
     (following,) = run.decider.effects(run.state)
@@ -39,7 +44,7 @@ def test_everybody_has_one_turn_an_epoch_and_every_turn_its_own_id(runs: Any) ->
 def test_a_second_answer_to_an_effect_changes_nothing(runs: Any) -> None:
     run = runs(turns=1)
     turn = commands.TakeTurn(effect_id=str(effect_id(run.state)), reply=run.reply(("idle", None, None)))
-    run.when(turn).then("agent_acted")
+    run.when(turn).then(like(events.AgentActed))
     run.when(turn).then()
     run.when(commands.TakeTurn(effect_id="0" * 32, reply=run.reply(("idle", None, None)))).then()
 
@@ -52,23 +57,23 @@ def test_after_the_last_turn_the_run_is_to_be_reported_and_then_it_ends(runs: An
     assert run.decider.effects(run.state)[0].payload == RunReport(run.state.spec, "completed")
     run.when(commands.EndRun(effect_id="0" * 32)).then()
     report = commands.EndRun(effect_id=str(effect_id(run.state)))
-    run.when(report).then("run_ended")
+    run.when(report).then(like(events.RunEnded))
     assert type(run.caused[0]).closes
     assert (run.state.phase, run.effects, effect_id(run.state)) == ("ended", (), None)
     run.when(report).then()
     run.when(commands.RecordCall(turn=1, agent="citizen_01", call={})).then()
-    run.when(EndGame(reason="late")).refused(409, "game_over")
+    run.when(EndGame(reason="late")).refused(Code.GAME_OVER)
 
 
 def test_a_run_is_opened_once(runs: Any) -> None:
     run = runs(turns=1)
     run.when(commands.OpenRun(spec=run.spec)).then()
-    run.when(commands.OpenRun(spec=runs.spec_of(run="agora-2"))).refused(409, "already_started")
+    run.when(commands.OpenRun(spec=runs.spec_of(run="agora-2"))).refused(Code.ALREADY_STARTED)
 
 
 def test_a_run_takes_no_bots_and_no_deadlines(runs: Any) -> None:
     run = runs(turns=1)
-    run.when(Join(agent_id="a", name="A")).refused(400, "invalid_request")
+    run.when(Join(agent_id="a", name="A")).refused(Code.INVALID_REQUEST)
     run.when(DeadlinePassed(effect_id=str(effect_id(run.state)))).then()
 
 

@@ -5,11 +5,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.run import commands
+from playmolt_agora.run import commands, events
 from playmolt_agora.turn import prompts, scenes
 from playmolt_core.game.decider import PUBLIC, EndGame, Viewer
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.codes import Code
+
+from core.tests.scenario import like
 
 IDLE = ("idle", None, None)
 ALLEY = {"jester_02": "alley_a", "citizen_01": "alley_a"}
@@ -28,7 +31,7 @@ def public(run: Any) -> list[bytes]:
 def test_an_act_is_public_with_these_fields_and_no_others(runs: Any) -> None:
     run = runs(turns=1)
     run.act("citizen_01", "speak", content="hello")
-    assert run.message(run.caused[0]) == {
+    assert run.public(run.caused[0]) == {
         "type": "agent_acted",
         "agent_id": "citizen_01",
         "action": "speak",
@@ -41,15 +44,15 @@ def test_an_act_is_public_with_these_fields_and_no_others(runs: Any) -> None:
 
 def test_a_reply_that_is_no_act_is_public_with_its_code(runs: Any) -> None:
     run = runs(turns=1).until("citizen_01").fail("refusal")
-    assert run.message(run.caused[0]) == {"type": "turn_failed", "agent_id": "citizen_01", "code": "refusal"}
+    assert run.public(run.caused[0]) == {"type": "turn_failed", "agent_id": "citizen_01", "code": "refusal"}
 
 
 def test_a_leak_shows_who_and_to_whom_and_a_whisper_never_what(runs: Any) -> None:
     run = runs(turns=1, homes=ALLEY, rules={"leak": 1, "leak_observer": 0})
     run.act("jester_01", "whisper", "jester_02", "the secret")
-    assert run.message(run.caused[0])["content"] is None
+    assert run.public(run.caused[0])["content"] is None
     leak = {"type": "whisper_leaked", "agent_id": "jester_01", "target": "jester_02", "location": "alley_a"}
-    assert run.message(run.of("whisper_leaked")[0]) == leak
+    assert run.public(run.of("whisper_leaked")[0]) == leak
     assert not any(b"the secret" in told for told in public(run))
 
 
@@ -96,24 +99,28 @@ def test_the_seed_is_in_no_public_byte(runs: Any) -> None:
 def test_every_event_has_one_message_and_calls_have_nothing_to_tell(runs: Any) -> None:
     run = runs(turns=1, rules={"crisis": {"p": 1, "from": 1}}).answer(attempts=({"outcome": "ok"},))
     run.play()
-    types = [run.message(event)["type"] for event in run.events]
+    types = [run.public(event)["type"] for event in run.events]
     assert types[:3] == ["progress", "epoch_started", "crisis_started"]
     assert types[3:5] == ["progress", "agent_acted"]
     assert types[-2:] == ["market_settled", "run_ended"]
-    assert run.message(run.of("market_settled")[0]) == {"type": "market_settled", "shadow": False}
-    assert run.message(run.of("crisis_started")[0])["crisis"] in ("drought", "plague", "famine")
-    assert run.message(run.events[-1]) == {"type": "run_ended", "outcome": "completed", "turns": 1}
+    assert run.public(run.of("market_settled")[0]) == {"type": "market_settled", "shadow": False}
+    assert run.public(run.of("crisis_started")[0])["crisis"] in ("drought", "plague", "famine")
+    assert run.public(run.events[-1]) == {"type": "run_ended", "outcome": "completed", "turns": 1}
 
 
 def test_what_the_architect_does_and_who_rises_is_told(runs: Any) -> None:
     run = runs(turns=2, rules={"ranks": {"notable": 1}})
     run.act("architect_01", "build_billboard", None, "Gather")
-    assert run.message(run.caused[1]) == {"type": "billboard_posted", "agent_id": "architect_01", "content": "Gather"}
+    assert run.public(run.caused[1]) == {
+        "type": "billboard_posted",
+        "agent_id": "architect_01",
+        "content": "Gather",
+    }
     run.epoch().act("architect_01", "adjust_tax", "12")
-    assert run.message(run.caused[1]) == {"type": "tax_changed", "agent_id": "architect_01", "rate": 12}
+    assert run.public(run.caused[1]) == {"type": "tax_changed", "agent_id": "architect_01", "rate": 12}
     run = runs(turns=2, rules={"ranks": {"notable": 1}})
     run.act("citizen_01", "support", "citizen_02")
-    assert run.message(run.caused[1]) == {"type": "rank_changed", "agent_id": "citizen_02", "rank": "notable"}
+    assert run.public(run.caused[1]) == {"type": "rank_changed", "agent_id": "citizen_02", "rank": "notable"}
 
 
 def test_the_state_shows_the_run_as_it_stands(runs: Any) -> None:
@@ -151,31 +158,31 @@ def test_the_operator_sees_what_pins_the_run(runs: Any) -> None:
 def test_a_run_that_is_not_open_shows_nothing_and_takes_no_turn(runs: Any) -> None:
     run = runs(opened=False)
     assert msgspec.to_builtins(run.decider.view(run.state, PUBLIC)) == {}
-    run.answer().refused(404, "not_found")
+    run.answer().refused(Code.NOT_FOUND)
     assert run.effects == ()
 
 
 def test_the_operator_ends_a_run_with_a_reason_and_its_feed_closes(runs: Any) -> None:
     run = runs(turns=1)
-    run.when(EndGame(reason=" ")).refused(400, "invalid_request", "reason")
-    run.when(EndGame(reason=" Maintenance. ")).then("game_aborted")
-    assert run.message(run.caused[0]) == {"type": "game_aborted", "reason": "Maintenance."}
+    run.when(EndGame(reason=" ")).refused(Code.INVALID_REQUEST, "reason")
+    run.when(EndGame(reason=" Maintenance. ")).then(like(events.GameAborted))
+    assert run.public(run.caused[0]) == {"type": "game_aborted", "reason": "Maintenance."}
     assert type(run.caused[0]).closes
     assert (run.state.phase, run.effects) == ("aborted", ())
-    run.when(EndGame(reason="again")).refused(409, "game_over")
-    run.when(commands.PauseRun(code="stopped")).refused(409, "game_over")
+    run.when(EndGame(reason="again")).refused(Code.GAME_OVER)
+    run.when(commands.PauseRun(code="stopped")).refused(Code.GAME_OVER)
     run.answer().then()
 
 
 def test_a_pause_is_seen_and_wants_its_end_alone_and_the_turn_under_way_is_taken(runs: Any) -> None:
     run = runs(turns=1)
-    run.when(commands.PauseRun(code="model_away", detail="503 from https://example.org")).then("run_paused")
-    assert run.message(run.caused[0]) == {"type": "run_paused", "code": "model_away"}
+    run.when(commands.PauseRun(code="model_away", detail="503 from https://example.org")).then(like(events.RunPaused))
+    assert run.public(run.caused[0]) == {"type": "run_paused", "code": "model_away"}
     assert (run.effects, run.decider.view(run.state, PUBLIC).paused) == (("resume_run",), "model_away")
     assert not any(b"example.org" in told for told in public(run))
     run.when(commands.PauseRun(code="model_away")).then()
-    run.answer().then("agent_acted")
+    run.answer().then(like(events.AgentActed))
     assert run.effects == ("resume_run",)
-    run.when(commands.ResumeRun()).then("run_resumed")
+    run.when(commands.ResumeRun()).then(like(events.RunResumed))
     assert run.effects == ("agent_turn",)
     run.when(commands.ResumeRun()).then()

@@ -8,6 +8,7 @@ import pytest
 from playmolt_agora.run import commands
 from playmolt_core.game.decider import PUBLIC
 from playmolt_schemas.agora.turn import Parent
+from playmolt_schemas.codes import Code
 
 HOMES = {"jester_02": "alley_a", "citizen_01": "alley_a"}
 LEAKY = {"leak": "0.5", "leak_observer": "0.5", "crisis": {"p": "0.5", "from": 2}}
@@ -40,8 +41,8 @@ def spec(parent: Any, version: int, **changes: Any) -> Any:
 def forked(runs: Any, parent: Any, version: int, content: str | None = None, **changes: Any) -> Any:
     fork = runs(opened=False)
     fork.spec = spec(parent, version, **changes)
-    events = tuple(parent.events[:version])
-    return fork.when(commands.ReplayRun(spec=fork.spec, events=events, content=content))
+    taken = tuple(parent.events[:version])
+    return fork.when(commands.ReplayRun(spec=fork.spec, events=taken, content=content))
 
 
 def test_a_fork_from_any_version_that_goes_on_alike_ends_alike(runs: Any) -> None:
@@ -93,16 +94,16 @@ def test_a_fork_may_change_what_was_said_and_others_hear_the_new_words(runs: Any
 @pytest.mark.parametrize("changes", [{"seed": "8"}, {"turns": 9}, {"language": "ko"}, {"number": 2}, {"seats": ()}])
 def test_a_fork_may_change_nothing_else(runs: Any, changes: dict[str, Any]) -> None:
     parent = runs(turns=2).epoch()
-    forked(runs, parent, 5, **changes).refused(400, "invalid_request", *changes)
+    forked(runs, parent, 5, **changes).refused(Code.INVALID_REQUEST, *changes)
 
 
 def test_a_fork_needs_its_parents_first_event_a_parent_link_and_words_to_change(runs: Any) -> None:
     parent = runs(turns=2).epoch()
     fork = runs(opened=False)
-    fork.when(commands.ReplayRun(spec=spec(parent, 1), events=())).refused(400, "invalid_request", "events")
+    fork.when(commands.ReplayRun(spec=spec(parent, 1), events=())).refused(Code.INVALID_REQUEST, "events")
     orphan = msgspec.structs.replace(spec(parent, 1), parent=None)
-    fork.when(commands.ReplayRun(spec=orphan, events=tuple(parent.events))).refused(400, "invalid_request", "parent")
-    forked(runs, parent, 6, content="words").refused(400, "invalid_request", "content")
+    fork.when(commands.ReplayRun(spec=orphan, events=tuple(parent.events))).refused(Code.INVALID_REQUEST, "parent")
+    forked(runs, parent, 6, content="words").refused(Code.INVALID_REQUEST, "content")
 
 
 def test_a_fork_is_opened_once(runs: Any) -> None:
@@ -116,4 +117,4 @@ def test_a_fork_takes_no_words_that_cannot_be_stored(runs: Any) -> None:
     parent = runs("phase1", turns=2)
     parent.act("citizen_01", "speak", content="old words")
     for content in ("a\x00b", " "):
-        forked(runs, parent, len(parent.events), content=content).refused(400, "invalid_request", "content")
+        forked(runs, parent, len(parent.events), content=content).refused(Code.INVALID_REQUEST, "content")

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.run import commands
+from playmolt_agora.run import commands, events
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.turn import prompts
 from playmolt_agora.world.acts import Reason
@@ -15,6 +15,8 @@ from playmolt_core.game.decider import PUBLIC, EndGame, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.limits import RECORD_BYTES
+
+from core.tests.scenario import like
 
 CRISES = {"p": "0.4", "from": 3}
 SEEDS = st.integers(0, 10**6)
@@ -215,7 +217,7 @@ def test_every_run_can_be_ended_from_wherever_it_is(runs: Any, seed: int, steps:
     if paused:
         run.when(commands.PauseRun(code="stopped"))
     assert paused or len(run.effects) == 1
-    run.when(EndGame(reason="enough")).then("game_aborted")
+    run.when(EndGame(reason="enough")).then(like(events.GameAborted))
     assert run.state.over
 
 

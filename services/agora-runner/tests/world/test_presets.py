@@ -7,7 +7,7 @@ import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.world import worlds
 from playmolt_agora.world.worlds import Rules
-from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.codes import Code, FieldFault
 
 
 def changed(phase: Any, **overrides: Any) -> Rules:
@@ -129,7 +129,7 @@ def test_another_rule_or_text_gives_another_name() -> None:
 )
 def test_a_spec_that_cannot_be_played_is_refused_with_its_field(runs: Any, fields: dict[str, Any], faulty: str) -> None:
     run = runs(opened=False, **fields)
-    run.when(commands.OpenRun(spec=run.spec)).refused(400, "invalid_request", faulty)
+    run.when(commands.OpenRun(spec=run.spec)).refused(Code.INVALID_REQUEST, faulty)
 
 
 def test_two_seats_of_one_name_and_no_seat_at_all_are_refused(runs: Any) -> None:
@@ -137,11 +137,11 @@ def test_two_seats_of_one_name_and_no_seat_at_all_are_refused(runs: Any) -> None
     for seats in ((), spec.seats + spec.seats[:1]):
         run = runs(opened=False)
         wrong = msgspec.structs.replace(spec, seats=seats)
-        run.when(commands.OpenRun(spec=wrong)).refused(400, "invalid_request", "seats")
+        run.when(commands.OpenRun(spec=wrong)).refused(Code.INVALID_REQUEST, "seats")
 
 
 def test_a_persona_without_a_text_in_phase_2_is_refused(runs: Any) -> None:
     spec = runs.spec_of("phase2")
     seats = (msgspec.structs.replace(spec.seats[0], persona="observer"), *spec.seats[1:])
     run = runs("phase2", opened=False, seats=seats)
-    run.when(commands.OpenRun(spec=run.spec)).refused(400, "invalid_request", "seats.persona")
+    run.when(commands.OpenRun(spec=run.spec)).refused(Code.INVALID_REQUEST, "seats.persona")
