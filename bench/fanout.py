@@ -30,7 +30,7 @@ from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
@@ -99,9 +99,9 @@ class MemorySource:
 
 
 async def product() -> tuple[int, Send]:
-    source, metrics, pace = MemorySource(), Metrics(), Pace()
-    hub = Hub(source, Backfill(source, metrics, pace.connect), metrics, pace)
-    server = Server(source, hub, Lobby(source, metrics, pace), metrics, pace)
+    source, metrics, timeouts = MemorySource(), Metrics(), Timeouts()
+    hub = Hub(source, Backfill(source, metrics, timeouts.connect), metrics, timeouts)
+    server = Server(source, hub, Lobby(source, metrics, timeouts), metrics, timeouts)
 
     def send(messages: list[bytes]) -> None:
         for one in messages:

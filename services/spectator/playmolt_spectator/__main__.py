@@ -23,28 +23,28 @@ from playmolt_spectator.http import READERS, REQUESTS, Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 
 _OWN_FILES = 64
 _log = log("spectator")
 
 
 async def run(settings: Settings, fd: int | None) -> None:
-    """Serve until SIGTERM or SIGINT, then let the readers go. Raises BusUnavailable when NATS is not there to start."""
+    """Serve until SIGTERM or SIGINT, then let the watchers go. Raises BusUnavailable when NATS is not there."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     bus = await connect(settings, "spectator")
-    pace, metrics = Pace(), Metrics()
-    hub = Hub(bus, Backfill(bus, metrics, pace.connect), metrics, pace)
-    lobby = Lobby(bus, metrics, pace)
-    server = Server(bus, hub, lobby, metrics, pace, limit=_readers())
+    timeouts, metrics = Timeouts(), Metrics()
+    hub = Hub(bus, Backfill(bus, metrics, timeouts.connect), metrics, timeouts)
+    lobby = Lobby(bus, metrics, timeouts)
+    server = Server(bus, hub, lobby, metrics, timeouts, limit=_watchers())
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
     port = await server.listen(listening(settings.host, settings.spectator_port, fd))
     garbage.settle()
     _log.info("ready", host=settings.host, port=port)
     done, _ = await asyncio.wait(background, return_when=asyncio.FIRST_COMPLETED)
-    _log.info("stopping", readers=len(server.readers))
+    _log.info("stopping", watchers=len(server.watchers))
     await server.drain()
     for task in background:
         task.cancel()
@@ -54,8 +54,8 @@ async def run(settings: Settings, fd: int | None) -> None:
         task.result()  # a background task never ends by itself: what ended it ends the process, to be started anew
 
 
-def _readers() -> int:
-    """How many readers the process may have files for, after asking for as many as it can get."""
+def _watchers() -> int:
+    """How many watchers the process may have files for, after asking for as many as it can get."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,13 +1,14 @@
-"""An ordered feed in memory: its newest messages, its head, and the readers at the head."""
+"""An ordered feed in memory: its newest messages, its head, and the watchers at the head."""
 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from playmolt_spectator.frame_writer import write_to_all
 from playmolt_spectator.frames import Dialect, Message
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.watcher import NORMAL, Reader, chunked
+from playmolt_spectator.watcher import NORMAL, Watcher
 
 TAIL_MESSAGES = 256
 TAIL_BYTES = 256 * 1024
@@ -44,74 +45,68 @@ class Channel(ABC):
         """Whether nothing comes after the head."""
         self.tail = Tail()
         self._metrics = metrics
-        self._readers: set[Reader] = set()
+        self._watchers: set[Watcher] = set()
         # In the order they came: sockets written in the order of their making cost a tenth less than in a set's order.
-        self._live: dict[Dialect, dict[Reader, None]] = {}
-        self._ahead: dict[Reader, int] = {}
+        self._live: dict[Dialect, dict[Watcher, None]] = {}
+        self._ahead: dict[Watcher, int] = {}
 
     @abstractmethod
     async def older(self, version: int) -> Sequence[Message]:
         """Give some messages that follow `version`, in order and at least one, from outside memory."""
 
-    def join(self, reader: Reader) -> None:
-        """Count a reader in: it gets heartbeats and the end."""
-        self._readers.add(reader)
+    def join(self, watcher: Watcher) -> None:
+        """Count a watcher in: it gets heartbeats and the end."""
+        self._watchers.add(watcher)
 
-    def leave(self, reader: Reader) -> None:
-        """Send a reader nothing more."""
-        self._readers.discard(reader)
-        self._ahead.pop(reader, None)
-        for readers in self._live.values():
-            readers.pop(reader, None)
+    def leave(self, watcher: Watcher) -> None:
+        """Send a watcher nothing more."""
+        self._watchers.discard(watcher)
+        self._ahead.pop(watcher, None)
+        for watchers in self._live.values():
+            watchers.pop(watcher, None)
 
-    async def serve(self, reader: Reader, version: int) -> None:
-        """Bring a reader that has everything up to `version` to the head and keep it there."""
+    async def serve(self, watcher: Watcher, version: int) -> None:
+        """Bring a watcher that has everything up to `version` to the head and keep it there."""
         while version < self.head:
             messages = self.tail.after(version) or await self.older(version)
-            await reader.deliver(messages)
+            await watcher.deliver(messages)
             version = messages[-1].version
         if self.closed:
-            reader.finish(NORMAL)
+            watcher.finish(NORMAL)
         elif version > self.head:
-            self._ahead[reader] = version
+            self._ahead[watcher] = version
         else:
-            self._live.setdefault(reader.dialect, {})[reader] = None
+            self._live.setdefault(watcher.dialect, {})[watcher] = None
 
     def publish(self, messages: Sequence[Message]) -> None:
         """Send the messages that follow the head to everybody who is there."""
         self.tail.extend(messages)
         self.head = messages[-1].version
-        for dialect, readers in self._live.items():
-            if readers:
-                self._send(dialect, messages, tuple(readers))
-        for reader, version in tuple(self._ahead.items()):
+        for dialect, watchers in self._live.items():
+            if watchers:
+                self._send(dialect, messages, tuple(watchers))
+        for watcher, version in tuple(self._ahead.items()):
             if self.head >= version:
-                del self._ahead[reader]
-                self._live.setdefault(reader.dialect, {})[reader] = None
-                self._send(reader.dialect, [m for m in messages if m.version > version], (reader,))
+                del self._ahead[watcher]
+                self._live.setdefault(watcher.dialect, {})[watcher] = None
+                self._send(watcher.dialect, [m for m in messages if m.version > version], (watcher,))
 
-    def _send(self, dialect: Dialect, messages: Sequence[Message], readers: Sequence[Reader]) -> None:
-        for chunk, count in chunked(dialect, messages):
-            for reader in readers:
-                if reader.paused:
-                    reader.push(chunk, count)
-                else:
-                    reader.write(chunk)
-            self._metrics.sent(count * len(readers), len(chunk) * len(readers))
+    def _send(self, dialect: Dialect, messages: Sequence[Message], watchers: Sequence[Watcher]) -> None:
+        write_to_all(watchers, dialect, messages, self._metrics)
 
     def end(self) -> None:
         """Nothing comes after the head: end everybody who is there; the others end when they arrive."""
         self.closed = True
-        for reader in (*self._ahead, *(reader for readers in self._live.values() for reader in readers)):
-            reader.finish(NORMAL)
+        for watcher in (*self._ahead, *(watcher for watchers in self._live.values() for watcher in watchers)):
+            watcher.finish(NORMAL)
 
     def heartbeat(self) -> None:
-        """Tell every reader the head."""
+        """Tell every watcher the head."""
         beats: dict[Dialect, bytes] = {}
-        for reader in tuple(self._readers):
-            if (beat := beats.get(reader.dialect)) is None:
-                beat = beats[reader.dialect] = reader.dialect.heartbeat(self.beat_version)
-            reader.beat(beat)
+        for watcher in tuple(self._watchers):
+            if (beat := beats.get(watcher.dialect)) is None:
+                beat = beats[watcher.dialect] = watcher.dialect.heartbeat(self.beat_version)
+            watcher.beat(beat)
 
     @property
     def beat_version(self) -> int:

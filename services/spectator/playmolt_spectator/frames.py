@@ -1,4 +1,4 @@
-"""The bytes on the wire: WebSocket text frames and server-sent events, built once and written to every reader."""
+"""The bytes on the wire: WebSocket text frames and server-sent events, built once and written to every watcher."""
 
 import struct
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """How a kind of reader is spoken to."""
+    """How a kind of watcher is spoken to."""
 
     name: str
     message: Callable[[Message], bytes]
@@ -45,4 +45,4 @@ EVENTS = Dialect(
     lambda version: b": heartbeat %d\n\n" % version,
 )
 LOBBY_EVENTS = Dialect("sse", lambda message: b"data: %b\n\n" % message.raw, EVENTS.heartbeat)
-"""Lobby messages have no version, so no id that a reader could resume from."""
+"""Lobby messages have no version, so no id that a watcher could resume from."""

@@ -1,4 +1,4 @@
-"""HTTP in: routes, refusals, and the step from a request to a reader (api.md, Feeds)."""
+"""HTTP in: routes, refusals, and the step from a request to a watcher (api.md, Feeds)."""
 
 import asyncio
 import re
@@ -21,18 +21,19 @@ from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from playmolt_spectator.backfill import UnknownGame
+from playmolt_spectator.frame_writer import bound_kernel
 from playmolt_spectator.frames import EVENTS, LOBBY_EVENTS, Dialect
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.port import Source
-from playmolt_spectator.timeouts import Pace
-from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, EventReader, Reader, SocketReader, bound_kernel
+from playmolt_spectator.timeouts import Timeouts
+from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, EventStreamWatcher, Watcher, WebSocketWatcher
 
 _log = log("http")
 READERS = 20_000
 REQUESTS = 1_000
-"""Connections beyond the readers: requests that are still being answered."""
+"""Connections beyond the watchers: requests that are still being answered."""
 _HEAD_BYTES = 16 * 1024
 _VERSION = re.compile(r"[0-9]{1,15}", re.ASCII)
 _CORS = {"Access-Control-Allow-Origin": "*"}
@@ -75,7 +76,7 @@ def body(status: int, kind: str, content: bytes, headers: dict[str, str] | None 
 
 
 def version(text: str | None) -> int | None:
-    """Read a version a reader has; None for junk."""
+    """Read a version a watcher has; None for junk."""
     if text is None:
         return 0
     return int(text) if _VERSION.fullmatch(text) else None
@@ -91,15 +92,15 @@ class Server:
     """What all connections share, and the way to stop."""
 
     def __init__(
-        self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, pace: Pace, *, limit: int = READERS
+        self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, *, limit: int = READERS
     ) -> None:
         self.limit = limit
         self.source = source
         self.hub = hub
         self.lobby = lobby
         self.metrics = metrics
-        self.pace = pace
-        self.readers: set[Reader] = set()
+        self.timeouts = timeouts
+        self.watchers: set[Watcher] = set()
         self.connections: set[Connection] = set()
         self.draining = False
         self._empty = asyncio.Event()
@@ -113,24 +114,24 @@ class Server:
         return int(sock.getsockname()[1])
 
     async def drain(self) -> None:
-        """Accept no more and tell every reader to reconnect elsewhere; bounded."""
+        """Accept no more and tell every watcher to reconnect elsewhere; bounded."""
         self.draining = True
         if self._listener:
             self._listener.close()
-        for reader in tuple(self.readers):
-            reader.finish(GOING_AWAY, "this server is stopping; reconnect")
+        for watcher in tuple(self.watchers):
+            watcher.finish(GOING_AWAY, "this server is stopping; reconnect")
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.pace.drain if self.readers else 0):
+            async with asyncio.timeout(self.timeouts.drain if self.watchers else 0):
                 await self._empty.wait()
-        for reader in tuple(self.readers):
-            reader.abort()
+        for watcher in tuple(self.watchers):
+            watcher.abort()
         for connection in tuple(self.connections):
             connection.abort()
 
     def check_room(self) -> None:
-        """Raise Refusal when no reader more can be taken."""
-        if self.draining or len(self.readers) >= self.limit:
-            raise _unavailable("This server takes no more readers now; try again in a few seconds.")
+        """Raise Refusal when no watcher more can be taken."""
+        if self.draining or len(self.watchers) >= self.limit:
+            raise _unavailable("This server takes no more watchers now; try again in a few seconds.")
 
     def page(self, path: str) -> bytes | None:
         """Answer what is no feed; None for an unknown path."""
@@ -140,28 +141,28 @@ class Server:
             parts = {"nats": self.source.connected(), "serving": not self.draining}
             return body(200 if all(parts.values()) else 503, "application/json", msgspec.json.encode(parts))
         if path == "/metrics":
-            kinds = [reader.dialect.name for reader in self.readers]
+            kinds = [watcher.dialect.name for watcher in self.watchers]
             gauges = {f'readers{{transport="{kind}"}}': kinds.count(kind) for kind in ("websocket", "sse")}
             return body(
                 200, "text/plain; version=0.0.4", self.metrics.page({**gauges, "games_watched": self.hub.watched})
             )
         return None
 
-    def add(self, reader: Reader) -> None:
-        """Count a reader in until its connection is gone."""
+    def add(self, watcher: Watcher) -> None:
+        """Count a watcher in until its connection is gone."""
 
         def gone() -> None:
-            self.readers.discard(reader)
-            if not self.readers:
+            self.watchers.discard(watcher)
+            if not self.watchers:
                 self._empty.set()
 
-        self.readers.add(reader)
+        self.watchers.add(watcher)
         self._empty.clear()
-        reader.gone = gone
+        watcher.gone = gone
 
 
 class Connection(asyncio.Protocol):
-    """A connection until its one request is answered or a reader takes over."""
+    """A connection until its one request is answered or a watcher takes over."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -173,8 +174,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request, not for ever."""
         self._transport = cast("asyncio.Transport", transport)
-        self._timer = asyncio.get_running_loop().call_later(self._server.pace.request, self.abort)
-        if len(self._server.connections) + len(self._server.readers) >= self._server.limit + REQUESTS:
+        self._timer = asyncio.get_running_loop().call_later(self._server.timeouts.request, self.abort)
+        if len(self._server.connections) + len(self._server.watchers) >= self._server.limit + REQUESTS:
             self.abort()
         self._server.connections.add(self)
 
@@ -276,9 +277,9 @@ class Connection(asyncio.Protocol):
             raise Refusal(Code.INVALID_REQUEST, _AFTER_HELP)
         dialect: Dialect = EVENTS if game_id else LOBBY_EVENTS
 
-        def take_over() -> Reader:
+        def take_over() -> Watcher:
             self._transport.write(head(200, _EVENT_STREAM))
-            return EventReader(self._transport, dialect, self._server.pace, self._server.metrics)
+            return EventStreamWatcher(self._transport, dialect, self._server.timeouts, self._server.metrics)
 
         await self._open(game_id, after or 0, take_over)
 
@@ -286,10 +287,10 @@ class Connection(asyncio.Protocol):
         self._known(game_id)
         protocol, response = self._handshake(request)
 
-        def take_over() -> Reader:
+        def take_over() -> Watcher:
             protocol.send_response(response)
             self._transport.write(b"".join(protocol.data_to_send()))
-            return SocketReader(self._transport, self._server.pace, self._server.metrics, protocol)
+            return WebSocketWatcher(self._transport, self._server.timeouts, self._server.metrics, protocol)
 
         if after is None and game_id:
             self._hand_over(take_over()).finish(BAD_REQUEST, "after is the version you have, in digits")
@@ -308,7 +309,7 @@ class Connection(asyncio.Protocol):
             Code.INVALID_REQUEST, "Connect with a WebSocket client (RFC 6455), or read the same feed under /sse/."
         )
 
-    async def _open(self, game_id: str, after: int, take_over: Callable[[], Reader]) -> None:
+    async def _open(self, game_id: str, after: int, take_over: Callable[[], Watcher]) -> None:
         server = self._server
         if game_id:
             feed = await server.hub.hold(game_id, after)
@@ -317,21 +318,21 @@ class Connection(asyncio.Protocol):
             except Refusal:
                 server.hub.release(game_id, feed)
                 raise
-            reader = self._hand_over(take_over())
-            server.hub.attach(game_id, feed, reader, after)
+            watcher = self._hand_over(take_over())
+            server.hub.attach(game_id, feed, watcher, after)
         else:
             await server.lobby.wait_ready()
             server.check_room()
-            reader = self._hand_over(take_over())
-            server.lobby.attach(reader)
+            watcher = self._hand_over(take_over())
+            server.lobby.attach(watcher)
         if early := self._http.trailing_data[0]:
-            reader.data_received(early)
+            watcher.data_received(early)
 
-    def _hand_over(self, reader: Reader) -> Reader:
+    def _hand_over(self, watcher: Watcher) -> Watcher:
         self._done()
-        self._transport.set_protocol(reader)
+        self._transport.set_protocol(watcher)
         self._transport.set_write_buffer_limits(high=0)
         bound_kernel(self._transport.get_extra_info("socket"))
         self._transport.resume_reading()
-        self._server.add(reader)
-        return reader
+        self._server.add(watcher)
+        return watcher

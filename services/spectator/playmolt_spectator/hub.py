@@ -1,4 +1,4 @@
-"""Games being watched: one subscription a game, its messages put in order and its gaps filled, for all its readers."""
+"""Games being watched: one subscription a game, its messages put in order and its gaps filled, for all its watchers."""
 
 import asyncio
 import time
@@ -17,8 +17,8 @@ from playmolt_spectator.channel import Channel
 from playmolt_spectator.frames import Message
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.port import GameWatch, Source
-from playmolt_spectator.timeouts import Pace
-from playmolt_spectator.watcher import FAILED, Reader
+from playmolt_spectator.timeouts import Timeouts
+from playmolt_spectator.watcher import FAILED, Watcher
 
 _BATCH = 64
 _EARLY = 512
@@ -29,14 +29,14 @@ class Feed(Channel):
     """One game's messages, 1, 2, 3 … without a hole, as they were stored."""
 
     def __init__(
-        self, game_id: str, after: int, source: Source, backfill: Backfill, metrics: Metrics, pace: Pace
+        self, game_id: str, after: int, source: Source, backfill: Backfill, metrics: Metrics, timeouts: Timeouts
     ) -> None:
         super().__init__(metrics)
         self.holders = 0
         self._id = game_id
         self._source = source
         self._backfill = backfill
-        self._pace = pace
+        self._timeouts = timeouts
         self._early: dict[int, Message] = {}
         self._final: int | None = None
         self._lost = False
@@ -47,7 +47,7 @@ class Feed(Channel):
 
     async def _open(self, after: int) -> None:
         try:
-            async with asyncio.timeout(self._pace.connect):
+            async with asyncio.timeout(self._timeouts.connect):
                 self._watch = await self._source.watch(game_type(self._id), self._id)
                 page = await self._backfill.engine(self._id, after)
         except TimeoutError:
@@ -77,31 +77,33 @@ class Feed(Channel):
 
     @property
     def failed(self) -> bool:
-        """Whether nothing moves this feed any more although it is not closed: readers have to start over."""
+        """Whether nothing moves this feed any more although it is not closed: watchers have to start over."""
         return not self.closed and self._follower is not None and self._follower.done()
 
     async def older(self, version: int) -> Sequence[Message]:
-        """Fetch a page, as long as it takes: the reader keeps its connection while engines are away."""
-        pause = self._pace.retry_first
+        """Fetch a page, as long as it takes: the watcher keeps its connection while engines are away."""
+        pause = self._timeouts.retry_first
         while True:
             with suppress(BusUnavailable, UnknownGame):
                 page = await self._backfill.page(self._id, version)
                 if page.messages:
                     return page.messages
             await asyncio.sleep(pause)
-            pause = min(2 * pause, self._pace.retry_last)
+            pause = min(2 * pause, self._timeouts.retry_last)
 
     async def _follow(self, watch: GameWatch) -> None:
         clock = asyncio.get_running_loop().time
         pause, retry_at, taken = 0.0, 0.0, 0
         while not self.closed:
-            wait = max(retry_at - clock(), 0) if self._broken else self._pace.check
+            wait = max(retry_at - clock(), 0) if self._broken else self._timeouts.check
             was, taken = taken, await self._take(watch, 0 if taken == _BATCH else wait)
             if not taken and was < _BATCH and not self._broken:
                 await self._repair(everything=True)
             if self._broken and clock() >= retry_at:
                 pause = (
-                    0.0 if await self._heal() else min(max(2 * pause, self._pace.retry_first), self._pace.retry_last)
+                    0.0
+                    if await self._heal()
+                    else min(max(2 * pause, self._timeouts.retry_first), self._timeouts.retry_last)
                 )
                 retry_at = clock() + pause
             if self._final is not None and self.head >= self._final:
@@ -168,7 +170,7 @@ class Feed(Channel):
                 facts: tracing.Attributes = {
                     "playmolt.target": self._id,
                     "playmolt.version": found.version,
-                    "playmolt.readers": len(self._readers),
+                    "playmolt.readers": len(self._watchers),
                 }
                 tracing.record(found.raw.trace, "fan out", started, facts, SpanKind.CONSUMER)
 
@@ -196,18 +198,18 @@ class Feed(Channel):
     def _followed(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()):
             _log.error("feed_failed", game=self._id, error=repr(error))
-            for reader in tuple(self._readers):
-                reader.finish(FAILED)
+            for watcher in tuple(self._watchers):
+                watcher.finish(FAILED)
 
 
 class Hub:
     """All watched games of this replica."""
 
-    def __init__(self, source: Source, backfill: Backfill, metrics: Metrics, pace: Pace) -> None:
+    def __init__(self, source: Source, backfill: Backfill, metrics: Metrics, timeouts: Timeouts) -> None:
         self._source = source
         self._backfill = backfill
         self._metrics = metrics
-        self._pace = pace
+        self._timeouts = timeouts
         self._feeds: dict[str, Feed] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -220,7 +222,9 @@ class Hub:
         """Give a game's feed and keep it until `release`. Raises UnknownGame and BusUnavailable."""
         feed = self._feeds.get(game_id)
         if feed is None or feed.failed:
-            feed = self._feeds[game_id] = Feed(game_id, after, self._source, self._backfill, self._metrics, self._pace)
+            feed = self._feeds[game_id] = Feed(
+                game_id, after, self._source, self._backfill, self._metrics, self._timeouts
+            )
         feed.holders += 1
         try:
             await asyncio.shield(feed.opened)
@@ -237,27 +241,27 @@ class Hub:
                 del self._feeds[game_id]
             self._spawn(feed.close())
 
-    def attach(self, game_id: str, feed: Feed, reader: Reader, after: int) -> None:
-        """Let a reader read from version `after` on; it takes over one hold on the feed."""
+    def attach(self, game_id: str, feed: Feed, watcher: Watcher, after: int) -> None:
+        """Let a watcher read from version `after` on; it takes over one hold on the feed."""
 
         def left() -> None:
-            feed.leave(reader)
+            feed.leave(watcher)
             self.release(game_id, feed)
 
-        feed.join(reader)
-        reader.left = left
-        reader.feed(feed.serve(reader, after))
+        feed.join(watcher)
+        watcher.left = left
+        watcher.feed(feed.serve(watcher, after))
 
     async def beat(self) -> None:
         """Send the heartbeats of all games, for ever."""
         while True:
-            await asyncio.sleep(self._pace.heartbeat)
+            await asyncio.sleep(self._timeouts.heartbeat)
             for feed in tuple(self._feeds.values()):
                 feed.heartbeat()
                 await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """Unsubscribe from everything; readers have gone before."""
+        """Unsubscribe from everything; watchers have gone before."""
         for feed in self._feeds.values():
             self._spawn(feed.close())
         self._feeds.clear()

@@ -16,8 +16,8 @@ from playmolt_spectator.channel import Channel
 from playmolt_spectator.frames import Message
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.port import Source
-from playmolt_spectator.timeouts import Pace
-from playmolt_spectator.watcher import Reader
+from playmolt_spectator.timeouts import Timeouts
+from playmolt_spectator.watcher import Watcher
 
 _ENDED: Final = 4096
 _RANK: Final = {"game_waiting": 0, "game_started": 1, "game_end": 2, "game_aborted": 2}
@@ -108,17 +108,17 @@ class Present:
 
 
 class TooSlow(Exception):
-    """A reader did not take the list before its sequel was forgotten."""
+    """A watcher did not take the list before its sequel was forgotten."""
 
 
 class Lobby(Channel):
-    """The lobby's readers. Its versions only number what this replica sent; nobody outside sees them."""
+    """The lobby's watchers. Its versions only number what this replica sent; nobody outside sees them."""
 
-    def __init__(self, source: Source, metrics: Metrics, pace: Pace) -> None:
+    def __init__(self, source: Source, metrics: Metrics, timeouts: Timeouts) -> None:
         super().__init__(metrics)
         self._ready = asyncio.Event()
         self._source = source
-        self._pace = pace
+        self._timeouts = timeouts
         self._present = Present()
         self._refresh = asyncio.Event()
 
@@ -131,28 +131,28 @@ class Lobby(Channel):
         """Nothing older is kept."""
         raise TooSlow(version)
 
-    async def serve(self, reader: Reader, version: int = 0) -> None:  # noqa: ARG002 -- a lobby cannot be resumed
+    async def serve(self, watcher: Watcher, version: int = 0) -> None:  # noqa: ARG002 -- a lobby cannot be resumed
         """Send the present list, then what changes."""
         head = self.head
         try:
-            await reader.deliver([Message(0, raw) for raw in self._present.raws()])
-            await super().serve(reader, head)
+            await watcher.deliver([Message(0, raw) for raw in self._present.raws()])
+            await super().serve(watcher, head)
         except TooSlow:
-            reader.drop()
+            watcher.drop()
 
     async def wait_ready(self) -> None:
         """Wait for a list to show; raises BusUnavailable when no engine tells one in time."""
         try:
-            async with asyncio.timeout(self._pace.connect):
+            async with asyncio.timeout(self._timeouts.connect):
                 await self._ready.wait()
         except TimeoutError:
             raise BusUnavailable("no engine told its list of games in time") from None
 
-    def attach(self, reader: Reader) -> None:
-        """Let a reader read the lobby."""
-        self.join(reader)
-        reader.left = lambda: self.leave(reader)
-        reader.feed(self.serve(reader))
+    def attach(self, watcher: Watcher) -> None:
+        """Let a watcher read the lobby."""
+        self.join(watcher)
+        watcher.left = lambda: self.leave(watcher)
+        watcher.feed(self.serve(watcher))
 
     async def run(self) -> None:
         """Listen and repair, for ever."""
@@ -163,14 +163,14 @@ class Lobby(Channel):
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(self._pace.heartbeat)
+            await asyncio.sleep(self._timeouts.heartbeat)
             self.heartbeat()
 
     async def _listen(self) -> None:
         watch = await self._subscribe()
         try:
             while True:
-                raw = await watch.next(self._pace.check)
+                raw = await watch.next(self._timeouts.check)
                 if raw:
                     self._hear(raw)
                 elif raw is not None:
@@ -179,14 +179,14 @@ class Lobby(Channel):
             await watch.close()
 
     async def _subscribe(self) -> Watch:
-        pause = self._pace.retry_first
+        pause = self._timeouts.retry_first
         while True:
             try:
                 return await self._source.watch_lobby()
             except (BusUnavailable, TimeoutError) as error:
                 _log.warning("lobby_subscribe_failed", error=repr(error))
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, self._pace.retry_last)
+                pause = min(2 * pause, self._timeouts.retry_last)
 
     def _hear(self, raw: bytes) -> None:
         try:
@@ -205,7 +205,7 @@ class Lobby(Channel):
                 if isinstance(fault, Exception) and not isinstance(fault, BusUnavailable):
                     _log.error("lobby_refresh_failed", error=repr(fault))
             try:
-                async with asyncio.timeout(self._pace.lobby if self._ready.is_set() else self._pace.retry_last):
+                async with asyncio.timeout(self._timeouts.lobby if self._ready.is_set() else self._timeouts.retry_last):
                     await self._refresh.wait()
             except TimeoutError:
                 continue
@@ -226,7 +226,7 @@ class Lobby(Channel):
         self._ready.set()
 
     async def _list(self, game: str, ask: dict[str, object]) -> list[Line]:
-        answer = await self._source.submit(game, "games", "", msgspec.json.encode(ask), deadline=self._pace.connect)
+        answer = await self._source.submit(game, "games", "", msgspec.json.encode(ask), deadline=self._timeouts.connect)
         if answer.status != 200:
             raise BusUnavailable(f"the engine answered {answer.status} to a list of {game} games")
         return _read_lines(answer.body).games

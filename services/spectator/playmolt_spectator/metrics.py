@@ -32,7 +32,7 @@ class Metrics:
         self.feed_lag = Histogram()
 
     def written(self, raw: bytes) -> None:
-        """Note how old a message is that has just been written to its readers; one without a date says nothing."""
+        """Note how old a message is that has just been written to its watchers; one without a date says nothing."""
         try:
             at = _read_date(raw).at
         except msgspec.MsgspecError:
@@ -40,7 +40,7 @@ class Metrics:
         self.feed_lag.observe(max(0.0, time.time() - at.timestamp()))
 
     def sent(self, messages: int, size: int) -> None:
-        """Count messages handed to readers."""
+        """Count messages handed to watchers."""
         self.counts["messages_sent_total"] += messages
         self.counts["bytes_sent_total"] += size
 

@@ -4,12 +4,12 @@ import msgspec
 from playmolt_schemas import limits
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
     """How long the spectator waits for what."""
 
     heartbeat: float = limits.HEARTBEAT_SECONDS
     stall: float = limits.READER_STALL_SECONDS
-    """A reader that takes nothing for this long is dropped."""
+    """A watcher that takes nothing for this long is dropped."""
     request: float = 10
     """A client has this long to send the head of its request."""
     connect: float = 5
@@ -22,6 +22,6 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     lobby: float = 15
     """The lobby's list is compared with the engines' this often."""
     linger: float = 30
-    """A reader that was told to go has this long to take the last frame."""
+    """A watcher that was told to go has this long to take the last frame."""
     drain: float = 5
-    """On stopping, readers have this long to go."""
+    """On stopping, watchers have this long to go."""

@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -17,11 +17,11 @@ def bus() -> FakeBus:
 
 
 @pytest.fixture
-def pace() -> Pace:
-    return Pace(retry_first=0.01, retry_last=0.05, connect=0.5, drain=1)
+def timeouts() -> Timeouts:
+    return Timeouts(retry_first=0.01, retry_last=0.05, connect=0.5, drain=1)
 
 
 @pytest.fixture
-async def spectator(bus: FakeBus, pace: Pace) -> AsyncIterator[Spectator]:
-    async with running(bus, pace) as spectator:
+async def spectator(bus: FakeBus, timeouts: Timeouts) -> AsyncIterator[Spectator]:
+    async with running(bus, timeouts) as spectator:
         yield spectator

@@ -12,7 +12,7 @@ from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -81,11 +81,11 @@ class Spectator:
 
 
 @asynccontextmanager
-async def running(bus: FakeBus, pace: Pace, **options: Any) -> AsyncIterator[Spectator]:
+async def running(bus: FakeBus, timeouts: Timeouts, **options: Any) -> AsyncIterator[Spectator]:
     metrics = Metrics()
-    hub = Hub(bus, Backfill(bus, metrics, pace.connect), metrics, pace)
-    lobby = Lobby(bus, metrics, pace)
-    server = Server(bus, hub, lobby, metrics, pace, **options)
+    hub = Hub(bus, Backfill(bus, metrics, timeouts.connect), metrics, timeouts)
+    lobby = Lobby(bus, metrics, timeouts)
+    server = Server(bus, hub, lobby, metrics, timeouts, **options)
     tasks = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat())]
     spectator = Spectator(bus, server, await server.listen(listening("127.0.0.1", 0)), metrics)
     try:

@@ -1,9 +1,9 @@
-"""How feeds end: with the game, with the reader, with the server."""
+"""How feeds end: with the game, with the watcher, with the server."""
 
 import asyncio
 
 import pytest
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
 from websockets.exceptions import InvalidStatus
@@ -82,12 +82,12 @@ async def test_nobody_watching_means_no_subscription(bus: FakeBus, spectator: Sp
     response.writer.transport.abort()
     await spectator.until(lambda: not any(watch.open for watch in bus.watches[GAME]))
     assert spectator.server.hub.watched == 0
-    assert not spectator.server.readers
+    assert not spectator.server.watchers
 
 
-async def test_a_stopping_server_sends_readers_away(bus: FakeBus, pace: Pace) -> None:
+async def test_a_stopping_server_sends_readers_away(bus: FakeBus, timeouts: Timeouts) -> None:
     bus.start(GAME, 1)
-    async with running(bus, pace) as spectator:
+    async with running(bus, timeouts) as spectator:
         events = await spectator.get(f"/sse/games/{GAME}")
         await events.event()
         async with spectator.ws(f"/ws/games/{GAME}") as socket, spectator.ws("/ws/lobby") as lobby:
@@ -103,7 +103,7 @@ async def test_a_stopping_server_sends_readers_away(bus: FakeBus, pace: Pace) ->
 
 async def test_a_stopping_server_does_not_wait_for_the_deaf(bus: FakeBus) -> None:
     bus.start(GAME, 2000, pad=2000)
-    async with running(bus, Pace(drain=0.2)) as spectator:
+    async with running(bus, Timeouts(drain=0.2)) as spectator:
         response = await spectator.get(f"/sse/games/{GAME}")
         async with asyncio.timeout(2):
             await spectator.server.drain()
@@ -136,9 +136,9 @@ async def test_pings_are_answered_texts_ignored_and_floods_refused(bus: FakeBus,
         assert await ended(socket) == 1009
 
 
-async def test_a_full_server_says_so(bus: FakeBus, pace: Pace) -> None:
+async def test_a_full_server_says_so(bus: FakeBus, timeouts: Timeouts) -> None:
     bus.start(GAME, 1)
-    async with running(bus, pace, limit=1) as spectator, spectator.ws(f"/ws/games/{GAME}"):
+    async with running(bus, timeouts, limit=1) as spectator, spectator.ws(f"/ws/games/{GAME}"):
         with pytest.raises(InvalidStatus) as refused:
             await spectator.ws(f"/ws/games/{GAME}").__aenter__()
         assert refused.value.response.status_code == 503

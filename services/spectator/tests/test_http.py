@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
 from websockets.exceptions import InvalidStatus
@@ -120,7 +120,7 @@ async def test_a_fault_of_our_own_ends_the_connection(bus: FakeBus, spectator: S
 
 
 async def test_half_a_request_is_not_waited_for(bus: FakeBus) -> None:
-    async with running(bus, Pace(request=0.1)) as spectator:
+    async with running(bus, Timeouts(request=0.1)) as spectator:
         reader, writer = await asyncio.open_connection("127.0.0.1", spectator.port)
         writer.write(b"GET /healthz HTTP/1.1\r\n")
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
@@ -129,8 +129,10 @@ async def test_half_a_request_is_not_waited_for(bus: FakeBus) -> None:
         await spectator.until(lambda: not spectator.server.connections)
 
 
-async def test_a_client_that_goes_while_the_engine_thinks_leaves_nothing_behind(bus: FakeBus, pace: Pace) -> None:
-    async with running(bus, pace) as spectator:
+async def test_a_client_that_goes_while_the_engine_thinks_leaves_nothing_behind(
+    bus: FakeBus, timeouts: Timeouts
+) -> None:
+    async with running(bus, timeouts) as spectator:
         bus.start(GAME, 1)
         bus.submit = lambda *_, **__: asyncio.get_running_loop().create_future()  # type: ignore[method-assign]
         _, writer = await asyncio.open_connection("127.0.0.1", spectator.port)

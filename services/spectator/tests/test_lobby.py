@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_schemas.games.game_summary import LobbyMessage, LobbyType
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, running, take
 from websockets.exceptions import InvalidStatus
@@ -76,7 +76,7 @@ async def test_two_changes_of_one_moment_are_both_told(bus: FakeBus, spectator: 
 async def test_what_was_lost_is_told_when_the_list_is_compared(bus: FakeBus) -> None:
     for number in (1, 2, 3):
         bus.line(game(number), "waiting", 1)
-    async with running(bus, Pace(lobby=0.05)) as spectator, spectator.ws("/ws/lobby") as socket:
+    async with running(bus, Timeouts(lobby=0.05)) as spectator, spectator.ws("/ws/lobby") as socket:
         assert told(await take(socket, 3)) == [("game_waiting", number, 1) for number in (1, 2, 3)]
         bus.line(game(1), "round", 2, at=2)
         bus.line(game(2), "over", 2, at=2, over=True)
@@ -95,7 +95,7 @@ async def test_what_was_lost_is_told_when_the_list_is_compared(bus: FakeBus) -> 
 
 async def test_a_list_older_than_what_was_heard_takes_nothing_back(bus: FakeBus) -> None:
     bus.line(game(1), "waiting", 1)
-    async with running(bus, Pace(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
+    async with running(bus, Timeouts(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
         await take(socket, 1)
         news = live(1, "game_started", 2, 5), live(2, "game_waiting", 0, 5)
         bus.tell_lobby(*news)
@@ -110,7 +110,7 @@ async def test_a_list_older_than_what_was_heard_takes_nothing_back(bus: FakeBus)
 
 async def test_a_further_phase_is_no_news_but_shown_to_who_comes_later(bus: FakeBus) -> None:
     bus.line(game(1), "round", 2, at=1)
-    async with running(bus, Pace(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
+    async with running(bus, Timeouts(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
         await take(socket, 1)
         bus.line(game(1), "vote", 2, at=2)
         asked = len(bus.asked)
@@ -126,7 +126,7 @@ async def test_games_far_down_the_list_are_forgotten_without_a_word(
 ) -> None:
     monkeypatch.setattr("playmolt_spectator.lobby.PAGE_MAX", 2)
     bus.line(game(1), "round", 2)
-    async with running(bus, Pace(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
+    async with running(bus, Timeouts(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
         await take(socket, 1)
         bus.line(game(2), "round", 2)
         bus.line(game(3), "round", 2)
@@ -138,7 +138,7 @@ async def test_games_far_down_the_list_are_forgotten_without_a_word(
 async def test_a_long_list_reaches_a_reader_whole_while_games_go_on(bus: FakeBus) -> None:
     for number in range(900):
         bus.line(game(number), "waiting", 1)
-    async with running(bus, Pace()) as spectator, spectator.ws("/ws/lobby") as socket:
+    async with running(bus, Timeouts()) as spectator, spectator.ws("/ws/lobby") as socket:
         bus.tell_lobby(live(1, "game_started", 2, 5))
         messages = told(await take(socket, 901))
         assert {number for _, number, _ in messages} == set(range(900))
@@ -147,7 +147,7 @@ async def test_a_long_list_reaches_a_reader_whole_while_games_go_on(bus: FakeBus
 
 async def test_without_any_engine_there_is_no_list_to_show(bus: FakeBus, spectator: Spectator) -> None:
     bus.engines = False
-    async with running(bus, Pace(connect=0.1, retry_first=0.01, retry_last=0.05)) as away:
+    async with running(bus, Timeouts(connect=0.1, retry_first=0.01, retry_last=0.05)) as away:
         assert (await away.get("/sse/lobby")).status == 503
         with pytest.raises(InvalidStatus):
             await away.ws("/ws/lobby").__aenter__()

@@ -1,4 +1,4 @@
-"""Every reader gets 1, 2, 3 … as stored, whatever the bus loses, repeats or turns round."""
+"""Every watcher gets 1, 2, 3 … as stored, whatever the bus loses, repeats or turns round."""
 
 import asyncio
 import random
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game, raw
 from spectator_loopback import Spectator, ended, running, take
 
@@ -117,9 +117,9 @@ async def test_readers_stay_while_engines_are_away_and_get_everything_after(bus:
         assert await take(live, 1) == bus.games[GAME][400:]
 
 
-async def test_a_loss_that_nobody_reported_is_found(bus: FakeBus, pace: Pace) -> None:
+async def test_a_loss_that_nobody_reported_is_found(bus: FakeBus, timeouts: Timeouts) -> None:
     bus.start(GAME, 1)
-    async with running(bus, Pace(check=0.05)) as spectator, spectator.ws(f"/ws/games/{GAME}") as socket:
+    async with running(bus, Timeouts(check=0.05)) as spectator, spectator.ws(f"/ws/games/{GAME}") as socket:
         await take(socket, 1)
         silent = bus.store(GAME), bus.store(GAME, "game_end", closes=True)
         assert await take(socket, 2) == list(silent)
@@ -151,8 +151,8 @@ async def test_readers_that_come_at_any_time_see_the_same(bus: FakeBus, spectato
             await asyncio.sleep(0.001)
         bus.happen(GAME, "game_end", closes=True)
 
-    readers = [read(chance.choice([0, 0, 10, 49, 50, 60, 200, 251])) for _ in range(20)]
-    *seen, _ = await asyncio.gather(*readers, play())
+    watchers = [read(chance.choice([0, 0, 10, 49, 50, 60, 200, 251])) for _ in range(20)]
+    *seen, _ = await asyncio.gather(*watchers, play())
     for after, messages in seen:
         assert messages == bus.games[GAME][after:]
 

@@ -1,4 +1,4 @@
-"""One slow or dead reader never slows another; heartbeats show that a quiet feed lives."""
+"""One slow or dead watcher never slows another; heartbeats show that a quiet feed lives."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from playmolt_spectator.timeouts import Pace
+from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
 from websockets.asyncio.client import ClientConnection
@@ -17,13 +17,13 @@ GAME = game()
 
 
 async def deaf(spectator: Spectator, room: int = 4096) -> ClientConnection:
-    """A reader that has stopped to read, with little room on its side."""
+    """A watcher that has stopped to read, with little room on its side."""
     raw = sockets.socket()
     raw.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, room)
     raw.setblocking(False)
     await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", spectator.port))
     connection: ClientConnection = await spectator.ws(f"/ws/games/{GAME}", sock=raw, max_size=None, max_queue=1)
-    await spectator.until(lambda: spectator.server.readers)
+    await spectator.until(lambda: spectator.server.watchers)
     connection.transport.pause_reading()
     return connection
 
@@ -71,7 +71,7 @@ async def test_a_mebibyte_waiting_drops_a_reader_too(bus: FakeBus, spectator: Sp
 
 async def test_a_stalled_reader_is_dropped_with_4008(bus: FakeBus) -> None:
     bus.start(GAME, 1)
-    async with running(bus, Pace(stall=0.3)) as spectator:
+    async with running(bus, Timeouts(stall=0.3)) as spectator:
         slow = await deaf(spectator)
         begun = time.monotonic()
         for _ in range(3):
@@ -84,7 +84,7 @@ async def test_a_stalled_reader_is_dropped_with_4008(bus: FakeBus) -> None:
 
 async def test_a_reader_that_stalls_while_it_catches_up_is_dropped_and_cost_little_memory(bus: FakeBus) -> None:
     bus.start(GAME, 3000, pad=2000)
-    async with running(bus, Pace(stall=0.3)) as spectator:
+    async with running(bus, Timeouts(stall=0.3)) as spectator:
         slow = await deaf(spectator)
         await spectator.until(lambda: spectator.metrics.counts["readers_dropped_total"])
         assert spectator.metrics.counts["bytes_sent_total"] < 1024 * 1024
@@ -95,7 +95,7 @@ async def test_a_reader_that_stalls_while_it_catches_up_is_dropped_and_cost_litt
 async def test_a_reader_that_catches_up_slowly_is_not_dropped(bus: FakeBus) -> None:
     bus.start(GAME, 1500, pad=1000)
     stall = 2.0
-    async with running(bus, Pace(stall=stall)) as spectator:
+    async with running(bus, Timeouts(stall=stall)) as spectator:
         slow = await deaf(spectator, room=65_536)
         seen = []
         begun = time.monotonic()
@@ -118,30 +118,30 @@ async def test_a_slow_reader_of_events_loses_its_connection(bus: FakeBus, specta
         bus.happen(GAME, pad=20_000)
         await asyncio.sleep(0)
     await spectator.until(lambda: spectator.metrics.counts["readers_dropped_total"])
-    await spectator.until(lambda: not spectator.server.readers)
+    await spectator.until(lambda: not spectator.server.watchers)
 
 
 async def test_a_reader_that_pings_and_never_reads_is_dropped(bus: FakeBus) -> None:
     bus.start(GAME, 1)
-    async with running(bus, Pace(stall=60, linger=0.1)) as spectator:
+    async with running(bus, Timeouts(stall=60, linger=0.1)) as spectator:
         slow = await deaf(spectator)
         ping = b"\x89\xfd" + b"\0" * 4 + b"x" * 125
         async with asyncio.timeout(10):
             while not spectator.metrics.counts["readers_dropped_total"]:
                 slow.transport.write(ping * 100)
                 await asyncio.sleep(0.001)
-        await spectator.until(lambda: not spectator.server.readers)
+        await spectator.until(lambda: not spectator.server.watchers)
         slow.transport.abort()
 
 
 async def test_one_that_never_takes_its_leave_is_cut_off(bus: FakeBus) -> None:
     bus.start(GAME, 1)
-    async with running(bus, Pace(stall=0.1, linger=0.2)) as spectator:
+    async with running(bus, Timeouts(stall=0.1, linger=0.2)) as spectator:
         slow = await deaf(spectator)
         for _ in range(3):
             bus.happen(GAME, pad=200_000)
         await spectator.until(lambda: spectator.metrics.counts["readers_dropped_total"])
-        await spectator.until(lambda: not spectator.server.readers)
+        await spectator.until(lambda: not spectator.server.watchers)
         slow.transport.abort()
 
 
@@ -156,7 +156,7 @@ async def test_a_burst_makes_nobody_slow_who_reads(bus: FakeBus, spectator: Spec
 
 async def test_heartbeats_carry_the_head(bus: FakeBus) -> None:
     bus.start(GAME, 2)
-    async with running(bus, Pace(heartbeat=0.2)) as spectator:
+    async with running(bus, Timeouts(heartbeat=0.2)) as spectator:
         events = await spectator.get(f"/sse/games/{GAME}?after=2")
         async with spectator.ws(f"/ws/games/{GAME}?after=2") as socket, spectator.ws("/ws/lobby") as lobby:
             beat: dict[str, Any] = {"type": "heartbeat", "version": 2}
