@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from playmolt_core.llm.parsing import Unparsed, parse_object
-from playmolt_core.llm.port import Failed, FailureCode, Message, Model, ModelRequest, Record, Reply, Turn
+from playmolt_core.llm.port import Failed, FailureCode, Message, Model, ModelRequest, Record, Reply, TurnHeader
 
 REPAIRS: Final = 2
 QUOTED_CHARS: Final = 8_000
@@ -79,7 +79,7 @@ def asked_again(request: ModelRequest, said: str, demand: str) -> ModelRequest:
     It is made of the first request each time, so that a conversation does not grow from repair to repair.
     """
     quoted = (Message("assistant", said),) if said.strip() else ()
-    turn = request.turn and Turn(request.turn.session, request.turn.name, "repair")
+    turn = request.turn and TurnHeader(request.turn.session, request.turn.name, "repair")
     return msgspec.structs.replace(request, messages=(*request.messages, *quoted, Message("user", demand)), turn=turn)
 
 

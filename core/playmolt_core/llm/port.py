@@ -42,7 +42,7 @@ _HEADER_PART = re.compile(r"[!-~]+")
 _DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 
 
-class Turn(msgspec.Struct, frozen=True):
+class TurnHeader(msgspec.Struct, frozen=True):
     """Whose turn a request is: the words of the header X-PlayMolt-Turn. ValueError unless each is visible ASCII."""
 
     session: str
@@ -55,7 +55,7 @@ class Turn(msgspec.Struct, frozen=True):
                 raise ValueError(f"{part!r} is no word of visible ASCII characters")
 
     @property
-    def header(self) -> str:
+    def value(self) -> str:
         return f"{self.session} {self.name} {self.kind}"
 
 
@@ -107,7 +107,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     alias: str
     messages: tuple[Message, ...]
-    turn: Turn | None = None
+    turn: TurnHeader | None = None
     schema_name: str = "reply"
     schema: Mapping[str, Any] | None = None
     tools: tuple[Tool, ...] = ()
@@ -119,7 +119,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def all_headers(self) -> dict[str, str]:
         """The request's own headers and that of its turn."""
-        return dict(self.headers) | ({TURN_HEADER: self.turn.header} if self.turn else {})
+        return dict(self.headers) | ({TURN_HEADER: self.turn.value} if self.turn else {})
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ def attempt_span(request: ModelRequest, provider: str, model: str, server: str =
     if sampling.seed is not None:
         attributes["gen_ai.request.seed"] = sampling.seed
     if request.turn:
-        attributes |= {"gen_ai.conversation.id": request.turn.session, "playmolt.turn": request.turn.header}
+        attributes |= {"gen_ai.conversation.id": request.turn.session, "playmolt.turn": request.turn.value}
     if server:
         attributes |= {"server.address": server, "server.port": port}
     tracer = trace.get_tracer("playmolt.llm")

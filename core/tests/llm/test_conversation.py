@@ -6,7 +6,7 @@ import pytest
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Turn
+from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, TurnHeader
 
 from core.tests.llm.fake_server import FakeServer, Step, fenced, huge, reply, status
 
@@ -15,7 +15,7 @@ GOOD = reply('{"a":1}')
 REQUEST = ModelRequest(
     alias="fake",
     messages=(Message("system", "s"), Message("user", "q")),
-    turn=Turn("legal-1", "JUDGE_R1"),
+    turn=TurnHeader("legal-1", "JUDGE_R1"),
     schema=SCHEMA,
 )
 

@@ -20,7 +20,7 @@ from playmolt_core.llm.port import (
     Sampling,
     Tool,
     ToolCall,
-    Turn,
+    TurnHeader,
     Usage,
 )
 from playmolt_schemas.canonical import canonical_json
@@ -86,7 +86,7 @@ async def asking(server: FakeServer) -> AsyncIterator[Ask]:
 
 async def test_a_reply_is_recorded_as_it_came_with_its_cost(asking: Ask) -> None:
     one = asking(reply('{"a":1}'), input_price="0.15", output_price="0.60")
-    turn = Turn("legal-1", "JUDGE_R1")
+    turn = TurnHeader("legal-1", "JUDGE_R1")
     answer = await one.ask(schema=SCHEMA, turn=turn, sampling=Sampling(temperature="0.7", seed=7))
     assert answer == Reply(text='{"a":1}', tool_calls=(), attempts=1)
     (attempt,) = one.attempts

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.parsing import Parsed, parse_arguments, parse_object
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Tool, Turn
-from playmolt_core.llm.scripted.model import Cast, Said, Scene, ScriptedModel
+from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Tool, TurnHeader
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_core.llm.scripted.replies import true_to
 
 STATEMENT = {
@@ -79,7 +79,7 @@ async def test_it_speaks_the_language_of_the_conversation() -> None:
 
 
 async def test_an_attempt_is_recorded_like_any_other_and_costs_nothing() -> None:
-    answer, (attempt,) = await ask(request(schema=SCHEMAS[0], turn=Turn("s-1", "JUDGE_R1")))
+    answer, (attempt,) = await ask(request(schema=SCHEMAS[0], turn=TurnHeader("s-1", "JUDGE_R1")))
     assert isinstance(answer, Reply)
     assert (attempt.outcome, attempt.cost, attempt.latency_ms, attempt.reply) == ("ok", "0", 0, answer.text)
     assert attempt.headers == {"X-PlayMolt-Turn": "s-1 JUDGE_R1 ask"}
@@ -112,7 +112,7 @@ async def test_free_tools_are_sometimes_used_but_never_after_a_result_or_when_fo
 
 async def test_characters_play_the_turns_they_were_given_the_last_one_added_first() -> None:
     cast = Cast()
-    cast.add(lambda scene: Said(f"judge {scene.kind}"), turn="JUDGE_*")
+    cast.add(lambda turn: Said(f"judge {turn.kind}"), turn="JUDGE_*")
     cast.add(lambda _: Said("round two"), turn="*_R2")
     cast.add(lambda _: Said("hawk"), alias="scripted-hawk")
     cast.add(lambda _: Said("topics"), schema="classify")
@@ -122,10 +122,10 @@ async def test_characters_play_the_turns_they_were_given_the_last_one_added_firs
         assert isinstance(answer, Reply)
         return answer.text
 
-    assert await said(turn=Turn("s", "JUDGE_R1", "repair")) == "judge repair"
-    assert await said(turn=Turn("s", "JUDGE_R2")) == "round two"
+    assert await said(turn=TurnHeader("s", "JUDGE_R1", "repair")) == "judge repair"
+    assert await said(turn=TurnHeader("s", "JUDGE_R2")) == "round two"
     assert await said(alias="scripted-hawk") == "hawk"
-    assert await said(schema_name="classify", turn=Turn("s", "JUDGE_R1")) == "topics"
+    assert await said(schema_name="classify", turn=TurnHeader("s", "JUDGE_R1")) == "topics"
     assert cast.knows("scripted-hawk")
     assert not cast.knows("scripted-dove")
 
@@ -149,8 +149,8 @@ async def test_a_character_may_misbehave_like_a_model(said: Said, code: str, out
 
 
 async def test_a_character_that_talks_nonsense_first_is_repaired() -> None:
-    def clumsy(scene: Scene) -> Said:
-        return Said("{}" if scene.kind == "repair" else "nonsense")
+    def clumsy(turn: ScriptedTurn) -> Said:
+        return Said("{}" if turn.kind == "repair" else "nonsense")
 
     cast = Cast()
     cast.add(clumsy)
@@ -159,7 +159,7 @@ async def test_a_character_that_talks_nonsense_first_is_repaired() -> None:
     async def record(attempt: Attempt) -> None:
         attempts.append(attempt)
 
-    asked = request(schema={"type": "object"}, turn=Turn("s", "t"))
+    asked = request(schema={"type": "object"}, turn=TurnHeader("s", "t"))
     answer = await ask_object(ScriptedModel(cast), asked, record)
     assert isinstance(answer, Answered)
     assert (answer.repairs, [attempt.reply for attempt in attempts]) == (1, ["nonsense", "{}"])
@@ -178,6 +178,6 @@ def test_a_schema_beyond_the_generic_character_asks_for_one_of_its_own(schema: d
 
 
 def test_a_scene_can_be_described_without_its_request() -> None:
-    scene = Scene(request(), "0")
-    assert (scene.turn, scene.kind) == ("", "ask")
-    assert msgspec.structs.astuple(scene)[1] == "0"
+    turn = ScriptedTurn(request(), "0")
+    assert (turn.name, turn.kind) == ("", "ask")
+    assert msgspec.structs.astuple(turn)[1] == "0"

@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, Message, ModelRequest, Sampling, Turn
+from playmolt_core.llm.port import Attempt, Message, ModelRequest, Sampling, TurnHeader
 from playmolt_core.llm.spans import CONTENT_VARIABLE
 
 from core.tests.llm.fake_server import FakeServer, reply, status
@@ -15,7 +15,7 @@ from core.tests.llm.fake_server import FakeServer, reply, status
 REQUEST = ModelRequest(
     alias="fake",
     messages=(Message("user", "a secret question"),),
-    turn=Turn("legal-1", "JUDGE_R1"),
+    turn=TurnHeader("legal-1", "JUDGE_R1"),
     sampling=Sampling(temperature="0.5", seed=3),
 )
 

@@ -25,14 +25,14 @@ from playmolt_core.llm.spans import attempt_span, finish
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
-class Scene(msgspec.Struct, frozen=True, dict=True):
+class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
     """What a character plays to. All chance comes from `draw`, whose stream is of this request and seed alone."""
 
     request: ModelRequest
     seed: str
 
     @property
-    def turn(self) -> str:
+    def name(self) -> str:
         """The name of the turn, "" without one."""
         return self.request.turn.name if self.request.turn else ""
 
@@ -67,8 +67,8 @@ class Said(msgspec.Struct, frozen=True):
     refusal: bool = False
 
 
-Character = Callable[[Scene], Said]
-"""A pure function of the scene."""
+Character = Callable[[ScriptedTurn], Said]
+"""A pure function of the turn."""
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -95,27 +95,27 @@ class Cast:
         """Whether the alias is `scripted` or one that a character was added for."""
         return alias == SCRIPTED or any(part.alias == alias for part in self._parts)
 
-    def character(self, scene: Scene) -> Character:
-        request = scene.request
+    def character(self, turn: ScriptedTurn) -> Character:
+        request = turn.request
         for part in self._parts:
-            pairs = ((request.alias, part.alias), (scene.turn, part.turn), (request.schema_name, part.schema))
+            pairs = ((request.alias, part.alias), (turn.name, part.turn), (request.schema_name, part.schema))
             if all(fnmatchcase(name, pattern) for name, pattern in pairs):
                 return part.character
         return generic
 
 
-def generic(scene: Scene) -> Said:
+def generic(turn: ScriptedTurn) -> Said:
     """Uses a tool where one is demanded, or sometimes once where it is free; else says something true to the schema."""
-    request = scene.request
+    request = turn.request
     used = any(message.role == "tool" for message in request.messages)
     demanded = request.tool_choice not in ("auto", "none")
-    if scene.tools and (demanded or (not used and scene.draw("tool", 2) == 0)):
-        named = [tool for tool in scene.tools if tool.name == request.tool_choice]
-        tool = (named or scene.tools)[scene.draw("which", len(named or scene.tools))]
-        return Said(tool_calls=((tool.name, _encoded(true_to(tool.parameters, _draw(scene), korean=scene.korean))),))
+    if turn.tools and (demanded or (not used and turn.draw("tool", 2) == 0)):
+        named = [tool for tool in turn.tools if tool.name == request.tool_choice]
+        tool = (named or turn.tools)[turn.draw("which", len(named or turn.tools))]
+        return Said(tool_calls=((tool.name, _encoded(true_to(tool.parameters, _draw(turn), korean=turn.korean))),))
     if request.schema is None:
-        return Said(sentence("text", _draw(scene), korean=scene.korean))
-    return Said(_encoded(true_to(request.schema, _draw(scene), korean=scene.korean)))
+        return Said(sentence("text", _draw(turn), korean=turn.korean))
+    return Said(_encoded(true_to(request.schema, _draw(turn), korean=turn.korean)))
 
 
 class ScriptedModel(Model):
@@ -130,8 +130,8 @@ class ScriptedModel(Model):
         if not self._cast.knows(request.alias):
             detail = f"no scripted character plays {request.alias!r}: use {SCRIPTED!r}, or add one to the cast"
             return Failed(code="model_unavailable", detail=detail, attempts=0)
-        scene = Scene(request, self._seed)
-        said = self._cast.character(scene)(scene)
+        turn = ScriptedTurn(request, self._seed)
+        said = self._cast.character(turn)(turn)
         with attempt_span(request, "playmolt", request.alias) as span:
             attempt = _attempt(request, said)
             finish(span, attempt)
@@ -168,8 +168,8 @@ def _attempt(request: ModelRequest, said: Said) -> Attempt:
     )
 
 
-def _draw(scene: Scene) -> Draw:
-    return scene.draw
+def _draw(turn: ScriptedTurn) -> Draw:
+    return turn.draw
 
 
 def _encoded(value: object) -> str:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Final
 
 import msgspec
-from playmolt_core.llm.scripted.model import Cast, Character, Said, Scene, generic
+from playmolt_core.llm.scripted.model import Cast, Character, Said, ScriptedTurn, generic
 from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Action, Language, Persona
 
 from playmolt_agora.turn import texts
@@ -109,14 +109,14 @@ def cast() -> Cast:
     return whole
 
 
-def _answer(alias: str, scene: Scene) -> Said:
-    seen = parse_prompt(scene.request.messages)
-    return generic(scene) if seen is None else _Player(_script().profiles[alias], seen, scene).answer()
+def _answer(alias: str, turn: ScriptedTurn) -> Said:
+    seen = parse_prompt(turn.request.messages)
+    return generic(turn) if seen is None else _Player(_script().profiles[alias], seen, turn).answer()
 
 
 class _Player:
-    def __init__(self, profile: Profile, seen: ParsedPrompt, scene: Scene) -> None:
-        self._profile, self._seen, self._draw = profile, seen, scene.draw
+    def __init__(self, profile: Profile, seen: ParsedPrompt, turn: ScriptedTurn) -> None:
+        self._profile, self._seen, self._draw = profile, seen, turn.draw
         self._words = _script().phrases(seen.language)
 
     def answer(self) -> Said:

@@ -170,7 +170,7 @@ class Asking:
 
 def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
     alias = next(seat.model for seat in spec.seats if seat.agent == scene.agent)
-    turn = None if is_scripted(alias) else port.Turn(spec.run, f"{scene.turn}:{scene.agent}")
+    turn = None if is_scripted(alias) else port.TurnHeader(spec.run, f"{scene.turn}:{scene.agent}")
     return ModelRequest(
         alias=alias,
         messages=(Message("system", prompt.system), Message("user", prompt.user)),

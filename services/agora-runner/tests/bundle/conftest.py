@@ -29,7 +29,7 @@ from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scenes import scene
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.port import Message, ModelRequest
-from playmolt_core.llm.scripted.model import Scene
+from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_core.log.chain import seal as chained
 from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.agora.turn import Tokens
@@ -124,7 +124,7 @@ def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
     request = ModelRequest(
         alias=alias, messages=(Message(role="system", content=prompt.system), Message(role="user", content=prompt.user))
     )
-    said = residents.characters()[alias](Scene(request, f"{run.turn}/{agent}"))
+    said = residents.characters()[alias](ScriptedTurn(request, f"{run.turn}/{agent}"))
     reply = TurnReply(
         parsed=reply_parser.read(said.text, seen, refused=said.refusal), raw_reply=said.text, prompt_hash=digest,
         model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(10, 5), cost="0", latency_ms=1,

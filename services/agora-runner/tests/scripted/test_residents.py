@@ -12,9 +12,8 @@ from playmolt_agora.measures.data import coding
 from playmolt_agora.scripted import residents as scripted
 from playmolt_agora.turn import parsed_prompt, prompts, reply_parser, texts
 from playmolt_agora.turn.scene import Happening, Scene
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Turn
-from playmolt_core.llm.scripted.model import Said, ScriptedModel
-from playmolt_core.llm.scripted.model import Scene as Request
+from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, TurnHeader
+from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.agora.turn import ACTIONS, Language
 
 Scenes = Callable[..., Scene]
@@ -24,11 +23,11 @@ TURNS = 240
 def request(scene: Scene, alias: str, number: int = 0) -> ModelRequest:
     prompt = prompts.render(scene)
     messages = (Message("system", prompt.system), Message("user", prompt.user))
-    return ModelRequest(alias=alias, messages=messages, turn=Turn("run", f"turn-{number}"), decoding="prompt")
+    return ModelRequest(alias=alias, messages=messages, turn=TurnHeader("run", f"turn-{number}"), decoding="prompt")
 
 
 def say(scene: Scene, alias: str, number: int = 0, seed: str = "1") -> Said:
-    return scripted.characters()[alias](Request(request(scene, alias, number), seed))
+    return scripted.characters()[alias](ScriptedTurn(request(scene, alias, number), seed))
 
 
 def shares(scenes: Scenes, alias: str, phase: str, turn: int = 1, **changes: Any) -> dict[str, float]:
@@ -95,7 +94,7 @@ def test_nobody_here_and_no_persona_are_seen_as_such(scene_of: Scenes) -> None:
 def test_what_is_no_turn_of_agora_is_for_the_generic_one() -> None:
     ask = ModelRequest(alias="scripted", messages=(Message("user", "[YOUR IDENTITY] and nothing else"),))
     assert parsed_prompt.parse_prompt(ask.messages) is None
-    assert scripted.characters()["scripted"](Request(ask, "1")).text
+    assert scripted.characters()["scripted"](ScriptedTurn(ask, "1")).text
 
 
 def test_traders_trade_less_when_nothing_is_at_stake(scene_of: Scenes) -> None:
@@ -177,7 +176,7 @@ def test_who_is_asked_again_takes_care(scene_of: Scenes) -> None:
         asked = request(scene, "scripted-wild", number)
         again = (*asked.messages, Message("assistant", "?"), Message("user", "again"))
         ask = ModelRequest(alias=asked.alias, messages=again, turn=asked.turn)
-        said = scripted.characters()["scripted-wild"](Request(ask, "1"))
+        said = scripted.characters()["scripted-wild"](ScriptedTurn(ask, "1"))
         good += reply_parser.read(said.text, scene, refused=said.refusal, reask=True).code == "reasked"
     assert good > 90
 
@@ -235,7 +234,7 @@ async def test_they_are_models_like_any_other(scene_of: Scenes) -> None:
 
 
 def test_a_reply_takes_no_time(scene_of: Scenes) -> None:
-    asks = [Request(request(scene_of("stage1"), "scripted", number), "1") for number in range(200)]
+    asks = [ScriptedTurn(request(scene_of("stage1"), "scripted", number), "1") for number in range(200)]
     character = scripted.characters()["scripted"]
     start = time.process_time()
     for ask in asks:

@@ -8,9 +8,8 @@ from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
 from playmolt_core.effects.recording import recorder
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import Failed, Message, Model, ModelRequest, Turn
-from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel
-from playmolt_core.llm.scripted.model import Scene as Request
+from playmolt_core.llm.port import Failed, Message, Model, ModelRequest, TurnHeader
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.games.legal import Kind
 
 from playmolt_legal import commands
@@ -62,7 +61,7 @@ def _request(state: State, turn: PendingTurn) -> ModelRequest:
     return ModelRequest(
         alias=state.model,
         messages=tuple(msgspec.convert(message, Message) for message in prompts.prompt(state, turn)),
-        turn=Turn(state.game_id, turn.phase, turn.kind),
+        turn=TurnHeader(state.game_id, turn.phase, turn.kind),
         schema_name=here.role if here else "stipulation",
         schema=outputs.phase_schema(turn.phase, state.case_type),
         max_tokens=REPLY_TOKENS,
@@ -86,7 +85,7 @@ def _scripted(state: State, turn: PendingTurn) -> Model | None:
         return None
     answer = msgspec.json.encode(scripted.answer(state, turn.phase, profile=profile)).decode()
 
-    def character(_: Request) -> Said:
+    def character(_: ScriptedTurn) -> Said:
         return Said(answer)
 
     cast_of_one = Cast()

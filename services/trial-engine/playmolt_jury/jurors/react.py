@@ -8,9 +8,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
-from playmolt_core.llm import port
 from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
-from playmolt_core.llm.port import Failed, Message, ModelRequest, Reply, ToolCall
+from playmolt_core.llm.port import Failed, Message, ModelRequest, Reply, ToolCall, TurnHeader
 from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
 from playmolt_jury.commands import JurorTurn, TurnLost
@@ -83,7 +82,7 @@ class _TurnContext:
         return ModelRequest(
             alias=self.state.model,
             messages=messages,
-            turn=port.Turn(self.state.game_id, name),
+            turn=TurnHeader(self.state.game_id, name),
             schema_name=name.split(":", maxsplit=1)[0],
             schema=schema,
         )

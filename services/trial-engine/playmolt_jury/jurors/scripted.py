@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.llm.scripted.model import Cast, Said, Scene
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
 from playmolt_schemas.games.jury import Impact, Language
 
 from playmolt_jury.jurors import replies
@@ -56,154 +56,154 @@ class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def add_to(cast: Cast) -> Cast:
     """Gives the jury's turns to these characters, for every scripted alias; returns the cast."""
-    parts: Mapping[str, Callable[[Scene], Said]] = {
+    parts: Mapping[str, Callable[[ScriptedTurn], Said]] = {
         "classify": classify,
         "chat:*": chat,
         "present:*": present,
         "speech:*": speech,
         "vote:*": vote,
     }
-    for turn, character in parts.items():
-        cast.add(character, alias="scripted*", turn=turn)
+    for name, character in parts.items():
+        cast.add(character, alias="scripted*", turn=name)
     return cast
 
 
-def classify(scene: Scene) -> Said:
+def classify(turn: ScriptedTurn) -> Said:
     """Says what the list of words found."""
-    return Said(_json({"topics": _data(scene)["word_list"]}))
+    return Said(_json({"topics": _data(turn)["word_list"]}))
 
 
-def chat(scene: Scene) -> Said:
+def chat(turn: ScriptedTurn) -> Said:
     """Sometimes after a look at the file or at what was said before."""
-    data = _data(scene)
+    data = _data(turn)
     wanted = _EVIDENCE_ID.findall(data["overseer"])
-    if not wanted and data["earlier"] and scene.draw("remembers", _REMEMBERS_ONE_IN) == 0:
+    if not wanted and data["earlier"] and turn.draw("remembers", _REMEMBERS_ONE_IN) == 0:
         wanted = [replies.CHAT_HISTORY]
-    if looking := _look(scene, wanted):
+    if looking := _look(turn, wanted):
         return looking
-    voice = _voice(scene)
-    parts = [_one(scene, "struck", voice.struck)] if data["struck"] else []
-    return Said(_joined(scene, [*parts, *_looked_at(scene, voice), *_to_topics(voice, data, scene), *_leaning(scene)]))
+    voice = _voice(turn)
+    parts = [_one(turn, "struck", voice.struck)] if data["struck"] else []
+    return Said(_joined(turn, [*parts, *_looked_at(turn, voice), *_to_topics(voice, data, turn), *_leaning(turn)]))
 
 
-def present(scene: Scene) -> Said:
-    data = _data(scene)
-    if looking := _look(scene, [data["presented"]["id"]] if scene.draw("checks", 2) else []):
+def present(turn: ScriptedTurn) -> Said:
+    data = _data(turn)
+    if looking := _look(turn, [data["presented"]["id"]] if turn.draw("checks", 2) else []):
         return looking
-    voice = _voice(scene)
-    shown = _named(scene, _one(scene, "shown", voice.shown), data["presented"]["title"])
-    return Said(_joined(scene, [shown, *_to_topics(voice, data, scene)[:1], *_leaning(scene)]))
+    voice = _voice(turn)
+    shown = _named(turn, _one(turn, "shown", voice.shown), data["presented"]["title"])
+    return Said(_joined(turn, [shown, *_to_topics(voice, data, turn)[:1], *_leaning(turn)]))
 
 
-def speech(scene: Scene) -> Said:
+def speech(turn: ScriptedTurn) -> Said:
     """Without repeating a speech as long as there is another."""
-    if looking := _look(scene, []):
+    if looking := _look(turn, []):
         return looking
-    data, voice = _data(scene), _voice(scene)
+    data, voice = _data(turn), _voice(turn)
     listed: Sequence[_Speech] = getattr(voice, f"speech_{_SIDES[data['leaning']]}")
     heard = " ".join(said["text"] for said in data["speeches"])
     fresh = [each for each in listed if each.text not in heard] or listed
-    said = fresh[scene.draw("speech", len(fresh))]
+    said = fresh[turn.draw("speech", len(fresh))]
     # Who leads has heard nobody yet that it could have read something beside.
-    read = [] if data["part"] == "lead" else _looked_at(scene, voice)
-    text = _joined(scene, [*read, said.text])
+    read = [] if data["part"] == "lead" else _looked_at(turn, voice)
+    text = _joined(turn, [*read, said.text])
     return Said(_json({"text": text, "topics": [{"topic": topic, "impact": impact} for topic, impact in said.topics]}))
 
 
-def vote(scene: Scene) -> Said:
+def vote(turn: ScriptedTurn) -> Said:
     """The vote that follows from the conclusion."""
-    guilty = _data(scene)["conclusion"] == "guilty"
-    if replies.CAST in {tool.name for tool in scene.tools}:
+    guilty = _data(turn)["conclusion"] == "guilty"
+    if replies.CAST in {tool.name for tool in turn.tools}:
         return Said(tool_calls=((replies.CAST, _json({"guilty": guilty})),))
     return Said("…")
 
 
-def _look(scene: Scene, wanted: Sequence[str]) -> Said | None:
+def _look(turn: ScriptedTurn, wanted: Sequence[str]) -> Said | None:
     """Uses the tool once a turn: for what was named, or at times for something that is open."""
-    if replies.LOOKUP not in {tool.name for tool in scene.tools} or _results(scene):
+    if replies.LOOKUP not in {tool.name for tool in turn.tools} or _results(turn):
         return None
-    listed = [found[0] for found in _listed(scene)]
-    if not wanted and listed and scene.draw("looks", _LOOKS_ONE_IN) == 0:
-        wanted = [listed[scene.draw("item", len(listed))]]
+    listed = [found[0] for found in _listed(turn)]
+    if not wanted and listed and turn.draw("looks", _LOOKS_ONE_IN) == 0:
+        wanted = [listed[turn.draw("item", len(listed))]]
     if not wanted:
         return None
     ids = list(dict.fromkeys(wanted))[:3]
     return Said(tool_calls=((replies.LOOKUP, _json({"evidence_ids": ids})),))
 
 
-def _looked_at(scene: Scene, voice: _Voice) -> list[str]:
-    titles = {item: title for item, _, title in _listed(scene)}
-    found = [item for item in titles if any(result.startswith(f"{item} | ") for result in _results(scene))]
+def _looked_at(turn: ScriptedTurn, voice: _Voice) -> list[str]:
+    titles = {item: title for item, _, title in _listed(turn)}
+    found = [item for item in titles if any(result.startswith(f"{item} | ") for result in _results(turn))]
     if not found:
         return []
-    return [_named(scene, _one(scene, "looked", voice.looked), titles[found[0]])]
+    return [_named(turn, _one(turn, "looked", voice.looked), titles[found[0]])]
 
 
-def _named(scene: Scene, line: str, title: str) -> str:
-    return line.replace("{item}", f"《{title}》" if _language(scene) == "zh" else f"“{title}”")
+def _named(turn: ScriptedTurn, line: str, title: str) -> str:
+    return line.replace("{item}", f"《{title}》" if _language(turn) == "zh" else f"“{title}”")
 
 
-def _to_topics(voice: _Voice, data: Mapping[str, Any], scene: Scene) -> list[str]:
+def _to_topics(voice: _Voice, data: Mapping[str, Any], turn: ScriptedTurn) -> list[str]:
     known = [each for each in data["about"] if each["topic"] in voice.topics]
     taken = [each for each in known if each["impact"] != "neutral"] or known
     lines = [voice.topics[each["topic"]][1 if each["impact"] == "negative" else 0] for each in taken[:2]]
     if not lines:
-        return [] if data.get("struck") else [_one(scene, "none", voice.none)]
+        return [] if data.get("struck") else [_one(turn, "none", voice.none)]
     repeats = any(each["overseer"].casefold() == data.get("overseer", "").casefold() for each in data["earlier"])
     known_lines = ("again", voice.again) if repeats else ("more", voice.more)
-    return _unsaid(scene, lines) or [_one(scene, *known_lines)]
+    return _unsaid(turn, lines) or [_one(turn, *known_lines)]
 
 
-def _leaning(scene: Scene) -> list[str]:
+def _leaning(turn: ScriptedTurn) -> list[str]:
     """Where the juror stands, unless it has said so in these words."""
-    side = _SIDES[_data(scene)["leaning"]]
-    lines = _unsaid(scene, getattr(_voice(scene), side))
-    return [lines[scene.draw(side, len(lines))]] if lines else []
+    side = _SIDES[_data(turn)["leaning"]]
+    lines = _unsaid(turn, getattr(_voice(turn), side))
+    return [lines[turn.draw(side, len(lines))]] if lines else []
 
 
-def _one(scene: Scene, name: str, lines: Sequence[str]) -> str:
+def _one(turn: ScriptedTurn, name: str, lines: Sequence[str]) -> str:
     """A line not said yet, else the one that was said longest ago."""
-    fresh = _unsaid(scene, lines) or [min(lines, key=_said(scene).rfind)]
-    return fresh[scene.draw(name, len(fresh))]
+    fresh = _unsaid(turn, lines) or [min(lines, key=_said(turn).rfind)]
+    return fresh[turn.draw(name, len(fresh))]
 
 
-def _unsaid(scene: Scene, lines: Sequence[str]) -> list[str]:
-    said = _said(scene)
+def _unsaid(turn: ScriptedTurn, lines: Sequence[str]) -> list[str]:
+    said = _said(turn)
     return [line for line in lines if line not in said]
 
 
-def _said(scene: Scene) -> str:
+def _said(turn: ScriptedTurn) -> str:
     """What the juror remembers to have said to the overseer, the newest last."""
-    return " ".join(each["you"] for each in _data(scene).get("earlier", ()))
+    return " ".join(each["you"] for each in _data(turn).get("earlier", ()))
 
 
-def _joined(scene: Scene, parts: Sequence[str]) -> str:
-    return ("" if _language(scene) == "zh" else " ").join(parts)
+def _joined(turn: ScriptedTurn, parts: Sequence[str]) -> str:
+    return ("" if _language(turn) == "zh" else " ").join(parts)
 
 
-def _data(scene: Scene) -> dict[str, Any]:
+def _data(turn: ScriptedTurn) -> dict[str, Any]:
     """The turn's JSON: the first thing the user says."""
-    first = next(message.content for message in scene.request.messages if message.role == "user")
+    first = next(message.content for message in turn.request.messages if message.role == "user")
     data: dict[str, Any] = msgspec.json.decode(first)
     return data
 
 
-def _results(scene: Scene) -> list[str]:
-    return [message.content for message in scene.request.messages if message.role == "tool"]
+def _results(turn: ScriptedTurn) -> list[str]:
+    return [message.content for message in turn.request.messages if message.role == "tool"]
 
 
-def _listed(scene: Scene) -> list[tuple[str, str, str]]:
-    return _LISTED.findall(scene.request.messages[0].content)
+def _listed(turn: ScriptedTurn) -> list[tuple[str, str, str]]:
+    return _LISTED.findall(turn.request.messages[0].content)
 
 
-def _language(scene: Scene) -> Language:
+def _language(turn: ScriptedTurn) -> Language:
     """The prompt is in one language or the other; names in it may be in either."""
-    system = scene.request.messages[0].content
+    system = turn.request.messages[0].content
     return "zh" if len(_CHINESE.findall(system)) > len(system) // 4 else "en"
 
 
-def _voice(scene: Scene) -> _Voice:
-    return _voices(_language(scene))[scene.turn.split(":")[1]]
+def _voice(turn: ScriptedTurn) -> _Voice:
+    return _voices(_language(turn))[turn.name.split(":")[1]]
 
 
 def _json(value: Any) -> str:

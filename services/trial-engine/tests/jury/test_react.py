@@ -47,7 +47,7 @@ def _text(said: Any) -> str:
 
 
 def headers(session: Any) -> list[str]:
-    return [request.turn.header.removeprefix("jury-1 ") for request in session.requests]
+    return [request.turn.value.removeprefix("jury-1 ") for request in session.requests]
 
 
 def used(session: Any) -> list[tuple[str, Any, str]]:

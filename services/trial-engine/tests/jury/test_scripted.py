@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.llm.port import Message, ModelRequest, Turn
-from playmolt_core.llm.scripted.model import Cast, Scene
+from playmolt_core.llm.port import Message, ModelRequest, TurnHeader
+from playmolt_core.llm.scripted.model import Cast, ScriptedTurn
 from playmolt_jury.content import content
 from playmolt_jury.content.material import TOPICS
 from playmolt_jury.jurors import replies, scripted
@@ -164,10 +164,10 @@ def test_a_character_without_its_tool_still_says_something() -> None:
     request = ModelRequest(
         alias="scripted",
         messages=(Message("system", "You vote."), Message("user", '{"conclusion":"guilty"}')),
-        turn=Turn("jury-1", "vote:radical"),
+        turn=TurnHeader("jury-1", "vote:radical"),
     )
-    character = scripted.add_to(Cast()).character(Scene(request, "0"))
-    assert character(Scene(request, "0")).text
+    character = scripted.add_to(Cast()).character(ScriptedTurn(request, "0"))
+    assert character(ScriptedTurn(request, "0")).text
 
 
 # The word list
