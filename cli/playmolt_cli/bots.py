@@ -21,7 +21,7 @@ _POLICIES = "; ".join(f"{game}: {', '.join(names)}" for game, names in sorted(_K
 
 
 def gateway_url(data: Path | None) -> str:
-    """Give the gateway of the `up` on a folder, else the one that the settings name."""
+    """The gateway of the `up` on a folder, else the one that the settings name."""
     settings = read_settings()
     run = Folder(data or settings.data).run()
     return run.gateway if run is not None else f"http://{settings.host}:{settings.port}"

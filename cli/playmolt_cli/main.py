@@ -33,7 +33,6 @@ for _command in (up, demo, bots, replay, log, legal, jury, verify_verdict, agora
 
 
 def main() -> None:
-    """Run the command line; the entry point of `playmolt`."""
     # A line must reach a pipe when it is said: scripts wait for `ready`.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

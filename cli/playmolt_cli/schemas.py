@@ -13,7 +13,7 @@ from playmolt_cli.games import deciders
 
 
 def files() -> Files:
-    """Give a schema for every stored type and version of every game and of the lobby."""
+    """A schema for every stored type and version of every game and of the lobby."""
     kept = {*house_types(), "lobby"}  # another game that is installed here describes its own
     return stored_files({game: decider.events for game, decider in deciders().items() if game in kept})
 

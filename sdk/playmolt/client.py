@@ -141,7 +141,6 @@ class Client(_Caller):
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def call(

@@ -93,7 +93,7 @@ class Feed:
         return calls.request(self._route, self.game_id, query={"after": self.version}), headers
 
     def take(self, chunk: bytes) -> Iterator[Message]:
-        """Give the new events in a chunk, up to a hole, where it raises ConnectionError."""
+        """The new events in a chunk, up to a hole, where it raises ConnectionError."""
         self._heard = True
         for data in self._reader.feed(chunk):
             event = self._new(data)
@@ -116,13 +116,13 @@ class Feed:
         return event
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> float:
-        """Give the pause after an answer that is no stream; raises Refused for what a repeat cannot mend."""
+        """The pause after an answer that is no stream; raises Refused for what a repeat cannot mend."""
         if status != HTTPStatus.TOO_MANY_REQUESTS and status not in UNAVAILABLE:
             raise_for(status, body, f"stream of {self.game_id}")
         return self.lost(Unavailable(f"stream of {self.game_id}: {status}"), retry_after(headers))
 
     def lost(self, cause: Exception | None, at_least: float = 0.0) -> float:
-        """Give the pause before the next connection; raises Unavailable when connections bring nothing any more."""
+        """The pause before the next connection; raises Unavailable when connections bring nothing any more."""
         now = self._clock()
         lived = self._heard and now - self._opened_at >= HEARTBEAT_SECONDS
         if lived or self._failures == 0:

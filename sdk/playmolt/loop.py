@@ -57,9 +57,7 @@ class Turn(api.Turn, frozen=True):
 class BotObject(Protocol):
     """A bot as an object: `act` gets the state and the offers and gives the action (or an awaitable of it)."""
 
-    def act(self, state: State, actions: Sequence[ActionOffer], /) -> Action | Awaitable[Action]:
-        """Decide."""
-        ...
+    def act(self, state: State, actions: Sequence[ActionOffer], /) -> Action | Awaitable[Action]: ...
 
 
 Bot = Callable[[Turn], Action | Awaitable[Action]] | BotObject
@@ -85,15 +83,11 @@ class GameResult(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the bot; the answer is its action."""
-
     turn: Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait so many seconds."""
-
     seconds: float
 
 
@@ -102,7 +96,6 @@ Steps = Generator[Step, Any, T]
 
 
 def decide(bot: Bot, turn: Turn) -> Action | Awaitable[Action]:
-    """Ask a bot of either kind."""
     act = getattr(bot, "act", None)
     if act is not None:
         answer: Action | Awaitable[Action] = act(turn.state, turn.actions)

@@ -32,7 +32,7 @@ class Retry(msgspec.Struct, frozen=True):
     cap: float = 5.0
 
     def pause(self, failures: int, at_least: float = 0.0) -> float:
-        """Give the seconds to wait after that many failures; jitter keeps many bots from coming back at once."""
+        """The seconds to wait after that many failures; jitter keeps many bots from coming back at once."""
         backoff = min(self.cap, self.base * 2.0 ** (failures - 1)) * _jitter.uniform(0.5, 1.0)
         return max(backoff, at_least + _jitter.uniform(0.0, self.base)) if at_least else backoff
 
@@ -61,7 +61,7 @@ class Tries(Generic[T]):
         self._failures = 0
 
     def failed(self, error: httpx.RequestError) -> float:
-        """Give the pause after a sending that got no answer; raises Unavailable when there is to be no other."""
+        """The pause after a sending that got no answer; raises Unavailable when there is to be no other."""
         if not isinstance(error, httpx.TransportError):
             raise UnexpectedAnswer(f"{self._what}: {error!r}") from error
         what = f"{self._what}: {error!r}"

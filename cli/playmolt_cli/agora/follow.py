@@ -68,7 +68,7 @@ def _followed(client: ExperimentsClient, experiment: str, tell: Tell, *, blind: 
 
 
 def _look_is_due(state: ExperimentState, looked: int) -> bool:
-    """Say whether another share of all turns has been taken since the last look, after `looked` turns."""
+    """Whether another share of all turns has been taken since the last look, after `looked` turns."""
     step = max(1, state.progress.turns_planned // _LOOKS)
     return state.status == "running" and bool(state.pcs_cells) and state.spent.turns >= looked + step
 

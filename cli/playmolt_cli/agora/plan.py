@@ -47,7 +47,7 @@ def chosen(file: str | None, preset: str | None) -> Chosen:
 
 
 def text_of(preset: str | None) -> str:
-    """Give the text of a preset, the commented example without a name. Raises Failure."""
+    """The text of a preset, the commented example without a name. Raises Failure."""
     try:
         return reading.preset(preset) if preset else reading.example()
     except LookupError as error:
@@ -62,7 +62,6 @@ def preview_of(plan: Plan) -> Preview:
 
 
 def told(faults: Iterable[FieldFault]) -> str:
-    """Give faults as lines."""
     return "\n".join(f"  {fault.field + ': ' if fault.field else ''}{fault.message}" for fault in faults)
 
 

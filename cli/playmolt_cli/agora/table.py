@@ -76,7 +76,7 @@ def table(state: ExperimentState, runs: Sequence[RunLine], pause: Pause | None =
 
 
 def seen_after(state: ExperimentState) -> int:
-    """Give how many turns had been taken at the last look at PCS; 0 before the first."""
+    """How many turns had been taken at the last look at PCS; 0 before the first."""
     seen = _seen(state)
     return 0 if seen is None or seen.turns is None else seen.turns
 

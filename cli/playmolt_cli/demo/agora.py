@@ -65,6 +65,5 @@ def _study(console: Console, run: Run, data: Path, out: Path) -> Studied:
 
 
 def report_lines(studied: Studied) -> Iterator[str]:
-    """Say where the report is."""
     yield f"  {studied.state.experiment}  {studied.state.name}"
     yield f"    {studied.report}  {studied.report.stat().st_size} bytes"

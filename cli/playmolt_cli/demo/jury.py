@@ -70,12 +70,10 @@ class Telling(Table):
     say: Callable[[str], None]
 
     def go(self, to: PhaseName) -> None:
-        """Go on to a phase."""
         super().go(to)
         self._tell(f"— {to} —")
 
     def talk(self, witness_id: str, *, choice: str | None = None, evidence_id: str | None = None) -> TalkView:
-        """Talk to a witness."""
         talk = super().talk(witness_id, choice=choice, evidence_id=evidence_id)
         if talk.unlocked:
             broken = self.page.words.say("cracked", name=self.page.name(witness_id))
@@ -83,7 +81,6 @@ class Telling(Table):
         return talk
 
     def next_round(self) -> RoundReply:
-        """Let the jurors deliberate for a round."""
         told = super().next_round()
         words, name = self.page.words, self.page.name
         responders = words.list(tuple(map(name, told.responders)))
@@ -95,7 +92,6 @@ class Telling(Table):
         return told
 
     def vote(self) -> VerdictView:
-        """Have the jurors vote."""
         verdict = super().vote()
         for vote in verdict.votes:
             cast = self.page.words.code("guilty" if vote.guilty else "not_guilty")
@@ -106,7 +102,6 @@ class Telling(Table):
         return verdict
 
     def ending(self) -> EndingView:
-        """Tell how it ended."""
         ending = super().ending()
         self._tell(f"“{ending.title}” ({ending.id})")
         return ending

@@ -90,7 +90,7 @@ def _kept(session: Session, reports: Mapping[ReportFormat, bytes], folder: Path)
 
 
 def headline(words: Words, session: Session, message: Mapping[str, Any]) -> str:
-    """Give the line of a message of a session's stream; empty where there is nothing to tell."""
+    """The line of a message of a session's stream; empty where there is nothing to tell."""
     match message["type"]:
         case "turn_done":
             return _spoken(words, session, message["phase"], message["output"])
@@ -104,7 +104,6 @@ def headline(words: Words, session: Session, message: Mapping[str, Any]) -> str:
 
 
 def answered(words: Words, form: Mapping[str, Any]) -> str:
-    """Give the line of a form as it is sent."""
     fields = words.texts.fields
     return "→ " + ", ".join(f"{fields[name]}: {_told(words, value)}" for name, value in form.items() if name != "gate")
 

@@ -25,7 +25,7 @@ _STOP_SECONDS: Final = 10.0
 
 @contextmanager
 def chain_url(rpc: str | None, data: Path | None) -> Iterator[str]:
-    """Give the URL of a JSON-RPC node: the one given, that of the data folder, or EVM_RPC_URL.
+    """The URL of a JSON-RPC node: the one given, that of the data folder, or EVM_RPC_URL.
 
     `data`, when given, wins over EVM_RPC_URL, and that over the default folder. A folder that no `up` runs on has its
     chain started for the time. Raises Failure when there is none.
@@ -49,7 +49,7 @@ def chain_url(rpc: str | None, data: Path | None) -> Iterator[str]:
 
 
 def node_of(run: Run) -> str:
-    """Give the node that a running `up` votes on: its own, or EVM_RPC_URL. Failure when it is not known."""
+    """The node that a running `up` votes on: its own, or EVM_RPC_URL. Failure when it is not known."""
     url = run.health.get(CHAIN, "").removesuffix("/healthz") or read_settings().evm_rpc_url
     if not url:
         raise Failure(f"the `up` at {run.gateway} votes on a chain outside: name its node with --rpc or EVM_RPC_URL")

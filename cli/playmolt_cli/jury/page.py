@@ -43,15 +43,13 @@ class Page(TerminalText):
             self.line(paragraph, indent=1, style=style)
 
     def name(self, id_: str) -> str:
-        """Give the name of a juror or witness, the id where none is known."""
+        """The name of a juror or witness, the id where none is known."""
         return self.names.get(id_, id_)
 
     def know(self, session: JurySession) -> None:
-        """Learn the jurors' names."""
         self.names |= {juror.id: juror.name for juror in session.jurors}
 
     def prologue(self, lines: tuple[Line, ...]) -> None:
-        """Write how it begins."""
         for each in lines:
             self.line()
             if each.speaker == "—":
@@ -60,7 +58,6 @@ class Page(TerminalText):
                 self.said(each.speaker, each.text)
 
     def dossier(self, dossier: DossierView) -> None:
-        """Write the case."""
         self.head(dossier.title)
         self.text(dossier.text)
 
@@ -75,13 +72,11 @@ class Page(TerminalText):
                 self.line(f"{entry.title} ✓" if entry.id in self._read else str(entry.title), mark=mark)
 
     def item(self, item: EvidenceView) -> None:
-        """Write an item of evidence."""
         self._read.add(item.id)
         self.head(f"{item.id} · {item.title}")
         self.text(item.text, indent=1)
 
     def talk(self, talk: TalkView) -> None:
-        """Write what a witness says."""
         self.line()
         self.said(self.name(talk.witness_id), talk.text)
         if talk.pressure:
@@ -131,12 +126,10 @@ class Page(TerminalText):
         self.line(words.say("check", id=session_id), indent=1)
 
     def ending(self, ending: EndingView) -> None:
-        """Write how it ends."""
         self.head(ending.title)
         self.text(ending.text)
 
     def options(self, options: Mapping[str, str]) -> None:
-        """Write a menu."""
         self.line()
         for key, text in options.items():
             self.line(text, mark=f"{key:>3})")

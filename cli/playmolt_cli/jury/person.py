@@ -187,7 +187,7 @@ class Person:
         self._told = True
 
     def _choose(self, title: str, *doings: Doing) -> int:
-        """AllowedAction a menu and do what is chosen; give its number."""
+        """Offer a menu and do what is chosen; gives the number."""
         self._page.head(title)
         entries = {str(number): text for number, (text, _) in enumerate(doings, 1)}
         self._page.options({**entries, _LEAVE: self._say("leave")})

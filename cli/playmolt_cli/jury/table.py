@@ -49,32 +49,27 @@ class Table:
 
     @property
     def id(self) -> str:
-        """The session's id."""
         return self.session.id
 
     def look(self) -> JurySession:
-        """Read the session anew."""
         self.session = self.client.call(routes.READ, self.id)
         return self.session
 
     def go(self, to: PhaseName) -> None:
-        """Go on to a phase."""
         self.session = self.client.call(routes.PHASE, self.id, body=PhaseRequest(to=to))
 
     def dossier(self) -> None:
-        """Read the case."""
         self.page.dossier(self.client.call(routes.DOSSIER, self.id))
 
     def items(self) -> EvidenceList:
-        """Give the list of evidence, untold."""
+        """The list of evidence, untold."""
         return self.client.call(routes.EVIDENCE_LIST, self.id)
 
     def read(self, evidence_id: str) -> None:
-        """Read an item."""
         self.page.item(self.client.call(routes.EVIDENCE, self.id, evidence_id))
 
     def witnesses(self) -> WitnessList:
-        """Give the witnesses, untold."""
+        """The witnesses, untold."""
         listed = self.client.call(routes.WITNESSES, self.id)
         self.page.names |= {witness.id: witness.name for witness in listed.witnesses}
         return listed
@@ -88,13 +83,11 @@ class Table:
         return talk
 
     def chat(self, juror_id: str, text: str) -> ChatReply:
-        """Talk to a juror."""
         reply = self._settled(request(routes.CHAT, self.id, juror_id, body=ChatRequest(text=text)))
         self.page.reply(reply)
         return reply
 
     def present(self, juror_id: str, evidence_id: str) -> ChatReply:
-        """Put an item before a juror."""
         reply = self._settled(request(routes.PRESENT, self.id, juror_id, evidence_id))
         self.page.reply(reply)
         return reply

@@ -35,7 +35,6 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     transactions: tuple[str, ...]
 
     def told(self) -> str:
-        """Give the answer in a line."""
         verdict = (self.verdict or "open").replace("_", " ")
         return (
             f"{'AGREE' if self.agrees else 'DISAGREE'}: {self.records} records of {printable(self.session)} and "

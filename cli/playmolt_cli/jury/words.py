@@ -134,20 +134,15 @@ _CODES: Final[Mapping[Language, Mapping[str, str]]] = {
 
 
 class Words:
-    """The words of one language."""
-
     def __init__(self, language: Language) -> None:
         self.language: Language = language
         self._words, self._codes = _WORDS[language], _CODES[language]
 
     def say(self, key: str, **values: object) -> str:
-        """Give a sentence of the terminal, filled in."""
         return self._words[key].format(**values)
 
     def code(self, code: str) -> str:
-        """Give the word of a band or a verdict."""
         return self._codes[code]
 
     def list(self, names: tuple[str, ...]) -> str:
-        """Write names one after the other."""
         return ("、" if self.language == "zh" else ", ").join(names)

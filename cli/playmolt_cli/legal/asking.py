@@ -61,7 +61,6 @@ class Asker:
         return given
 
     def paragraph(self, label: str, *, needed: bool = True) -> str:
-        """Ask for a text of several lines."""
         notes = (self.words.say("end_empty"), "" if needed else self.words.say("optional"))
         self._label(label, *notes)
         given: list[str] = []
@@ -111,7 +110,7 @@ _NO = {"n", "no", "false", "아니오", "아니요", "ㄴ"}
 
 
 def _picked(answer: str, options: Options) -> str:
-    """Give the code that an answer stands for; empty when it stands for none."""
+    """The code that an answer stands for; empty when it stands for none."""
     if answer.isascii() and answer.isdigit() and 1 <= int(answer[:4]) <= len(options):
         return options[int(answer) - 1][0]
     folded = answer.casefold()

@@ -29,7 +29,7 @@ def ask_form(asker: Asker, session: Session, gate: Gate, before: Form, again: Co
 
 
 def _conditions(schema: Schema, name: str) -> list[Schema]:
-    """Give the conditions under which a field is required; without any it is simply part of the form."""
+    """The conditions under which a field is required; without any it is simply part of the form."""
     return [rule["if"] for rule in schema.get("allOf", ()) if name in rule["then"].get("required", ())]
 
 
@@ -91,14 +91,12 @@ def _entries(asker: Asker, session: Session, name: str, label: str) -> list[Any]
 
 
 def ask_timeline(asker: Asker, label: str) -> list[Any]:
-    """Ask for entries of a timeline."""
     words = asker.words
     fields = {"when": words.say("when"), "what": words.say("what")}
     return asker.entries(label, fields, {"agreed": words.say("is_agreed")})
 
 
 def ask_evidence(asker: Asker, label: str) -> list[Any]:
-    """Ask for pieces of evidence."""
     words = asker.words
     return asker.entries(
         label, {"title": words.say("evidence_title"), "description": words.say("evidence_description")}

@@ -20,7 +20,6 @@ class Page(TerminalText):
         self.words = words
 
     def session(self, session: Session) -> None:
-        """Write a session whole."""
         words = self.words
         self.line(session.title, style="bold")
         case = (words.texts.case_types[session.case_type], session.jurisdiction, session.model)
@@ -154,7 +153,7 @@ class Page(TerminalText):
                 self.fields(rule, f"{path}{name}.", indent + 1, marked=marked)
 
     def _when(self, schema: Mapping[str, Any], name: str) -> str:
-        """Say when a field is needed; nothing for one that always is."""
+        """When a field is needed; nothing for one that always is."""
         if name in schema.get("required", ()):
             return ""
         for rule in schema.get("allOf", ()):
@@ -193,7 +192,7 @@ class Page(TerminalText):
 
 
 def speaking(words: Words, session: Session, phase: str) -> str:
-    """Say who begins to speak."""
+    """Who begins to speak."""
     role = phase.partition("_")[0].lower()
     titles = {str(role): title for role, title in words.texts.titles[session.case_type].items()}
     if role not in titles:
@@ -202,7 +201,7 @@ def speaking(words: Words, session: Session, phase: str) -> str:
 
 
 def _field(path: str, rule: Mapping[str, Any]) -> str:
-    """Give a field with what it may be: `goal = a | b`, `facts.answers.Q1 | …`, `facts.timeline = [{when, what}]`."""
+    """A field with what it may be: `goal = a | b`, `facts.answers.Q1 | …`, `facts.timeline = [{when, what}]`."""
     if "oneOf" in rule:
         return f"{path} = {' | '.join(option['const'] for option in rule['oneOf'])}"
     codes = [option["const"] for option in rule.get("items", {}).get("anyOf", ()) if "const" in option]
@@ -224,7 +223,7 @@ def _ids(ids: Iterable[str]) -> str:
 
 
 def _entry(item: Any) -> tuple[str, str]:
-    """Give the mark and the text of an entry: a text, a statement, a planned proof or a numbered fact."""
+    """The mark and the text of an entry: a text, a statement, a planned proof or a numbered fact."""
     if not isinstance(item, Mapping):
         return "•", str(item)
     if "purpose" in item:

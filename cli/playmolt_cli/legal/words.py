@@ -183,30 +183,26 @@ _FIELDS: Final[Mapping[Language, Mapping[str, str]]] = {
 
 
 class Words:
-    """The words of one language."""
-
     def __init__(self, language: Language) -> None:
         self.language: Language = language
         self.texts = texts.of(language)
         self._words = _WORDS[language]
 
     def say(self, key: str, **values: object) -> str:
-        """Give a sentence of the terminal, filled in."""
+        """A sentence of the terminal, filled in."""
         return self._words[key].format(**values)
 
     def output_field(self, name: str) -> str:
-        """Name a field of a role's answer."""
         return _FIELDS[self.language].get(name, name)
 
     def code(self, value: str) -> str:
-        """Give the words of a form's code; what is no code stays as it is."""
+        """The words of a form's code; what is no code stays as it is."""
         words = self.texts
         codes = (words.goals, words.stances, words.constraints, words.levels)
         tables = (*codes, words.resolutions, words.styles, words.choices)
         return next((table[value] for table in tables if value in table), value)
 
     def next_step(self, session: Session) -> str:
-        """Say what the person does next."""
         if session.next_session:
             return self.say("do_linked", id=session.next_session)
         if session.phase == "ABORTED":

@@ -46,7 +46,6 @@ class Folds:
 
     @property
     def streams(self) -> int:
-        """How many streams there were so far."""
         return len(self._seen)
 
     def take(self, stored: PublicRecord) -> None:

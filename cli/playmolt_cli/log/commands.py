@@ -51,7 +51,6 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
 
 
 async def verified(event_log: PostgresLog) -> Verification:
-    """Verify the whole log with the present rules."""
     with progress(await event_log.position()) as done:
         return await verify_log(event_log, deciders(), register=event_log.register, progress=done)
 

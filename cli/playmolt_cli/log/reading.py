@@ -31,7 +31,7 @@ def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]]) -> 
 
 
 def records_of(files: Iterable[Path]) -> Iterator[Record]:
-    """Give the records of files, one after another; raises Failure where one is unreadable."""
+    """The records of files, one after another; raises Failure where one is unreadable."""
     try:
         for path in files:
             yield from records_in(path)

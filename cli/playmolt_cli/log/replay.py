@@ -51,14 +51,12 @@ class Agreement:
         """The first event after which the states differ."""
 
     def take(self, moment: Moment) -> None:
-        """Judge the next moment."""
         if moment.agrees is False and self.diverged_at is None:
             self.verdict, self.diverged_at = "DIVERGED", moment.version
         elif moment.agrees and self.verdict == "UNVERIFIED":
             self.verdict = "EXACT"
 
     def line(self) -> str:
-        """Say it to a person."""
         return {
             "EXACT": "EXACT: the states are those the game was played with",
             "UNVERIFIED": "UNVERIFIED: no event up to here carries a state to compare with",

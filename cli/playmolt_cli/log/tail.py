@@ -16,7 +16,7 @@ _CHUNK = 1_000
 async def tail(
     log: EventLog, deciders: Mapping[str, Decider[Any]], *, count: int, follow: bool, running: bool
 ) -> AsyncGenerator[Record, None]:
-    """Give the last `count` records in position order, then with `follow` what is appended, for ever.
+    """The last `count` records in position order, then with `follow` what is appended, for ever.
 
     Without `running` only finished games are given, since the log of a running one holds its secrets; followed, a game
     is given whole as soon as it ends.

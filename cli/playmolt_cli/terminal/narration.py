@@ -25,7 +25,7 @@ class Narration:
         self._names: dict[str, str] = {}
 
     def tell(self, message: Message) -> str:
-        """Give the line of a message; empty when there is nothing to tell."""
+        """The line of a message; empty when there is nothing to tell."""
         self._learn(message)
         kind = str(message.get("type", ""))
         if kind == "progress":
@@ -36,7 +36,7 @@ class Narration:
             return printable(_unknown(self, message))
 
     def name(self, agent_id: object) -> str:
-        """Give an agent's name, its id while that is not known."""
+        """An agent's name, its id while that is not known."""
         return self._names.get(str(agent_id), str(agent_id))
 
     def _learn(self, message: Message) -> None:
@@ -130,7 +130,7 @@ _TELLERS: Mapping[str, Callable[[Narration, Message], str]] = {
 
 
 def standings(message: Message) -> list[str]:
-    """Give the result lines of a closing message, best first; empty for an aborted game."""
+    """The result lines of a closing message, best first; empty for an aborted game."""
     results = message.get("results")
     if not isinstance(results, list):
         return []

@@ -14,7 +14,6 @@ PORT = click.IntRange(0, 65_535)
 
 
 def data_option(command: F) -> F:
-    """Add `--data DIR`."""
     return click.option(
         "--data",
         type=click.Path(path_type=Path, file_okay=False),
@@ -25,13 +24,11 @@ def data_option(command: F) -> F:
 
 
 def files_argument(command: F) -> F:
-    """Add `[FILES]...`."""
     kind = click.Path(path_type=Path, exists=True, dir_okay=False)
     return click.argument("files", nargs=-1, type=kind)(command)
 
 
 def json_option(command: F) -> F:
-    """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)
 
 

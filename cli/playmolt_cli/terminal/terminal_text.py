@@ -15,7 +15,7 @@ _MOST_CLOSING = 6
 
 
 def console(*, err: bool = False) -> Console:
-    """Give the console that pages are written to."""
+    """The console that pages are written to."""
     return Console(stderr=err, highlight=False, markup=False)
 
 
@@ -53,6 +53,5 @@ class TerminalText:
         self._out.print(Text(printable(text)), soft_wrap=True)
 
     def head(self, text: str) -> None:
-        """Write a heading, an empty line before it."""
         self.line()
         self.line(text, style="bold")

@@ -17,7 +17,7 @@ class FeedLost(ConnectionError):
 
 
 async def watch(spectator: str, game_id: str) -> AsyncIterator[dict[str, Any]]:
-    """Give every public message of a game, in order, until its closing one; reconnects where it stopped.
+    """Every public message of a game, in order, until its closing one; reconnects where it stopped.
 
     Raises FeedLost after twenty connections in a row that brought nothing.
     """

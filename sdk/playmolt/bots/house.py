@@ -19,7 +19,7 @@ JOINING = 16
 
 
 def seats(game: GameType, n: int, policy: str = MIXED, seed: object = "house") -> list[HouseBot]:
-    """Give n house bots, each deterministic by the seed and its number; LookupError says of what there are none."""
+    """House bots, each deterministic by the seed and its number; LookupError says of what there are none."""
     if game not in house_bots():
         raise LookupError(f"there are no house bots for {game!r}, only for {', '.join(house_bots())}")
     return house_bots()[game].seats(n, policy, seed)

@@ -57,14 +57,14 @@ def read_table(state: State) -> Table:
 
 
 def gain(mine: Choice, others_o: int, others: int) -> int:
-    """Give the points a choice earns when so many of the others end on O (ox.md, Points)."""
+    """The points a choice earns when so many of the others end on O (ox.md, Points)."""
     with_me = 1 + (others_o if mine == "O" else others - others_o)
     against = others + 1 - with_me
     return against * (against - 1) if with_me < against else 0
 
 
 def counts(chances: Iterable[float]) -> list[float]:
-    """Give the probability of each number of O, when every agent ends on O with a chance of its own."""
+    """The probability of each number of O, when every agent ends on O with a chance of its own."""
     spread = [1.0]
     for chance in chances:
         grown = [0.0] * (len(spread) + 1)
@@ -76,7 +76,7 @@ def counts(chances: Iterable[float]) -> list[float]:
 
 
 def expected(mine: Choice, chances: list[float]) -> float:
-    """Give the points a choice earns on average against those chances of the others to end on O."""
+    """The points a choice earns on average against those chances of the others to end on O."""
     return sum(weight * gain(mine, number, len(chances)) for number, weight in enumerate(counts(chances)))
 
 
@@ -211,7 +211,6 @@ class OxBot:
         self._seed = seed
 
     def __call__(self, turn: Turn) -> Action:
-        """Decide a turn."""
         table = read_table(turn.state)
         kind = turn.actions[0].type
         rng = stream(self._seed, "ox", self.policy, turn.state["round"], kind)
@@ -231,14 +230,13 @@ def _spoken(rng: random.Random, templates: tuple[str, ...], side: str) -> str:
 
 
 def bot(policy: str, seed: object) -> OxBot:
-    """Give a house bot that plays by a policy; LookupError names the policies there are."""
+    """A house bot that plays by a policy; LookupError names the policies there are."""
     if policy not in POLICIES:
         raise LookupError(f"no policy {policy!r} for ox; there are {', '.join(POLICIES)}")
     return OxBot(policy, seed)
 
 
 def names() -> tuple[str, ...]:
-    """Give the policies."""
     return tuple(POLICIES)
 
 

@@ -11,7 +11,7 @@ _ELLIPSIS = "…"
 
 
 def language_of(text: str) -> Language:
-    """Say whether a text is to be answered in Korean or in English."""
+    """Whether a text is to be answered in Korean or in English."""
     return "ko" if any("가" <= char <= "힣" for char in text) else "en"
 
 
@@ -36,5 +36,4 @@ def filled(template: str, parts: Mapping[str, str], limit: int) -> str:
 
 
 def pick(rng: random.Random, templates: Sequence[str]) -> str:
-    """Choose one of the templates."""
     return templates[rng.randrange(len(templates))]

@@ -4,5 +4,5 @@ import random
 
 
 def stream(*names: object) -> random.Random:
-    """Give the stream of chance that these names stand for; the same names give the same stream in every process."""
+    """The stream of chance that these names stand for; the same names give the same stream in every process."""
     return random.Random("/".join(map(str, names)))  # noqa: S311 -- play, not secrecy

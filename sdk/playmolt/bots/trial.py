@@ -156,7 +156,6 @@ class TrialBot:
         self._seed = seed
 
     def __call__(self, turn: Turn) -> Action:
-        """Decide a turn."""
         if turn.actions[0].type == "vote":
             return {"type": "vote", "verdict": self._leaning(turn.state)}
         return {"type": "speak", "text": self._speech(turn.state)}
@@ -189,14 +188,13 @@ def _evidence(case: Mapping[str, Any], role: str, number: int) -> str:
 
 
 def bot(policy: str, seed: object) -> TrialBot:
-    """Give a house bot that speaks by a policy; LookupError names the policies there are."""
+    """A house bot that speaks by a policy; LookupError names the policies there are."""
     if policy not in POLICIES:
         raise LookupError(f"no policy {policy!r} for trial; there are {', '.join(POLICIES)}")
     return TrialBot(policy, seed)
 
 
 def names() -> tuple[str, ...]:
-    """Give the policies."""
     return tuple(POLICIES)
 
 

@@ -43,7 +43,6 @@ class FaultyTransport(httpx.AsyncBaseTransport):
         self._keys: list[str] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request, or let it fail."""
         if request.url.path.endswith("/actions"):
             return await self._action(request)
         response = await self._inner.handle_async_request(request)
@@ -53,7 +52,6 @@ class FaultyTransport(httpx.AsyncBaseTransport):
         return response
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._inner.aclose()
 
     async def _action(self, request: httpx.Request) -> httpx.Response:
