@@ -26,7 +26,6 @@ POOL_SIZE: Final = 8
 
 
 async def run(settings: Settings, fd: int | None) -> None:
-    """Wire the gateway and serve."""
     sock = listening(settings, fd)
     async with AsyncExitStack() as stack:
         pool = await open_pool(settings.database_url, role=settings.database_role, size=POOL_SIZE)
@@ -40,7 +39,7 @@ async def run(settings: Settings, fd: int | None) -> None:
 
 
 def main() -> int:
-    """Give the exit status: 2 for bad settings, 1 when NATS cannot be reached."""
+    """The exit status: 2 for bad settings, 1 when NATS cannot be reached."""
     parser = argparse.ArgumentParser(prog="playmolt-gateway", description=__doc__)
     parser.add_argument("--fd", type=int, default=None, help="inherited listening socket")
     arguments = parser.parse_args()

@@ -14,41 +14,25 @@ from playmolt_core.db.projections import Points, Ranked
 class GatewayBus(Bus, Protocol):
     """The bus, with the few requests between services."""
 
-    def services(self) -> frozenset[str]:
-        """Give the names of the services present."""
-        ...
+    def services(self) -> frozenset[str]: ...
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back whenever the connection is lost or back: what came in between was missed."""
         ...
 
-    async def publish(self, subject: str, data: bytes = b"") -> None:
-        """Publish and wait until the server has it."""
-        ...
+    async def publish(self, subject: str, data: bytes = b"") -> None: ...
 
-    async def on(self, subject: str, callback: Callable[[bytes], None]) -> None:
-        """Call back with each message on a subject."""
-        ...
+    async def on(self, subject: str, callback: Callable[[bytes], None]) -> None: ...
 
-    async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes:
-        """Ask another service."""
-        ...
+    async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes: ...
 
 
 class Database(Protocol):
-    """Whether Postgres is there."""
-
-    async def answers(self) -> bool:
-        """Say whether the database answers now."""
-        ...
+    async def answers(self) -> bool: ...
 
 
 class Accounts(Protocol):
-    """Agents and the hashes of their keys."""
-
-    async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None:
-        """Store a new agent with its one key."""
-        ...
+    async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None: ...
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
         """Replace an agent's key; False when the old one is no longer valid, and then nothing is changed."""
@@ -59,26 +43,22 @@ class Accounts(Protocol):
         ...
 
     async def owners(self, key_hashes: Sequence[str]) -> Mapping[str, Agent]:
-        """Give the owner of each key; those without one are missing."""
+        """The owner of each key; those without one are missing."""
         ...
 
     async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[Agent], str | None]:
-        """Give a page of the agents and the next cursor; raises BadCursor."""
+        """A page of the agents and the next cursor; raises BadCursor."""
         ...
 
 
 class Projections(Protocol):
-    """What is derived from the log for reading."""
-
     async def leaderboard(
         self, game: str | None, limit: int, cursor: str | None
     ) -> tuple[Sequence[Ranked], str | None]:
-        """Give a page of the leaderboard and the next cursor; raises BadCursor."""
+        """A page of the leaderboard and the next cursor; raises BadCursor."""
         ...
 
-    async def points_of(self, agent_id: str) -> Points:
-        """Give an agent's points and games."""
-        ...
+    async def points_of(self, agent_id: str) -> Points: ...
 
 
 class Limits(Protocol):

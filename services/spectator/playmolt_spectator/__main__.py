@@ -19,7 +19,7 @@ from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
 from playmolt_spectator.backfill import Backfill
-from playmolt_spectator.http import READERS, REQUESTS, Server
+from playmolt_spectator.http import WATCHERS, REQUESTS, Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
@@ -60,12 +60,11 @@ def _watchers() -> int:
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = soft if soft != resource.RLIM_INFINITY else READERS + REQUESTS + _OWN_FILES
-    return max(min(READERS, files - REQUESTS - _OWN_FILES), 1)
+    files = soft if soft != resource.RLIM_INFINITY else WATCHERS + REQUESTS + _OWN_FILES
+    return max(min(WATCHERS, files - REQUESTS - _OWN_FILES), 1)
 
 
 def main() -> int:
-    """Give the exit status."""
     parser = argparse.ArgumentParser(prog="playmolt-spectator", description=__doc__)
     parser.add_argument("--fd", type=int, default=None, help="inherited listening socket")
     arguments = parser.parse_args()

@@ -68,7 +68,7 @@ def game_type(game_id: str) -> str:
 
 
 class Backfill:
-    """Fetches pages. Readers that ask for the same page at the same time share one answer."""
+    """Fetches pages. Watchers that need the same page at the same time share one answer."""
 
     def __init__(self, source: Source, metrics: Metrics, deadline: float) -> None:
         self._source = source
@@ -78,7 +78,7 @@ class Backfill:
         self._under_way: dict[tuple[str, int], asyncio.Task[Page]] = {}
 
     async def page(self, game_id: str, after: int) -> Page:
-        """Give what follows a version, from wherever it is held. Raises BusUnavailable and UnknownGame."""
+        """What follows a version, from wherever it is held. Raises BusUnavailable and UnknownGame."""
         task = self._under_way.get((game_id, after))
         if task is None:
             task = self._under_way[game_id, after] = asyncio.create_task(self._fetch(game_id, after))

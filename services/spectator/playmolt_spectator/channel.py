@@ -30,14 +30,14 @@ class Tail:
             self._bytes -= len(self._messages.popleft().raw)
 
     def after(self, version: int) -> Sequence[Message] | None:
-        """Give what follows a version; None when it is no longer all there."""
+        """What follows a version; None when it is no longer all there."""
         if not self._messages or version + 1 < self._messages[0].version:
             return None
         return list(islice(self._messages, version + 1 - self._messages[0].version, None))
 
 
 class Channel(ABC):
-    """Readers and what they read. A subclass keeps the order and says where older messages come from."""
+    """Watchers and what they are sent. A subclass keeps the order and says where older messages come from."""
 
     def __init__(self, metrics: Metrics, head: int = 0) -> None:
         self.head = head
@@ -52,14 +52,13 @@ class Channel(ABC):
 
     @abstractmethod
     async def older(self, version: int) -> Sequence[Message]:
-        """Give some messages that follow `version`, in order and at least one, from outside memory."""
+        """Some messages that follow `version`, in order and at least one, from outside memory."""
 
     def join(self, watcher: Watcher) -> None:
         """Count a watcher in: it gets heartbeats and the end."""
         self._watchers.add(watcher)
 
     def leave(self, watcher: Watcher) -> None:
-        """Send a watcher nothing more."""
         self._watchers.discard(watcher)
         self._ahead.pop(watcher, None)
         for watchers in self._live.values():
@@ -79,7 +78,6 @@ class Channel(ABC):
             self._live.setdefault(watcher.dialect, {})[watcher] = None
 
     def publish(self, messages: Sequence[Message]) -> None:
-        """Send the messages that follow the head to everybody who is there."""
         self.tail.extend(messages)
         self.head = messages[-1].version
         for dialect, watchers in self._live.items():
@@ -101,7 +99,6 @@ class Channel(ABC):
             watcher.finish(NORMAL)
 
     def heartbeat(self) -> None:
-        """Tell every watcher the head."""
         beats: dict[Dialect, bytes] = {}
         for watcher in tuple(self._watchers):
             if (beat := beats.get(watcher.dialect)) is None:
@@ -110,5 +107,4 @@ class Channel(ABC):
 
     @property
     def beat_version(self) -> int:
-        """The version that heartbeats carry."""
         return self.head

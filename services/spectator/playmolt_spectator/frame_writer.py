@@ -129,7 +129,6 @@ class FrameWriter(asyncio.Protocol, ABC):
             self._transport.close()
 
     def pause_writing(self) -> None:
-        """Note that the kernel took no more."""
         self.paused = True
         self._watch_stall(self._transport.get_write_buffer_size(), self._loop.time())
 

@@ -31,7 +31,7 @@ from playmolt_spectator.timeouts import Timeouts
 from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, EventStreamWatcher, Watcher, WebSocketWatcher
 
 _log = log("http")
-READERS = 20_000
+WATCHERS = 20_000
 REQUESTS = 1_000
 """Connections beyond the watchers: requests that are still being answered."""
 _HEAD_BYTES = 16 * 1024
@@ -64,13 +64,12 @@ def _unavailable(detail: str) -> Refusal:
 
 
 def head(status: int, headers: dict[str, str]) -> bytes:
-    """Give the head of a response."""
     lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
 def body(status: int, kind: str, content: bytes, headers: dict[str, str] | None = None) -> bytes:
-    """Give a whole response after which the connection ends."""
+    """A whole response after which the connection ends."""
     length = {"Content-Type": kind, "Content-Length": str(len(content)), "Connection": "close"}
     return head(status, {**length, **_CORS, **(headers or {})}) + content
 
@@ -92,7 +91,7 @@ class Server:
     """What all connections share, and the way to stop."""
 
     def __init__(
-        self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, *, limit: int = READERS
+        self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, *, limit: int = WATCHERS
     ) -> None:
         self.limit = limit
         self.source = source
@@ -180,13 +179,11 @@ class Connection(asyncio.Protocol):
         self._server.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- why it went changes nothing
-        """Forget the connection."""
         self._done()
         if self._task:
             self._task.cancel()
 
     def abort(self) -> None:
-        """End at once."""
         self._transport.abort()
 
     def _done(self) -> None:
@@ -194,7 +191,6 @@ class Connection(asyncio.Protocol):
         self._server.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
-        """Parse, and answer the first request."""
         if self._task:
             return
         try:
@@ -255,7 +251,7 @@ class Connection(asyncio.Protocol):
 
     @staticmethod
     def _feed(path: str) -> tuple[str | None, str]:
-        """Give the kind of feed and the game id, "" for the lobby; None for no feed."""
+        """The kind of feed and the game id, "" for the lobby; None for no feed."""
         match path.split("/"):
             case ["", "ws" | "sse" as kind, "lobby"]:
                 return kind, ""

@@ -203,8 +203,6 @@ class Feed(Channel):
 
 
 class Hub:
-    """All watched games of this replica."""
-
     def __init__(self, source: Source, backfill: Backfill, metrics: Metrics, timeouts: Timeouts) -> None:
         self._source = source
         self._backfill = backfill
@@ -215,11 +213,10 @@ class Hub:
 
     @property
     def watched(self) -> int:
-        """How many games have a subscription."""
         return len(self._feeds)
 
     async def hold(self, game_id: str, after: int) -> Feed:
-        """Give a game's feed and keep it until `release`. Raises UnknownGame and BusUnavailable."""
+        """A game's feed, kept until `release`. Raises UnknownGame and BusUnavailable."""
         feed = self._feeds.get(game_id)
         if feed is None or feed.failed:
             feed = self._feeds[game_id] = Feed(
@@ -253,7 +250,6 @@ class Hub:
         watcher.feed(feed.serve(watcher, after))
 
     async def beat(self) -> None:
-        """Send the heartbeats of all games, for ever."""
         while True:
             await asyncio.sleep(self._timeouts.heartbeat)
             for feed in tuple(self._feeds.values()):

@@ -46,7 +46,7 @@ _read_message = msgspec.json.Decoder(LobbyMessage).decode
 
 
 def shown(line: Line) -> LobbyMessage:
-    """Give the lobby message that shows a game as the list has it."""
+    """The lobby message that shows a game as the list has it."""
     summary = GameSummary(line.phase, line.round, line.seated, line.needed, line.over)
     return LobbyMessage(
         type=lobby_type(summary),
@@ -94,16 +94,14 @@ class Present:
         return _RANK[message.type] >= _RANK[known.type] and message.at >= known.at
 
     def missing(self, game: str, listed: set[str]) -> set[str]:
-        """Give the open games of a type that a list does not hold."""
+        """The open games of a type that a list does not hold."""
         return {identifier for identifier, (known, _) in self._open.items() if known.gameType == game} - listed
 
     def forget(self, identifiers: set[str]) -> None:
-        """Drop games that nothing more is known of."""
         for identifier in identifiers:
             self._open.pop(identifier, None)
 
     def raws(self) -> list[bytes]:
-        """Give the message of each open game."""
         return [raw for _, raw in self._open.values()]
 
 
@@ -128,7 +126,6 @@ class Lobby(Channel):
         return 0
 
     async def older(self, version: int) -> Sequence[Message]:
-        """Nothing older is kept."""
         raise TooSlow(version)
 
     async def serve(self, watcher: Watcher, version: int = 0) -> None:  # noqa: ARG002 -- a lobby cannot be resumed
@@ -149,13 +146,11 @@ class Lobby(Channel):
             raise BusUnavailable("no engine told its list of games in time") from None
 
     def attach(self, watcher: Watcher) -> None:
-        """Let a watcher read the lobby."""
         self.join(watcher)
         watcher.left = lambda: self.leave(watcher)
         watcher.feed(self.serve(watcher))
 
     async def run(self) -> None:
-        """Listen and repair, for ever."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._listen())
             tasks.create_task(self._repair())

@@ -40,7 +40,6 @@ class Metrics:
         self.feed_lag.observe(max(0.0, time.time() - at.timestamp()))
 
     def sent(self, messages: int, size: int) -> None:
-        """Count messages handed to watchers."""
         self.counts["messages_sent_total"] += messages
         self.counts["bytes_sent_total"] += size
 

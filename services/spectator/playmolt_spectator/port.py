@@ -17,30 +17,22 @@ class GameWatch(Watch, Protocol):
 
 
 class Source(Protocol):
-    """Where public messages come from."""
-
     def submit(
         self, game: str, op: Op, target: str, body: bytes = b"{}", *, deadline: float | None = None
     ) -> "Future[Answer]":
         """Ask an engine; the future gives its answer or BusUnavailable after `deadline` seconds."""
         ...
 
-    async def watch(self, game: str, identifier: str) -> GameWatch:
-        """Subscribe to a game's public messages."""
-        ...
+    async def watch(self, game: str, identifier: str) -> GameWatch: ...
 
-    async def watch_lobby(self) -> Watch:
-        """Subscribe to the lobby messages of all game types."""
-        ...
+    async def watch_lobby(self) -> Watch: ...
 
     async def history(self, game: str, identifier: str, after: int, limit: int) -> list[bytes]:
-        """Give what NATS holds of a game after a version, in order; it may hold nothing or start later."""
+        """What NATS holds of a game after a version, in order; it may hold nothing or start later."""
         ...
 
     def present(self) -> frozenset[str]:
-        """Give the game types that some engine answers for now."""
+        """The game types that some engine answers for now."""
         ...
 
-    def connected(self) -> bool:
-        """Say whether a connection to NATS stands."""
-        ...
+    def connected(self) -> bool: ...

@@ -5,8 +5,6 @@ from playmolt_schemas import limits
 
 
 class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the spectator waits for what."""
-
     heartbeat: float = limits.HEARTBEAT_SECONDS
     stall: float = limits.READER_STALL_SECONDS
     """A watcher that takes nothing for this long is dropped."""

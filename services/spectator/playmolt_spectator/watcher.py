@@ -69,11 +69,9 @@ class Watcher(FrameWriter):
         """Tell the other end why nothing more comes."""
 
     def abort(self) -> None:
-        """End at once."""
         self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- why it went changes nothing
-        """Forget the watcher."""
         self._ending = True
         for timer in (self._stall, self._linger):
             if timer:
@@ -106,7 +104,6 @@ class WebSocketWatcher(Watcher):
         self._protocol = protocol
 
     def data_received(self, data: bytes) -> None:
-        """Answer control frames."""
         self._protocol.receive_data(data)
         self._protocol.events_received()
         for answer in self._protocol.data_to_send():

@@ -120,7 +120,7 @@ def _allowed(api: FastAPI, request: Request) -> str:
 
 
 async def _framework_refusal(request: Request, error: Exception) -> Response:
-    """Give the framework's own refusals (no such path, wrong method) the form of all others."""
+    """The framework's own refusals (no such path, wrong method) in the form of all others."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 404:
         refusal = Refusal(Code.NOT_FOUND, "There is nothing at this path. /openapi.json and /docs list what there is.")
@@ -151,7 +151,6 @@ def build(
     projections: Projections,
     limits: Limits,
 ) -> Gateway:
-    """Build the gateway of its dependencies; it opens and closes none of them."""
     services = Services(settings, bus, database, accounts, projections, limits)
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services

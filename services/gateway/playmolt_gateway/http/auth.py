@@ -65,12 +65,11 @@ NOBODY: Final = Caller()
 
 
 def new_key() -> str:
-    """Give a new secret key."""
     return _PREFIX + secrets.token_urlsafe(32)
 
 
 def hash_of(key: str | bytes) -> str:
-    """Give what is stored and looked up instead of the key."""
+    """What is stored and looked up instead of the key."""
     return hashlib.sha256(key.encode() if isinstance(key, str) else key).hexdigest()
 
 
@@ -101,7 +100,7 @@ class Keys:
         self._asking: Task[None] | None = None
 
     def known(self, key_hash: str) -> Agent | None:
-        """Give the key's agent when it is remembered; None: ask `agent`."""
+        """The key's agent when it is remembered; None: ask `agent`."""
         if not self._bus.connected():
             self.clear()
         elif (known := self._known.get(key_hash)) is not None:
@@ -112,7 +111,7 @@ class Keys:
         return None
 
     async def agent(self, key_hash: str) -> Agent | None:
-        """Give the key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
+        """The key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
         known = self.known(key_hash)
         if known is not None:
             return known
@@ -151,7 +150,7 @@ class Keys:
                     lookup.set_result(agent)
 
     def _end(self, key_hash: str, lookup: Future[Agent | None]) -> bool:
-        """Say whether a look-up may be remembered: one of a key replaced meanwhile may be older than the commit."""
+        """Whether a look-up may be remembered: one of a key replaced meanwhile may be older than the commit."""
         if self._lookups.get(key_hash) is not lookup:
             return False
         del self._lookups[key_hash]
@@ -163,7 +162,6 @@ class Keys:
             self._known.popitem(last=False)
 
     def drop(self, key_hash: str) -> None:
-        """Forget a key that is void."""
         self._known.pop(key_hash, None)
         self._lookups.pop(key_hash, None)
 
@@ -177,14 +175,12 @@ class Keys:
 
 
 class Authenticator:
-    """Tells callers apart and turns away who may not."""
-
     def __init__(self, keys: Keys, operator_key: str) -> None:
         self._keys = keys
         self._operator_key = operator_key.encode()
 
     async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | Refusal:  # noqa: PLR0911 -- a return for each kind of caller
-        """Give the caller behind an Authorization header; a key that is sent must be valid on every route."""
+        """The caller behind an Authorization header; a key that is sent must be valid on every route."""
         if auth is Auth.NONE:
             return NOBODY
         if authorization is None:
@@ -204,7 +200,7 @@ class Authenticator:
         return caller
 
     def known_agent(self, authorization: bytes | None) -> Caller | None:
-        """Give the agent behind an Authorization header when its key is remembered; None: ask `admit`."""
+        """The agent behind an Authorization header when its key is remembered; None: ask `admit`."""
         if authorization is None or not authorization.startswith(_BEARER):
             return None
         key_hash = hash_of(authorization[len(_BEARER) :])
@@ -222,5 +218,4 @@ class Authenticator:
         return None
 
     async def still(self, caller: Caller) -> bool:
-        """Say whether a caller's key is still valid."""
         return not caller.key_hash or await self._keys.agent(caller.key_hash) is not None

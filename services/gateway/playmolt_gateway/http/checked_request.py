@@ -51,8 +51,6 @@ AWAY: Final = (ConnectionError, TimeoutError, OSError)
 
 
 class Services:
-    """Everything the routes need, wired once."""
-
     def __init__(
         self,
         settings: Settings,
@@ -158,13 +156,13 @@ def log_bug(route: str, error: BaseException, trace: str = "") -> None:
 
 
 def game_of(game_id: str, *, sessions: bool = False) -> str | None:
-    """Give the type of a game id that may go on to an engine; of a session's id only for the operator."""
+    """The type of a game id that may go on to an engine; of a session's id only for the operator."""
     game = type_of(game_id)
     return game if game in WATCHED_TYPES or (sessions and game in SESSION_TYPES) else None
 
 
 def _game(route: Route, identifier: str) -> str | None:
-    """Give the type that a request is about, "" for none; None when its id cannot be one of that type."""
+    """The type that a request is about, "" for none; None when its id cannot be one of that type."""
     if route.service:
         return route.service if "{id}" not in route.path or type_of(identifier) == route.service else None
     if not route.game:
@@ -174,7 +172,6 @@ def _game(route: Route, identifier: str) -> str | None:
 
 
 def answer_response(answer: Answer) -> Response:
-    """Send an engine's answer as it is."""
     if answer.content_type and answer.status < 400:
         return Response(answer.body, answer.status, media_type=answer.content_type)
     extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (202, 429, 503) else []

@@ -20,7 +20,6 @@ class AnyoneMayRead:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         if scope["type"] != "http" or scope["method"] not in ("GET", "OPTIONS"):
             await self._app(scope, receive, send)
         elif scope["method"] == "GET":

@@ -315,5 +315,4 @@ class GatewayProtocol(HttpToolsProtocol):
 
 
 def protocol_for(route: ActionRoute) -> type[GatewayProtocol]:
-    """The protocol class of a gateway."""
     return type("GatewayProtocol", (GatewayProtocol,), {"route": route, "openings": Openings()})

@@ -35,7 +35,7 @@ def _number_blind(value: Any) -> Any:
 
 
 def fingerprint(body: bytes, value: Any) -> str:
-    """Give the digest by which two bodies are the same. Text that UTF-8 cannot carry is told apart by its bytes."""
+    """The digest by which two bodies are the same. Text that UTF-8 cannot carry is told apart by its bytes."""
     try:
         return digest(_number_blind(value) if _FRACTION.search(body) else value)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Counters as plain integers, rendered when asked for: the hot route pays an addition."""
+"""Counters as plain integers, rendered when asked for: an action pays an addition."""
 
 from collections import defaultdict
 from typing import Final
@@ -17,14 +17,11 @@ class _Route:
 
 
 class Metrics:
-    """What this process did since it started."""
-
     def __init__(self) -> None:
         self.in_flight = 0
         self._routes: defaultdict[str, _Route] = defaultdict(_Route)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
-        """Count one answer."""
         entry = self._routes[route]
         entry.statuses[status] += 1
         entry.seconds.observe(seconds)

@@ -28,15 +28,13 @@ class Refusal(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return self.code.status
 
     def body(self) -> bytes:
-        """Encode the problem document."""
         return problem_bytes(self.code, self.detail, self.errors, ratelimit=self.ratelimit)
 
     def headers(self) -> Headers:
-        """Give the headers beside type and length."""
+        """The headers beside type and length."""
         headers: Headers = []
         if self.code in (Code.UNAVAILABLE, Code.RATE_LIMITED):
             headers.append((b"retry-after", b"%d" % max(1, ceil(self.retry_after))))
@@ -50,24 +48,21 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def json_type(status: int) -> bytes:
-    """Give the type of a JSON answer; a refusal is a problem document."""
+    """The type of a JSON answer; a refusal is a problem document."""
     return (PROBLEM if status >= 400 else JSON).encode()
 
 
 def json_headers(status: int, length: int) -> Headers:
-    """Give type and length of a JSON answer."""
     return [(b"content-type", json_type(status)), (b"content-length", b"%d" % length)]
 
 
 def json_response(status: int, body: bytes, extra: Headers | None = None) -> Response:
-    """Send JSON bytes as they are."""
     response = Response(body, status)
     response.raw_headers = [*json_headers(status, len(body)), *(extra or [])]
     return response
 
 
 def refusal_response(refusal: Refusal) -> Response:
-    """Send a refusal."""
     return json_response(refusal.status, refusal.body(), refusal.headers())
 
 

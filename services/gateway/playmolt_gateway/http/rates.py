@@ -24,7 +24,7 @@ class Rates:
         }
 
     def limited(self, bucket: Bucket) -> bool:
-        """Say whether there is such a limit at all."""
+        """Whether there is such a limit at all."""
         return self._rates[bucket] is not None
 
     async def refusal(self, caller: Caller, bucket: Bucket) -> Refusal | None:

@@ -28,7 +28,6 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Leave signals to the main program."""
         yield
 
 
@@ -40,7 +39,7 @@ def allow_many_connections() -> None:
 
 
 def listening(settings: Settings, fd: int | None) -> socket.socket:
-    """Give the listening socket: the inherited one, or a new one on the configured address."""
+    """The listening socket: the inherited one, or a new one on the configured address."""
     sock = sockets.listening(settings.host, settings.port, fd)
     # Connections inherit it: a client that stops reading cannot hold a broken stream's buffers for hours.
     if hasattr(socket, "TCP_USER_TIMEOUT"):

@@ -40,25 +40,21 @@ class Closing:
         self._waits: set[Future[None]] = set()
 
     def close(self) -> None:
-        """End every wait; new ones end at once."""
         self.closed = True
         for wait in self._waits:
             if not wait.done():
                 wait.set_result(None)
 
     def add(self, wait: "Future[None]") -> None:
-        """End this wait, too, when the gateway stops."""
         self._waits.add(wait)
         if self.closed and not wait.done():
             wait.set_result(None)
 
     def remove(self, wait: "Future[None]") -> None:
-        """The wait is over."""
         self._waits.discard(wait)
 
     @property
     def full(self) -> bool:
-        """Whether no further wait should be opened."""
         return len(self._waits) >= OPEN_WAITS
 
     def __len__(self) -> int:
@@ -97,7 +93,6 @@ class LongPoll:
 
     @property
     def over(self) -> bool:
-        """Whether to stop waiting."""
         return self._end.done()
 
     async def first(self, waits: Iterable[Coroutine[Any, Any, Any]], seconds: float) -> None:

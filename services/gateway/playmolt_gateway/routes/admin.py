@@ -29,7 +29,6 @@ async def admin_games(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def admin_game(services: Services, request: CheckedRequest) -> Reply:
-    """Show a game with its configuration."""
     answer = await services.bus.submit(
         request.game, "operator", request.params["id"], operator=True, trace=request.trace
     )
@@ -37,7 +36,6 @@ async def admin_game(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def admin_end(services: Services, request: CheckedRequest) -> Reply:
-    """End a game."""
     reason = trimmed(request.body.reason)
     if fault := reason_fault(reason):
         return bad_request(f"reason: {fault}.", FieldFault("reason", fault))
@@ -49,7 +47,6 @@ async def admin_end(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def admin_agents(services: Services, request: CheckedRequest) -> Reply:
-    """List the agents."""
     rows, cursor = await services.soon(services.accounts.agents(request.query.limit, request.query.cursor))
     return json_response(200, _encode(AdminAgents([AgentName(row.id, row.name) for row in rows], cursor)))
 

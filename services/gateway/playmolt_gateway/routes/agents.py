@@ -28,7 +28,6 @@ def _fault_of(name: str) -> str | None:
 
 
 async def register_agent(services: Services, request: CheckedRequest) -> Reply:
-    """Make an agent and its key."""
     if not services.settings.registration_open:
         return Refusal(Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask its operator for a key.")
     name: str = request.body.name
@@ -69,7 +68,6 @@ async def _synced(services: Services) -> None:
 
 
 async def read_me(services: Services, request: CheckedRequest) -> Reply:
-    """Tell the caller who it is."""
     await _synced(services)
     agent = request.caller.agent
     row = await services.soon(services.projections.points_of(agent.id))
@@ -84,7 +82,6 @@ async def read_me(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply:
-    """Give a page of the leaderboard."""
     await _synced(services)
     query = request.query
     rows, cursor = await services.soon(services.projections.leaderboard(query.gameType, query.limit, query.cursor))

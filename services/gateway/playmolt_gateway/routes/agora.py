@@ -25,7 +25,6 @@ _run_of = msgspec.json.Decoder(_Run).decode
 
 
 async def list_runs(services: Services, request: CheckedRequest) -> Reply:
-    """Give a page of the runs."""
     found = await list_rows(services, _RUNS, {}, request.query.limit, request.query.cursor)
     if isinstance(found, Answer):
         return answer_response(found)
@@ -38,7 +37,6 @@ async def list_runs(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def read_run_events(services: Services, request: CheckedRequest) -> Reply:
-    """Give a page of a run's public events."""
     return await read_events(services, request)
 
 

@@ -44,7 +44,7 @@ def html_response(body: str, policy: str) -> Response:
 
 @cache
 def openapi_bytes() -> bytes:
-    """Give the OpenAPI document, encoded."""
+    """The OpenAPI document, encoded."""
     return msgspec.json.encode(document(ROUTES))
 
 
@@ -129,7 +129,7 @@ def _json(value: Any) -> str:
 
 @cache
 def text_of(name: str) -> str | None:
-    """Give one of the texts, None when there is none of that name."""
+    """One of the texts, None when there is none of that name."""
     path = _TEXTS / name
     return path.read_text() if path.is_file() else None
 

@@ -149,7 +149,7 @@ async def _turn(services: Services, request: CheckedRequest) -> Response | list[
 
 
 def _after(request: CheckedRequest) -> int | None:
-    """Give where to go on: Last-Event-ID wins; None when it is no version."""
+    """Where to go on: Last-Event-ID wins; None when it is no version."""
     if request.last_event_id is None:
         return int(request.query.after)
     if not _VERSION.fullmatch(request.last_event_id) or int(request.last_event_id) > LARGEST:
@@ -175,7 +175,7 @@ def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.F
 
 
 async def _events(services: Services, request: CheckedRequest, after: int, poll: LongPoll) -> Chunks:
-    """Give everything after a version, then what comes; a comment with the head when nothing does."""
+    """Everything after a version, then what comes; a comment with the head when nothing does."""
     clock = asyncio.get_running_loop().time
     beat = clock() + HEARTBEAT_SECONDS
     watch = await services.bus.watch(request.game, request.params["id"])

@@ -43,7 +43,6 @@ def ask_engine(
 
 
 async def join_game(services: Services, request: CheckedRequest) -> Reply:
-    """Take a seat in a game of the wanted type."""
     agent, command = request.caller.agent, request.command
     if command.fingerprint and not await services.soon(
         services.accounts.claim_join(agent.id, command.id, command.fingerprint)
@@ -57,7 +56,6 @@ async def join_game(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def leave_game(services: Services, request: CheckedRequest) -> Reply:
-    """Give a seat back."""
     answer = await services.bus.submit(
         request.game, "leave", request.params["id"], agent=request.caller.id,
         command_id=request.command.id, fingerprint=request.command.fingerprint, trace=request.trace,
@@ -97,7 +95,6 @@ async def list_rows(
 
 
 async def list_games(services: Services, request: CheckedRequest) -> Reply:
-    """Give a page of all games."""
     query = request.query
     found = await list_rows(services, query.gameType, {"phase": query.phase}, query.limit, query.cursor)
     if isinstance(found, Answer):
@@ -111,7 +108,7 @@ async def list_games(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def read_state(services: Services, request: CheckedRequest) -> Reply:
-    """Give a state: now, as soon as it is newer than `after`, or as it was."""
+    """A state: now, as soon as it is newer than `after`, or as it was."""
     query: StateQuery = request.query
     looks_back = query.at is not None or query.seat is not None
     if looks_back and (query.after is not None or query.wait is not None):
@@ -156,6 +153,6 @@ def too_many_waits() -> Refusal:
 
 
 async def read_events(services: Services, request: CheckedRequest) -> Reply:
-    """Give a page of the public events, byte for byte as they are stored."""
+    """A page of the public events, byte for byte as they are stored."""
     body = {"after": request.query.after, "limit": request.query.limit}
     return answer_response(await ask_engine(services, request, "events", body, agent=""))

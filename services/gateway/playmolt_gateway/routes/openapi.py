@@ -153,7 +153,6 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
 
 
 def document(routes: Sequence[Route]) -> dict[str, Any]:
-    """Describe the routes; the same for the same table."""
     schemas = _Schemas(routes)
     paths: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for route in routes:

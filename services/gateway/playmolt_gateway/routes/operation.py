@@ -22,7 +22,6 @@ _PING_SECONDS: Final = 2.0
 
 
 async def healthz(services: Services, request: CheckedRequest) -> Reply:
-    """Say that the process answers."""
     del services, request
     return json_response(200, msgspec.json.encode(Alive()))
 
@@ -52,7 +51,6 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def metrics(services: Services, request: CheckedRequest) -> Reply:
-    """Give this process's counters."""
     del request
     gauges = {"open_waits": len(services.closing), "cached_keys": len(services.keys)}
     return Response(services.metrics.render(gauges), media_type=METRICS)

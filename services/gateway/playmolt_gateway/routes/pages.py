@@ -52,7 +52,6 @@ _NOWHERE: Final = _Page("nowhere.js", "PlayMolt")
 
 
 async def page_lobby(services: Services, request: CheckedRequest) -> Reply:
-    """Send the lobby and the leaderboard."""
     del request
     return _send(_LOBBY, services.settings)
 
@@ -66,25 +65,22 @@ async def page_watch(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def page_game(services: Services, request: CheckedRequest) -> Reply:
-    """Send the page on which a person plays the AI jury."""
     del request
     return _send(_GAME, services.settings)
 
 
 async def page_legal(services: Services, request: CheckedRequest) -> Reply:
-    """Send the page of legal sessions."""
     del request
     return _send(_LEGAL, services.settings)
 
 
 async def page_agora(services: Services, request: CheckedRequest) -> Reply:
-    """Send the page of Agora experiments."""
     del request
     return _send(_AGORA, services.settings)
 
 
 def nowhere(services: Services, request: Request) -> Response | None:
-    """Give a person the page that says that there is none; programs and calls of the API get a problem document."""
+    """For a person, the page that says that there is none; programs and calls of the API get a problem document."""
     wanted = request.headers.get("accept", "")
     if request.method != "GET" or "text/html" not in wanted or request.url.path.startswith("/api/"):
         return None
@@ -172,12 +168,12 @@ def _policy(settings: Settings) -> str:
 
 
 def _spectators(settings: Settings) -> tuple[str, ...]:
-    """Give where the page may reach the spectator. Without a port it is behind the page's own origin."""
+    """Where the page may reach the spectator. Without a port it is behind the page's own origin."""
     host, port = settings.host, settings.spectator_port
     if not port:
         return ()
     if host in _ANY_ADDRESS:
-        # Any name may lead here, and which one the reader typed is not known.
+        # Any name may lead here, and which one the person typed is not known.
         return (f"http://*:{port}",)
     named = _LOOPBACK[:2] if host in _LOOPBACK else (host,)
     return tuple(f"http://{name}:{port}" for name in named)
