@@ -104,7 +104,7 @@ def test_nobody_else_tells_the_facts(session: Any) -> None:
 
 
 def test_facts_get_ids_and_are_stipulated(session: Any) -> None:
-    session.facts().then(like(FactsPosted), like(TurnStarted))
+    session.facts().then(like(FactsPosted, by="agent-1"), like(TurnStarted, phase="FACTS_STIPULATE"))
     facts = session.view()["facts"]
     assert [(item["id"], item["title"]) for item in facts["evidence"]] == [("E1", "인수증"), ("E2", "계약서")]
     assert [(entry["id"], entry["agreed"]) for entry in facts["timeline"]] == [("T1", True), ("T2", False)]
@@ -137,7 +137,7 @@ def test_every_field_of_the_facts_is_required(session: Any) -> None:
 
 def test_acts_may_be_lines_and_nothing_need_be_known_of_the_other_side(session: Any) -> None:
     session.facts(acts=["보냈다.", "받지 못했다."], opposing_claims="", timeline=[], evidence=[]).then(
-        like(FactsPosted), like(TurnStarted)
+        like(FactsPosted, by="agent-1"), like(TurnStarted, phase="FACTS_STIPULATE")
     )
     assert session.state.narrative.acts == "보냈다.\n받지 못했다."
 
@@ -164,7 +164,7 @@ def test_only_evidence_or_an_agreed_entry_confirms_a_fact(session: Any) -> None:
             {"text": "없는 증거", "evidence": ["E9"], "timeline": []},
             {"text": "아무것도 없음"},
         )
-    ).then(like(FactsStipulated), like(TurnStarted))
+    ).then(like(FactsStipulated), like(TurnStarted, phase="JUDGE_R1"))
     facts = session.view()["facts"]
     assert facts["confirmed"] == [
         {"id": "F1", "text": "증거로", "evidence": ["E1"], "timeline": []},
@@ -184,7 +184,7 @@ def test_three_open_questions_open_the_facts_gate(session: Any, questions: int, 
 
 def test_going_on_as_unclear_is_an_accepted_risk_logged_with_who_and_when(session: Any) -> None:
     session.facts().spoken(proposal(questions=3)).form("facts").then(
-        like(GateAnswered), like(RiskTaken), like(TurnStarted)
+        like(GateAnswered), like(RiskTaken, by="agent-1"), like(TurnStarted, phase="JUDGE_R1")
     )
     facts = session.view()["facts"]
     assert facts["risk_accepted"] == {"by": "agent-1", "at": "2026-03-01T00:00:04.000000Z"}
@@ -225,7 +225,7 @@ def test_facts_are_added_three_times_and_then_only_going_on_is_offered(session: 
     session.spoken(proposal(questions=4))
     assert session.view()["gate"]["schema"]["properties"]["choice"]["enum"] == ["proceed_unclear"]
     session.form("facts", **more(text="더")).refused(Code.INVALID_FORM, "choice")
-    session.form("facts").then(like(GateAnswered), like(RiskTaken), like(TurnStarted))
+    session.form("facts").then(like(GateAnswered), like(RiskTaken, by="agent-1"), like(TurnStarted, phase="JUDGE_R1"))
 
 
 def test_a_failed_stipulation_stays_there_and_promotes_nothing(session: Any) -> None:
@@ -269,7 +269,7 @@ def test_one_more_round_is_offered_once(session: Any) -> None:
     assert session.phases()[-10:] == [*ROUND_3, *EXTRA]
     assert session.view()["gate"]["schema"]["properties"]["resolution"]["enum"] == ["final_report", "new_session"]
     session.form("end", resolution="extend").refused(Code.INVALID_FORM, "resolution")
-    session.form("end").then(like(GateAnswered), like(SteeringSet), like(SessionDone))
+    session.form("end").then(like(GateAnswered, gate="end"), like(SteeringSet), like(SessionDone))
 
 
 # No-Go and Conditional
@@ -281,7 +281,7 @@ def test_a_civil_no_go_in_round_2_skips_to_the_end_and_asks_for_nothing(session:
     assert session.phases()[-5:] == [*ROUND_2, "gate:end"]
     assert gate["banner"]
     assert gate["missing_evidence"] == []
-    session.form("end").then(like(GateAnswered), like(SteeringSet), like(SessionDone))
+    session.form("end").then(like(GateAnswered, gate="end"), like(SteeringSet), like(SessionDone))
 
 
 def test_after_a_civil_no_go_the_extra_round_is_round_3(session: Any) -> None:
@@ -540,7 +540,10 @@ def test_the_facts_gate_is_no_steering(session: Any) -> None:
 
 def test_corrections_change_the_facts_before_round_2(session: Any) -> None:
     session.to("round1").form("round1", fact_corrections="대금은 700만원이었다.").then(
-        like(GateAnswered), like(FactsCorrected), like(SteeringSet), like(TurnStarted)
+        like(GateAnswered, gate="round1"),
+        like(FactsCorrected, by="agent-1"),
+        like(SteeringSet, number=1),
+        like(TurnStarted, phase="OPPOSING_R2"),
     )
     (correction,) = session.view()["facts"]["corrections"]
     assert (correction["text"], correction["by"]) == ("대금은 700만원이었다.", "agent-1")
@@ -554,7 +557,7 @@ def test_corrections_change_the_facts_before_round_2(session: Any) -> None:
 
 def test_a_new_session_ends_this_one_and_carries_the_facts_over(session: Any) -> None:
     session.to("end").form("end", resolution="new_session").then(
-        like(GateAnswered), like(SteeringSet), like(SessionDone)
+        like(GateAnswered, gate="end"), like(SteeringSet), like(SessionDone)
     )
     shown = session.view()
     assert (shown["phase"], shown["next_session"]) == ("FINALIZE_DONE", "legal-2")
@@ -569,7 +572,7 @@ def test_a_new_session_ends_this_one_and_carries_the_facts_over(session: Any) ->
     assert (linked["steering_history"], linked["turns"]) == ([], [])
     session.when(opening).then()
     session.when(commands.PostFacts(agent_id="agent-1", body={"overview": "다시 말한다."})).then(
-        like(FactsPosted), like(TurnStarted)
+        like(FactsPosted, by="agent-1"), like(TurnStarted, phase="FACTS_STIPULATE")
     )
     assert session.state.narrative.overview == "다시 말한다."
     assert session.state.facts.evidence == facts.evidence
