@@ -19,7 +19,7 @@ from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
 from playmolt_spectator.backfill import Backfill
-from playmolt_spectator.http import WATCHERS, REQUESTS, Server
+from playmolt_spectator.http import REQUESTS, WATCHERS, Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
