@@ -9,6 +9,8 @@ from playmolt_schemas.games.trial import Case, JurorVote, Party, Phase, Role, Te
 
 
 class GameStarted(Event, frozen=True, kw_only=True):
+    """The case is drawn and the roles are dealt."""
+
     type: ClassVar[str] = "game_started"
     case: Case
     participants: tuple[Party, ...]
@@ -47,6 +49,8 @@ class PhaseChanged(Event, frozen=True, kw_only=True):
 
 
 class JuryTallied(Event, frozen=True, kw_only=True):
+    """The votes are counted."""
+
     type: ClassVar[str] = "jury_tally"
     guilty: int = msgspec.field(name="GUILTY")
     not_guilty: int = msgspec.field(name="NOT_GUILTY")
@@ -55,6 +59,8 @@ class JuryTallied(Event, frozen=True, kw_only=True):
 
 
 class GameEnded(Event, frozen=True, kw_only=True):
+    """The judge has spoken; the points are final."""
+
     type: ClassVar[str] = "game_end"
     closes: ClassVar[bool] = True
     verdict: Verdict

@@ -135,6 +135,8 @@ class Stopped(Event, frozen=True, kw_only=True):
 
 
 class Resumed(Event, frozen=True, kw_only=True):
+    """The experiment goes on."""
+
     type: ClassVar[str] = "resumed"
     by: str
 
@@ -202,6 +204,8 @@ class ExperimentFinished(Event, frozen=True, kw_only=True):
 
 
 class ExperimentAborted(Event, frozen=True, kw_only=True):
+    """The operator ended the experiment for good."""
+
     type: ClassVar[str] = "game_aborted"
     closes: ClassVar[bool] = True
     reason: str

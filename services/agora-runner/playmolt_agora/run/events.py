@@ -168,6 +168,8 @@ class RunPaused(Event, frozen=True, kw_only=True):
 
 
 class RunResumed(Event, frozen=True, kw_only=True):
+    """Turns are asked for again."""
+
     type: ClassVar[str] = "run_resumed"
 
 
@@ -181,6 +183,8 @@ class RunEnded(Event, frozen=True, kw_only=True):
 
 
 class GameAborted(Event, frozen=True, kw_only=True):
+    """The operator ended the run."""
+
     type: ClassVar[str] = "game_aborted"
     closes: ClassVar[bool] = True
     reason: str
