@@ -71,11 +71,13 @@ def _figure(stage1: Sequence[Counts], phase1: Sequence[Counts]) -> PcsSoFar:
     from playmolt_agora.measures import pcs  # noqa: PLC0415 -- numpy: only who looks has to wait for it
 
     cell = pcs.Cell("", "", pcs.counted_arm(stage1), pcs.counted_arm(phase1))
+    within = (pcs.floor_runs(arm, cell.alpha) for arm in (cell.stage1, cell.phase1))
+    floors = [None if value is None else six_decimals(value) for value in within]
     return PcsSoFar(
-        pcs=str(_text(cell.pcs)),
-        floor_iid=str(_text(pcs.floor_iid(cell.stage1.n, cell.phase1.n))),
-        floor_stage1=_text(pcs.floor_runs(cell.stage1, cell.alpha)),
-        floor_phase1=_text(pcs.floor_runs(cell.phase1, cell.alpha)),
+        pcs=six_decimals(cell.pcs or 0.0),
+        floor_iid=six_decimals(pcs.floor_iid(cell.stage1.n, cell.phase1.n)),
+        floor_stage1=floors[0],
+        floor_phase1=floors[1],
         n_stage1=cell.stage1.n,
         n_phase1=cell.phase1.n,
         runs_stage1=len(stage1),
@@ -83,8 +85,8 @@ def _figure(stage1: Sequence[Counts], phase1: Sequence[Counts]) -> PcsSoFar:
     )
 
 
-def _text(value: float | None) -> str | None:
-    return None if value is None else decimal_text(Decimal(f"{value:.6f}"))
+def six_decimals(value: float) -> str:
+    return decimal_text(Decimal(f"{value:.6f}"))
 
 
 def _stage1(cell: matrix.Cell) -> str:

@@ -184,11 +184,11 @@ def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
 
 
 def _stored(attempt: Attempt, digest: str) -> dict[str, Any]:
-    """An attempt as it is logged: the prompt lies under its hash, what was added to it is told."""
-    told: dict[str, Any] = msgspec.to_builtins(attempt)
-    messages = told["request"].get("messages", [])
-    told["request"] = {**told["request"], "messages": {"prompt": digest, "added": messages[2:]}}
-    return told
+    """An attempt as it is logged: the prompt lies under its hash, what was added to it is in the record."""
+    stored: dict[str, Any] = msgspec.to_builtins(attempt)
+    messages = stored["request"].get("messages", [])
+    stored["request"] = {**stored["request"], "messages": {"prompt": digest, "added": messages[2:]}}
+    return stored
 
 
 def _over(reached: LimitReached, attempts: Sequence[dict[str, Any]] = ()) -> Halt:

@@ -34,7 +34,7 @@ class BudgetReservations:
     async def settle(
         self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
     ) -> None:
-        """Correct what was reserved, `times` over, to what the calls took; one that told no cost took its worst."""
+        """Correct what was reserved `times` over to what was taken; an unreported cost keeps its worst case."""
         accounts = _accounts(spec, limits)
         if not accounts:
             return

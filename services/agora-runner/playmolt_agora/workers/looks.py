@@ -2,16 +2,15 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 
 from playmolt_core.effects.leased_effect import LeasedEffect
-from playmolt_core.llm.catalogue import decimal_text
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.experiment import adaptive
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment.effects import LookDue
+from playmolt_agora.experiment.interim_pcs import six_decimals
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.run.events import AgentActed, TurnFailed
 from playmolt_agora.workers.run_usage import events_of
@@ -46,8 +45,4 @@ def _intervals(look: LookDue, records: Sequence[TurnRecord]) -> Mapping[str, Int
 
 
 def _texts(interval: tuple[float, float] | None) -> Interval:
-    return None if interval is None else (_decimal(interval[0]), _decimal(interval[1]))
-
-
-def _decimal(value: float) -> str:
-    return decimal_text(Decimal(f"{value:.6f}"))
+    return None if interval is None else (six_decimals(interval[0]), six_decimals(interval[1]))

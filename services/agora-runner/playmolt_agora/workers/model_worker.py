@@ -62,7 +62,7 @@ class ModelWorker:
         lost = lost_since_recorded(before, leased.attempt)
         earlier = lost_calls_recorded(before, snapshot.state.turn, snapshot.state.next_agent)
         await self._compare(leased, snapshot.state.run.experiment)
-        told = time.monotonic()
+        reported = time.monotonic()
         while not leased.stopping and (effect := effects.effect(snapshot.state)) is not None:
             if effect.kind == effects.REPORT:
                 await self._report(leased, effect, snapshot, usage)
@@ -81,9 +81,9 @@ class ModelWorker:
             usage.add_calls(reply.attempts)
             snapshot, lost, earlier = await leased.present(), 0, 0
             usage.add_turn(snapshot.state)
-            if time.monotonic() - told > PROGRESS_SECONDS:
+            if time.monotonic() - reported > PROGRESS_SECONDS:
                 await self._progress(leased, effect, usage, "progress")
-                told = time.monotonic()
+                reported = time.monotonic()
 
     async def _record_loss(self, leased: LeasedEffect, effect: Effect, lost: int) -> dict[str, Any]:
         """Record the calls of a turn that went down with their workers; what they cost nobody knows."""

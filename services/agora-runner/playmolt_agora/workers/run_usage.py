@@ -18,7 +18,7 @@ _LOST: Final = "lost"
 
 
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
-    """Add a call as it is stored; one whose usage nobody told counts no tokens, and makes the cost unknown."""
+    """Add a call as it is stored; one without a reported usage counts no tokens, and makes the cost unknown."""
     usage = call.get("usage") or {}
     tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
     return budget.added(spent, budget.Charge(tokens=tokens, cost=call.get("cost")))
@@ -58,17 +58,17 @@ def lost_call(lost: int, lease_attempt: int) -> dict[str, Any]:
 
 
 def lost_since_recorded(events: Iterable[Event], lease_attempt: int) -> int:
-    """Count the workers that were lost since the last loss was told, from the lease's attempt number.
+    """Count the workers that were lost since the last loss was recorded, from the lease's attempt number.
 
     The number grows by one a loss and begins anew after a pause; losses of another turn must not count for this one.
     """
-    told = [int(event.call["lease_attempt"]) for event in events if isinstance(event, CallMade) and _is_loss(event)]
-    counted_before = told[-1] if told and told[-1] < lease_attempt else 1
+    recorded = [int(event.call["lease_attempt"]) for event in events if isinstance(event, CallMade) and _is_loss(event)]
+    counted_before = recorded[-1] if recorded and recorded[-1] < lease_attempt else 1
     return lease_attempt - counted_before
 
 
 def lost_calls_recorded(events: Iterable[Event], turn: int, agent: str | None) -> int:
-    """Count the calls that a turn has lost and that its run has told of."""
+    """Count the calls that a turn has lost and that its run has recorded."""
     calls = (event for event in events if isinstance(event, CallMade) and _is_loss(event))
     return sum(int(event.call["lost"]) for event in calls if (event.turn, event.agent) == (turn, agent))
 

@@ -55,5 +55,5 @@ class Watch:
         except Archived:
             return
         if snapshot is not None and snapshot.state.phase == "aborted":
-            told = experiments.RunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
-            await leased.submit(told, f"aborted/{run}")
+            aborted = experiments.RunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
+            await leased.submit(aborted, f"aborted/{run}")
