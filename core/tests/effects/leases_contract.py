@@ -1,7 +1,7 @@
-"""What leases on effects promise (`llm.leases`). Memory and Postgres run the same suite."""
+"""What leases on effects promise (`effects.leases`). Memory and Postgres run the same suite."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 from playmolt_core.effects.leases import Lease, LeaseLost, Leases, holding
@@ -11,6 +11,9 @@ SHORT = 1.0
 LASTING = 4.0
 """For what has to be kept: longer than a busy machine stands still."""
 LONG = 60.0
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Lets time pass by the clock that the leases count with."""
 
 
 async def taken(leases: Leases, holder: str = "a", seconds: float = LONG) -> Lease:
@@ -32,9 +35,11 @@ class LeasesContract:
         await taken(leases)
         assert await leases.take("effect", "a", LONG) is None
 
-    async def test_a_killed_workers_effect_is_free_after_the_lease_as_the_next_attempt(self, leases: Leases) -> None:
+    async def test_a_killed_workers_effect_is_free_after_the_lease_as_the_next_attempt(
+        self, leases: Leases, sleep: Sleep
+    ) -> None:
         await taken(leases, seconds=SHORT)
-        await asyncio.sleep(SHORT + 0.05)
+        await sleep(SHORT + 0.05)
         assert await taken(leases, "b") == Lease("effect", "b", 2)
 
     async def test_a_worker_that_gives_up_leaves_the_next_attempt_at_once(self, leases: Leases) -> None:
@@ -45,17 +50,19 @@ class LeasesContract:
         assert await leases.release(await taken(leases), lost=False)
         assert await taken(leases, "b") == Lease("effect", "b", 1)
 
-    async def test_an_extended_lease_lasts_from_then_on(self, leases: Leases) -> None:
+    async def test_an_extended_lease_lasts_from_then_on(self, leases: Leases, sleep: Sleep) -> None:
         lease = await taken(leases, seconds=LASTING)
-        await asyncio.sleep(LASTING * 0.55)
+        await sleep(LASTING * 0.55)
         assert await leases.extend(lease, LASTING)
-        await asyncio.sleep(LASTING * 0.55)
+        await sleep(LASTING * 0.55)
         assert await leases.take("effect", "b", LASTING) is None
 
     @pytest.mark.parametrize("lost", [True, False])
-    async def test_a_worker_that_was_away_too_long_touches_nothing(self, leases: Leases, lost: bool) -> None:
+    async def test_a_worker_that_was_away_too_long_touches_nothing(
+        self, leases: Leases, sleep: Sleep, lost: bool
+    ) -> None:
         late = await taken(leases, seconds=SHORT)
-        await asyncio.sleep(SHORT + 0.05)
+        await sleep(SHORT + 0.05)
         assert not await leases.extend(late, SHORT)
         await taken(leases, late.holder, LONG)
         assert not await leases.extend(late, SHORT)

@@ -7,13 +7,22 @@ import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leases import Lease, LeaseLost, Leases, MemoryLeases, holding
 
-from core.tests.effects.leases_contract import LeasesContract
+from core.tests.clock import Clock
+from core.tests.effects.leases_contract import LeasesContract, Sleep
 
 
 class TestMemoryLeases(LeasesContract):
     @pytest.fixture
-    def leases(self) -> Leases:
-        return MemoryLeases()
+    def clock(self) -> Clock:
+        return Clock()
+
+    @pytest.fixture
+    def leases(self, clock: Clock) -> Leases:
+        return MemoryLeases(clock)
+
+    @pytest.fixture
+    def sleep(self, clock: Clock) -> Sleep:
+        return clock.sleep
 
     @pytest.fixture
     def another(self, leases: Leases) -> Callable[[], Leases]:

@@ -142,11 +142,10 @@ class FakeServer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def script(self, *steps: Step) -> None:
-        """Add steps."""
         self._steps.extend(steps)
 
     def forget(self) -> None:
-        """Drop the steps that are left and what was asked."""
+        """Drops the steps that are left and what was asked."""
         self._steps.clear()
         self.asked.clear()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 from playmolt_core.llm.limits import Admission, Allowance, ModelLimits, NoCapacity, permitted
@@ -10,6 +10,9 @@ from playmolt_core.llm.limits import Admission, Allowance, ModelLimits, NoCapaci
 WINDOW = LEASE = 4.0
 """Half of it is longer than a busy machine stands still."""
 ONE_AT_ONCE = Allowance(concurrent=1)
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Lets time pass by the clock that the limits count with."""
 
 
 async def admitted(limits: ModelLimits, allowance: Allowance, tokens: int = 1, alias: str = "m") -> Admission:
@@ -50,22 +53,24 @@ class LimitsContract:
         assert sum(isinstance(answer, Admission) for answer in answers) == 5
 
     async def test_a_slot_comes_back_on_release_and_at_the_end_of_a_lost_holders_lease(
-        self, limits: ModelLimits
+        self, limits: ModelLimits, sleep: Sleep
     ) -> None:
         first = await admitted(limits, ONE_AT_ONCE)
         assert 0 < await wait_for(limits, ONE_AT_ONCE) <= LEASE
         await limits.release(first, None)
         await admitted(limits, ONE_AT_ONCE)
-        await asyncio.sleep(LEASE + 0.05)
+        await sleep(LEASE + 0.05)
         await admitted(limits, ONE_AT_ONCE)
 
-    async def test_a_slot_that_is_extended_stays_taken_and_a_lost_one_cannot_be(self, limits: ModelLimits) -> None:
+    async def test_a_slot_that_is_extended_stays_taken_and_a_lost_one_cannot_be(
+        self, limits: ModelLimits, sleep: Sleep
+    ) -> None:
         held = await admitted(limits, ONE_AT_ONCE)
-        await asyncio.sleep(LEASE * 0.55)
+        await sleep(LEASE * 0.55)
         assert await limits.extend(held)
-        await asyncio.sleep(LEASE * 0.55)
+        await sleep(LEASE * 0.55)
         await wait_for(limits, ONE_AT_ONCE)
-        await asyncio.sleep(LEASE)
+        await sleep(LEASE)
         assert not await limits.extend(held)
 
     async def test_a_permit_outlives_its_lease_while_its_holder_lives(self, limits: ModelLimits) -> None:
@@ -74,13 +79,15 @@ class LimitsContract:
             await wait_for(limits, ONE_AT_ONCE)
         await admitted(limits, ONE_AT_ONCE)
 
-    async def test_requests_of_the_last_window_count_though_they_are_over(self, limits: ModelLimits) -> None:
+    async def test_requests_of_the_last_window_count_though_they_are_over(
+        self, limits: ModelLimits, sleep: Sleep
+    ) -> None:
         allowance = Allowance(concurrent=9, requests_per_minute=2)
         for _ in range(2):
             await limits.release(await admitted(limits, allowance), None)
-        await asyncio.sleep(WINDOW / 2)
+        await sleep(WINDOW / 2)
         assert 0 < await wait_for(limits, allowance) <= WINDOW / 2
-        await asyncio.sleep(WINDOW / 2 + 0.05)
+        await sleep(WINDOW / 2 + 0.05)
         await admitted(limits, allowance)
 
     async def test_tokens_count_as_expected_until_the_true_number_is_known(self, limits: ModelLimits) -> None:
@@ -92,11 +99,11 @@ class LimitsContract:
         await limits.release(second, None)
         await wait_for(limits, allowance, 1)
 
-    async def test_a_call_larger_than_a_whole_minute_runs_alone(self, limits: ModelLimits) -> None:
+    async def test_a_call_larger_than_a_whole_minute_runs_alone(self, limits: ModelLimits, sleep: Sleep) -> None:
         allowance = Allowance(concurrent=9, tokens_per_minute=100)
         await limits.release(await admitted(limits, allowance, 5000), None)
         await wait_for(limits, allowance, 1)
-        await asyncio.sleep(WINDOW + 0.05)
+        await sleep(WINDOW + 0.05)
         await admitted(limits, allowance, 5000)
 
     async def test_aliases_do_not_share_anything(self, limits: ModelLimits) -> None:

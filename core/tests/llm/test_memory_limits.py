@@ -5,13 +5,22 @@ from collections.abc import Callable
 import pytest
 from playmolt_core.llm.limits import MemoryLimits, ModelLimits
 
-from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract
+from core.tests.clock import Clock
+from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract, Sleep
 
 
 class TestMemoryLimits(LimitsContract):
     @pytest.fixture
-    def limits(self) -> ModelLimits:
-        return MemoryLimits(window_seconds=WINDOW, lease_seconds=LEASE)
+    def clock(self) -> Clock:
+        return Clock()
+
+    @pytest.fixture
+    def limits(self, clock: Clock) -> ModelLimits:
+        return MemoryLimits(window_seconds=WINDOW, lease_seconds=LEASE, clock=clock)
+
+    @pytest.fixture
+    def sleep(self, clock: Clock) -> Sleep:
+        return clock.sleep
 
     @pytest.fixture
     def another(self, limits: ModelLimits) -> Callable[[], ModelLimits]:

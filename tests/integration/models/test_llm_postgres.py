@@ -13,7 +13,7 @@ from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits
 
 from core.tests.effects.leases_contract import LeasesContract
-from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract
+from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract, Sleep
 
 
 @pytest.fixture
@@ -21,6 +21,12 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
     pool = await open_pool(database_url, role="playmolt_engine", size=8)
     yield pool
     await pool.close()
+
+
+@pytest.fixture
+def sleep() -> Sleep:
+    """The database has a clock of its own."""
+    return asyncio.sleep
 
 
 class TestPgModelLimits(LimitsContract):

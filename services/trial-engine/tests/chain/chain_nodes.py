@@ -95,7 +95,7 @@ class Node:
         return answer["result"]
 
     def transactions(self) -> list[dict[str, Any]]:
-        """Give the receipts of all transactions there are."""
+        """The receipts of all transactions there are."""
         for number in range(len(self._receipts), int(self.ask("eth_blockNumber"), 16) + 1):
             sent = self.ask("eth_getBlockByNumber", hex(number), False)["transactions"]
             self._receipts.append([self.ask("eth_getTransactionReceipt", each) for each in sent])
@@ -109,6 +109,6 @@ def embedded(folder: Path) -> Node:
 
 
 def anvil_node(npm: Path, *options: str) -> Node:
-    """Give an Anvil; its package's wrapper would only start the program in turn."""
+    """An Anvil without its package's wrapper, which would start the program as a child."""
     (program,) = (npm / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*")
     return Node(lambda port: [str(program), "--port", str(port), "--silent", *options], ANVIL_KEY)

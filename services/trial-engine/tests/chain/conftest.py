@@ -116,7 +116,6 @@ def chain_node(request: pytest.FixtureRequest) -> Node:
 
 
 def _run(tool: str, arguments: list[str], folder: Path) -> None:
-    """Run node or npm."""
     command, environment = [shutil.which(tool) or ""], dict(os.environ)
     if shutil.which("npm") is None:
         nodejs = _nodejs()
@@ -131,7 +130,7 @@ def _run(tool: str, arguments: list[str], folder: Path) -> None:
 
 
 def _nodejs() -> Path:
-    """Give Node.js from a wheel, for a machine that has none."""
+    """Node.js from a wheel, for a machine that has none."""
     kept = Path(sys.prefix) / "npm" / "nodejs"
     if not kept.exists():
         uv = Path(sys.executable).with_name("uv")
@@ -142,5 +141,5 @@ def _nodejs() -> Path:
 
 @pytest.fixture
 def sessions() -> Callable[[], str]:
-    """Gives session ids that no other test has."""
+    """Session ids that no other test has."""
     return lambda: f"jury-{os.urandom(8).hex()}"

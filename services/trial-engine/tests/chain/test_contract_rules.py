@@ -52,7 +52,7 @@ class Court:
         return mined
 
     def refusal(self, key: bytes, data: bytes, to: str | None = None, value: int = 0) -> str:
-        """Give the error that a call would be refused with, and see that nothing changes when it is sent."""
+        """The error that a call would be refused with; sent all the same, it changes nothing."""
         target = self.address if to is None else to
         call = Call(raw(keys.address_of(key)), raw(target), data, value, 3_000_000)
         with pytest.raises(CallReverted) as refused:
@@ -60,7 +60,7 @@ class Court:
         return contract.error_name(refused.value.output)
 
     def read(self) -> Reading:
-        """Read as somebody without any account, in the block to come."""
+        """As somebody without any account reads, in the block to come."""
         nobody = raw("0x" + "ee" * 20)
         return contract.reading_of(
             self.ledger.call(Call(nobody, raw(self.address), contract.reading_call(), 0, 1_000_000), None)

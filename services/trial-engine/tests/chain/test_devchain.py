@@ -26,14 +26,14 @@ CREATES_ITSELF = "0x3860006000393860006000f060006000fd"
 
 
 def transfer(node: Node, chain_id: int = CHAIN_ID, **changed: int | str) -> str:
-    """Give a signed transfer of 5 wei that is in order but for what is changed."""
+    """A signed transfer of 5 wei that is in order but for what is changed."""
     nonce, price = node.ask("eth_getTransactionCount", SENDER, "latest"), node.ask("eth_gasPrice")
     transaction = keys.Transaction(int(nonce, 16), int(price, 16), 21_000, OTHER, 5, b"")
     return "0x" + keys.signed(KEY, transaction._replace(**changed), chain_id).hex()
 
 
 def everything(node: Node) -> list[object]:
-    """Give all that can be asked about blocks, transactions and accounts."""
+    """All that can be asked about blocks, transactions and accounts."""
     height = int(node.ask("eth_blockNumber"), 16)
     blocks = [node.ask("eth_getBlockByNumber", hex(number), True) for number in range(height + 1)]
     accounts = [node.ask(f"eth_get{what}", SENDER, "latest") for what in ("Balance", "TransactionCount")]

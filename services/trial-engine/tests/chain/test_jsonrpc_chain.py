@@ -31,7 +31,7 @@ async def vote_all(chain: JsonRpcChain, asked: Case) -> Verdict:
 
 
 def mined_to(node: Node, address: str) -> list[str]:
-    """Give the hashes of all transactions a contract got, and see that none failed on the whole chain."""
+    """The hashes of all transactions a contract got; none on the whole chain has failed."""
     receipts = node.transactions()
     assert {receipt["status"] for receipt in receipts} == {"0x1"}
     return [receipt["transactionHash"] for receipt in receipts if receipt["to"] == address]

@@ -25,7 +25,7 @@ Entry = tuple[str, dict[str, Any]]
 
 
 def records_of(entries: list[Entry]) -> list[Record]:
-    """Give entries as a stream has them, hashes and all."""
+    """Entries as a stream has them, hashes and all."""
     made: list[Record] = []
     for version, (kind, data) in enumerate(entries, 1):
         fields: dict[str, Any] = {

@@ -20,7 +20,7 @@ def witness(id_: str) -> Witness:
 
 
 def step(subject: Witness, talk: Talk, choice: str | None, *, item: str = "") -> tuple[Talk, set[str]]:
-    """Say or show something; gives the talk after it and what it unlocked."""
+    """The talk after something was said or shown, and what that unlocked."""
     if choice is None:
         events = show(subject, talk, item, LOCKED)
     else:

@@ -137,7 +137,7 @@ WEIGHTS = st.dictionaries(st.sampled_from("abc"), st.integers(-20, 20))
 
 
 def whole(change: stance.Change) -> int:
-    """Give what the parts of a change come to."""
+    """What the parts of a change come to."""
     total = sum((Fraction(part.points) for part in change.parts), Fraction(0))
     return max(0, min(100, change.before + stance.half_away(total)))
 

@@ -89,7 +89,7 @@ class Oracle:
 
 
 def checked(log: list[Any]) -> int:
-    """Give how many changes the log tells, all of them as the oracle has them."""
+    """How many changes the log has, all of them as the oracle says."""
     records = [(event.type, msgspec.json.decode(canonical_json(event))) for event, _, _ in log]
     oracle, expected = Oracle(records[0][1]), list[Change]()
     told = [data for kind, data in records if kind == "stance_changed"]
