@@ -159,21 +159,24 @@ class GatewayProtocol(HttpToolsProtocol):
 
     @override
     def on_url(self, url: bytes) -> None:
-        self._bound(len(url))
-        super().on_url(url)
+        self._size += len(url)
+        if self._size > HEAD_BYTES:
+            raise HeadTooLarge
+        self.url += url
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
+        # Called for every line of every head: no calls from here.
         self._told = True
         self._lines += 1
-        self._bound(len(name) + len(value) + _LINE_EXTRA)
-        if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
-            super().on_header(name, value)
-
-    def _bound(self, size: int) -> None:
-        self._size += size
+        self._size += len(name) + len(value) + _LINE_EXTRA
         if self._size > HEAD_BYTES or self._lines > HEADER_LINES:
             raise HeadTooLarge
+        if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
 
     @override
     def on_headers_complete(self) -> None:
