@@ -34,7 +34,7 @@ async def pass_on(services: Services, request: CheckedRequest) -> Reply:
     if services.closing.full:
         return too_many_waits()
     answer = await _submit(services, request, "command")
-    return answer_response(await _settled(services, request, answer) if answer.status == 202 else answer)
+    return answer_response(await _awaited(services, request, answer) if answer.status == 202 else answer)
 
 
 def _target(request: CheckedRequest) -> str:
@@ -78,7 +78,7 @@ async def _made(services: Services, request: CheckedRequest) -> Answer:
     return answer
 
 
-async def _settled(services: Services, request: CheckedRequest, answer: Answer) -> Answer:
+async def _awaited(services: Services, request: CheckedRequest, answer: Answer) -> Answer:
     """Look again whenever the session moves on, until the call is answered or the time is up.
 
     What the engine has taken is stored: while nobody can say more of it the answer stays its 202.
