@@ -1,7 +1,6 @@
 """Feeds, sentence by sentence: order, resuming, heartbeats, ends, refusals, lobby."""
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -155,10 +154,9 @@ def test_an_aborted_game_closes_its_feeds(platform: Platform) -> None:
         assert [[data for _, data in read.result(SECONDS)] for read in reading] == [seen, seen]
 
 
-def test_a_heartbeat_carries_the_head_every_15_seconds(platform: Platform) -> None:
+def test_a_quiet_feed_has_a_heartbeat_with_its_head(platform: Platform) -> None:
     table = platform.table("ox")
     head = table[0].state(table.game_id)["version"]
-    since = time.monotonic()
     with (
         ThreadPoolExecutor(3) as pool,
         Sse(platform.http, f"{platform.spectator}/sse/games/{table.game_id}?after={head}") as sse,
@@ -167,6 +165,4 @@ def test_a_heartbeat_carries_the_head_every_15_seconds(platform: Platform) -> No
     ):
         comments = [pool.submit(sse.comment), pool.submit(stream.comment)]
         assert json.loads(socket.recv(timeout=SECONDS)) == {"type": "heartbeat", "version": head}
-        waited = time.monotonic() - since
         assert [str(head) in comment.result(SECONDS) for comment in comments] == [True, True]
-        assert 12 < waited < 28, "the first one, not the second"
