@@ -4,26 +4,18 @@
 the server's environment.
 """
 
-import json
-import re
 from pathlib import Path
 
-from playmolt_cli.local.embedded.nats import users
+from playmolt_cli.overlay.overlay import nats_users, variable
+
+__all__ = ["PAGE", "page", "variable"]
 
 PAGE = Path(__file__).parent / "base" / "nats" / "users.conf"
 
 
-def variable(user: str) -> str:
-    """Name the environment variable that holds a user's password."""
-    return f"{user.upper().replace('-', '_')}_PASSWORD"
-
-
 def page() -> str:
     """Render the file."""
-    text = json.dumps(users(lambda user: f"${variable(user)}"), indent=2)
-    # In quotes a variable would be its own name.
-    bare = re.sub(r'"(\$\w+_PASSWORD)"', r"\1", text)
-    return f"# Written by deploy/k8s/nats_users.py from playmolt_cli.local.embedded.nats.\nusers: {bare}\n"
+    return f"# Written by deploy/k8s/nats_users.py from playmolt_cli.local.embedded.nats.\n{nats_users()}"
 
 
 if __name__ == "__main__":

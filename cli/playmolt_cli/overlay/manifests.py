@@ -1,0 +1,137 @@
+"""The Kubernetes manifests of an engine, from its manifest's deployment values."""
+
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from string import Template
+from typing import Final
+
+from playmolt_core.service.engine_module import Deployment, EngineModule
+
+OWN: Final = ("deployment.yaml", "networkpolicy.yaml", "poddisruptionbudget.yaml")
+"""What stands in an engine's folder of `deploy/k8s/base`, beside its kustomization."""
+SCALING: Final = "scaling.yaml"
+METRICS: Final = "metrics.yaml"
+_TEMPLATES: Final = files("playmolt_cli.overlay").joinpath("templates")
+
+
+class _Manifest(Template):
+    delimiter = "@"
+
+
+def kustomization(resources: tuple[str, ...] = OWN) -> str:
+    """A kustomization of plain resources."""
+    lines = "".join(f"  - {name}\n" for name in resources)
+    return f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n{lines}"
+
+
+def manifest(name: str, engine: EngineModule) -> str:
+    """One of OWN, SCALING and METRICS, filled in for an engine."""
+    return _Manifest(_TEMPLATES.joinpath(name).read_text()).substitute(_values(engine))
+
+
+def base(engine: EngineModule) -> Mapping[str, str]:
+    """File name → content of an engine's folder in `deploy/k8s/base`."""
+    return {name: manifest(name, engine) for name in OWN} | {"kustomization.yaml": kustomization()}
+
+
+def _values(engine: EngineModule) -> Mapping[str, object]:
+    asked = engine.deployment
+    return {
+        "service": engine.service,
+        "module": engine.module,
+        "cpu": _quantity(asked.cpu),
+        "memory": _quantity(asked.memory),
+        "limit_cpu": _quantity(asked.cpu_limit),
+        "limit_memory": _quantity(asked.memory_limit),
+        "fewest": asked.replicas[0],
+        "most": asked.replicas[1],
+        "settings": "".join(_settings(asked)),
+        "triggers": "".join(_triggers(engine)),
+        **{name: text if asked.models else "" for name, text in _MODELS.items()},
+    }
+
+
+def _quantity(value: str) -> str:
+    """A whole number would be read as one, and a quantity is a text."""
+    return f'"{value}"' if value.isdecimal() else value
+
+
+def _settings(asked: Deployment) -> Iterator[str]:
+    if asked.models:
+        yield _CATALOGUE
+    for secret in asked.secrets:
+        yield _KEPT_SETTING.format(variable=secret.variable, secret=secret.secret, key=secret.key)
+
+
+def _triggers(engine: EngineModule) -> Iterator[str]:
+    named = tuple(engine.deciders)
+    # The one game that asks no model has always been named so; a pattern of one name would ask for the same.
+    exact = len(named) == 1 and not engine.deployment.effects
+    games = f'game="{named[0]}"' if exact else f'game=~"{"|".join(named)}"'
+    if engine.deployment.requests:
+        yield _REQUESTS.replace("GAMES", games)
+    if engine.deployment.effects:
+        yield _EFFECTS.replace("GAMES", games)
+
+
+_MODELS: Final[Mapping[str, str]] = {
+    "model_keys": """\
+            - secretRef:
+                name: model-keys
+                optional: true
+""",
+    "model_mount": """\
+            - name: models
+              mountPath: /etc/playmolt
+              readOnly: true
+""",
+    "model_volume": """\
+        - name: models
+          configMap:
+            name: models
+""",
+    "models": """\
+    # Model servers of one's own, in namespaces that carry the label, and those of others (the chain's node, too).
+    - to:
+        - namespaceSelector:
+            matchLabels:
+              playmolt/models: "true"
+    - to:
+        - ipBlock:
+            cidr: 0.0.0.0/0
+            except: [10.0.0.0/8, 100.64.0.0/10, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]
+      ports:
+        - port: 443
+          protocol: TCP
+""",
+}
+_CATALOGUE: Final = """\
+            - name: PLAYMOLT_MODELS
+              value: /etc/playmolt/models.toml
+"""
+_KEPT_SETTING: Final = """\
+            - name: {variable}
+              valueFrom:
+                secretKeyRef:
+                  name: {secret}
+                  key: {key}
+                  optional: true
+"""
+_TRIGGER: Final = """\
+    - type: prometheus
+      metricType: AverageValue
+      metadata:
+        serverAddress: http://prometheus-operated.monitoring.svc:9090
+        query: {query}
+        threshold: "{threshold}"
+        ignoreNullValues: "false"
+"""
+_REQUESTS: Final = "    # Requests in flight, for each replica.\n" + _TRIGGER.format(
+    query='sum(playmolt_commands_under_way{namespace="playmolt",GAMES})', threshold=256
+)
+_EFFECTS: Final = (
+    "    # Effects pending, for each replica; the relay shows a game only while it has some.\n"
+    + _TRIGGER.format(
+        query='sum(max by (game) (playmolt_effects_pending{namespace="playmolt",GAMES})) or vector(0)', threshold=40
+    )
+)

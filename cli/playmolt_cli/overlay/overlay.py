@@ -1,0 +1,95 @@
+"""A kustomize overlay that adds an engine to a deployment of the platform, and changes no file of it."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from playmolt_core.service.engine_module import EngineModule
+
+from playmolt_cli.local.embedded.nats import users
+from playmolt_cli.overlay.manifests import METRICS, OWN, SCALING, manifest
+
+Target = Literal["dev", "prod"]
+TARGETS: Final[tuple[Target, ...]] = ("dev", "prod")
+_RIGHTS: Final = "playmolt_engine"
+_OPENED: Final = ("nats", "postgres", "otel-collector")
+"""Whose policies let an engine in; in each the first rule names who may come."""
+
+
+def variable(user: str) -> str:
+    """The environment variable in which a server finds a user's password."""
+    return f"{user.upper().replace('-', '_')}_PASSWORD"
+
+
+def nats_users() -> str:
+    """The users of NATS, those of every installed engine among them, as the server's configuration has them."""
+    text = json.dumps(users(lambda user: f"${variable(user)}"), indent=2)
+    # In quotes a variable would be its own name.
+    bare = re.sub(r'"(\$\w+_PASSWORD)"', r"\1", text)
+    return f"users: {bare}\n"
+
+
+def overlay(engine: EngineModule, target: Target, platform: str) -> Mapping[str, str]:
+    """File name → content. `platform` is the way from the overlay's folder to the overlay that it adds to."""
+    own = {name: manifest(name, engine) for name in (*OWN, *((SCALING, METRICS) if target == "prod" else ()))}
+    login = {f"40-{engine.service}.sh": _login(engine.service)} if target == "dev" else {}
+    page = _kustomization(engine, own, login, platform)
+    return {**own, **login, "users.conf": nats_users(), "kustomization.yaml": page}
+
+
+def _kustomization(engine: EngineModule, own: Mapping[str, str], login: Mapping[str, str], platform: str) -> str:
+    patches = [_patch("NetworkPolicy", server, "/spec/ingress/0/from/-", _source(engine.service)) for server in _OPENED]
+    patches.append(_password("nats", engine.service, "nats-password"))
+    maps: list[dict[str, object]] = [{"name": "nats", "behavior": "merge", "files": ["users.conf"]}]
+    if login:
+        patches.append(_password("postgres", engine.service, "password"))
+        maps.append({"name": "postgres-first-start", "behavior": "merge", "files": list(login)})
+    else:
+        patches.append(_patch("Cluster", "postgres", "/spec/managed/roles/-", _role(engine.service)))
+    document = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "namespace": "playmolt",
+        "resources": [platform, *own],
+        "patches": patches,
+        "configMapGenerator": maps,
+        "images": [{"name": "playmolt", "newTag": "0.1.0"}],
+    }
+    return json.dumps(document, indent=2) + "\n"  # JSON is YAML
+
+
+def _patch(kind: str, name: str, path: str, value: object) -> dict[str, object]:
+    added = json.dumps([{"op": "add", "path": path, "value": value}])
+    return {"target": {"kind": kind, "name": f"^{name}$"}, "patch": added}
+
+
+def _password(server: str, service: str, key: str) -> dict[str, object]:
+    reference = {"name": f"{service}-credentials", "key": key}
+    entry = {"name": variable(service), "valueFrom": {"secretKeyRef": reference}}
+    return _patch("StatefulSet", server, "/spec/template/spec/containers/0/env/-", entry)
+
+
+def _source(service: str) -> dict[str, object]:
+    return {"podSelector": {"matchLabels": {"playmolt/component": service}}}
+
+
+def _role(service: str) -> dict[str, object]:
+    return {
+        "name": service,
+        "ensure": "present",
+        "login": True,
+        "inherit": True,
+        "inRoles": [_RIGHTS],
+        "passwordSecret": {"name": f"{service}-credentials"},
+    }
+
+
+def _login(service: str) -> str:
+    return (
+        "# A login for the engine, with the rights of its group and no others.\n"
+        "psql --no-psqlrc --set ON_ERROR_STOP=1 --username postgres --dbname playmolt \\\n"
+        f"  --set password=\"${{{variable(service)}:?}}\" <<'SQL'\n"
+        f"CREATE ROLE \"{service}\" LOGIN PASSWORD :'password' IN ROLE {_RIGHTS};\n"
+        "SQL\n"
+    )

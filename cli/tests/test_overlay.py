@@ -1,0 +1,81 @@
+"""The engines' manifests are what their deployment values say."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from playmolt_cli.overlay.manifests import METRICS, SCALING, base, manifest
+from playmolt_cli.overlay.overlay import TARGETS, Target, overlay
+from playmolt_core.service.engine_module import EngineModule, engines
+from playmolt_schemas.manifest import Reference
+
+from tests.deploy.manifests import K8S, Json, kubectl, name_of, named, render
+from tests.deploy.test_schemas import NEWEST, OLDEST, fault
+
+ENGINES = engines()
+
+
+@pytest.mark.parametrize("service", ENGINES)
+def test_an_engines_folder_is_what_its_manifest_generates(service: str) -> None:
+    folder = K8S / "base" / service
+    assert {path.name: path.read_text() for path in folder.iterdir()} == base(ENGINES[service])
+
+
+@pytest.mark.parametrize("service", ENGINES)
+def test_an_engines_scaling_is_what_its_manifest_generates(service: str) -> None:
+    assert (K8S / "overlays/prod/scaling" / f"{service}.yaml").read_text() == manifest(SCALING, ENGINES[service])
+
+
+@pytest.mark.parametrize("service", ENGINES)
+def test_the_way_to_an_engines_metrics_is_what_its_manifest_generates(service: str) -> None:
+    policies = (K8S / "monitoring/networkpolicies.yaml").read_text().split("---\n")
+    assert manifest(METRICS, ENGINES[service]).rstrip() in {policy.rstrip() for policy in policies}
+
+
+CHESS = EngineModule(service="chess-engine", module="chess", deciders={"chess": Reference("chess.rules:Chess")})
+
+
+def rendered(folder: Path, target: Target) -> list[Json]:
+    for name, content in overlay(CHESS, target, os.path.relpath(K8S / "overlays" / target, folder)).items():
+        (folder / name).write_text(content)
+    done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_overlay_adds_an_engine_and_takes_nothing_away(tmp_path: Path, target: Target) -> None:
+    found = {name_of(one) for one in rendered(tmp_path, target)}
+    before = {name_of(one) for one in render(target)}
+    # What the content of a ConfigMap names is another one by its content.
+    gone = {name.rpartition("-")[0] for name in before - found}
+    assert gone <= {"ConfigMap/nats", "ConfigMap/postgres-first-start"}
+    added = {name for name in found - before if not name.startswith("ConfigMap/")}
+    assert {"Deployment/chess-engine", "NetworkPolicy/chess-engine", "PodDisruptionBudget/chess-engine"} <= added
+    assert all("chess-engine" in name for name in added)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_every_object_of_an_overlay_is_as_its_schema_says(tmp_path: Path, target: Target, version: str) -> None:
+    found = {name_of(one): fault(one, version) for one in rendered(tmp_path, target)}
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_servers_let_an_added_engine_in(tmp_path: Path, target: Target) -> None:
+    objects = rendered(tmp_path, target)
+    for server in ("nats", "postgres", "otel-collector"):
+        sources = named(objects, "NetworkPolicy", server)["spec"]["ingress"][0]["from"]
+        assert {"podSelector": {"matchLabels": {"playmolt/component": "chess-engine"}}} in sources
+    server = named(objects, "StatefulSet", "nats")["spec"]["template"]["spec"]["containers"][0]
+    assert "CHESS_ENGINE_PASSWORD" in {entry["name"] for entry in server["env"]}
+    if target == "prod":
+        roles = named(objects, "Cluster", "postgres")["spec"]["managed"]["roles"]
+        assert {role["name"]: role["inRoles"] for role in roles}["chess-engine"] == ["playmolt_engine"]
+    else:
+        (scripts,) = [one["data"] for one in objects if one["metadata"]["name"].startswith("postgres-first-start-")]
+        assert 'CREATE ROLE "chess-engine"' in scripts["40-chess-engine.sh"]
+        assert "30-logins.sh" in scripts
