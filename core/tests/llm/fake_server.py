@@ -19,7 +19,7 @@ import msgspec
 from playmolt_core.llm.catalogue import ModelEntry
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ReceivedRequest(msgspec.Struct, frozen=True):
     """A request as it came; header names in lower case."""
 
     path: str
@@ -47,7 +47,7 @@ class Canned(msgspec.Struct, frozen=True, kw_only=True):
     cut: bool = False
 
 
-Step = Canned | Callable[[Asked], Canned]
+Step = Canned | Callable[[ReceivedRequest], Canned]
 
 
 def reply(
@@ -122,8 +122,8 @@ def truncated() -> Canned:
     return Canned(body=reply("x" * 100).body, cut=True)
 
 
-def wants_tool(asked: Asked) -> bool:
-    return "tools" in asked.body
+def wants_tool(request: ReceivedRequest) -> bool:
+    return "tools" in request.body
 
 
 class FakeServer:
@@ -131,7 +131,7 @@ class FakeServer:
     `ignores_tools` it takes `tools` and never calls one."""
 
     def __init__(self, *steps: Step, rejects: Sequence[str] = (), ignores_tools: bool = False) -> None:
-        self.asked: list[Asked] = []
+        self.received: list[ReceivedRequest] = []
         self.otherwise: Step = reply("hello")
         self.rejects = set(rejects)
         self.ignores_tools = ignores_tools
@@ -145,9 +145,9 @@ class FakeServer:
         self._steps.extend(steps)
 
     def forget(self) -> None:
-        """Drops the steps that are left and what was asked."""
+        """Drops the steps that are left and the requests that came."""
         self._steps.clear()
-        self.asked.clear()
+        self.received.clear()
 
     @property
     def base_url(self) -> str:
@@ -185,12 +185,12 @@ class FakeServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while (asked := await _read(reader)) is not None:
-                self.asked.append(asked)
+            while (request := await _read(reader)) is not None:
+                self.received.append(request)
                 self._at_once += 1
                 self.most_at_once = max(self.most_at_once, self._at_once)
                 try:
-                    answer = self._answer(asked)
+                    answer = self._answer(request)
                     if answer.hang:
                         await asyncio.Event().wait()
                     await asyncio.sleep(answer.delay)
@@ -204,28 +204,28 @@ class FakeServer:
         finally:
             writer.close()
 
-    def _answer(self, asked: Asked) -> Canned:
-        format_type = asked.body.get("response_format", {}).get("type", "")
+    def _answer(self, request: ReceivedRequest) -> Canned:
+        format_type = request.body.get("response_format", {}).get("type", "")
         for name in self.rejects:
-            if name in asked.body or name == format_type:
+            if name in request.body or name == format_type:
                 param = "response_format" if name == format_type else name
                 other = " Use 'max_completion_tokens' instead." if name == "max_tokens" else ""
                 return status(400, f"Unsupported parameter: '{name}'.{other}", param=param)
         step = self._steps.popleft() if self._steps else self.otherwise
-        answer = step(asked) if callable(step) else step
-        if self.ignores_tools and wants_tool(asked):
+        answer = step(request) if callable(step) else step
+        if self.ignores_tools and wants_tool(request):
             return reply("I would rather talk.")
         return answer
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
+async def _read(reader: asyncio.StreamReader) -> ReceivedRequest | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     except asyncio.IncompleteReadError:
         return None
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Asked(head[0].split(" ")[1], headers, json.loads(body) if body else {}, time.monotonic())
+    return ReceivedRequest(head[0].split(" ")[1], headers, json.loads(body) if body else {}, time.monotonic())
 
 
 async def _write(writer: asyncio.StreamWriter, answer: Canned) -> None:

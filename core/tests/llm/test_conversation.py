@@ -41,7 +41,7 @@ async def ask(*steps: Step, **parts: Any) -> tuple[Answered | Failed, FakeServer
 async def test_a_good_object_needs_one_request(step: Step) -> None:
     answer, server, _ = await ask(step)
     assert isinstance(answer, Answered)
-    assert (answer.value, answer.attempts, answer.repairs, len(server.asked)) == ({"a": 1}, 1, 0, 1)
+    assert (answer.value, answer.attempts, answer.repairs, len(server.received)) == ({"a": 1}, 1, 0, 1)
 
 
 async def test_a_game_may_take_more_than_it_asks_for() -> None:
@@ -49,17 +49,17 @@ async def test_a_game_may_take_more_than_it_asks_for() -> None:
         reply('{"b":2}'), accepted={"type": "object", "properties": {"b": {"type": "integer"}}}
     )
     assert isinstance(answer, Answered)
-    assert (answer.value, len(server.asked)) == ({"b": 2}, 1)
-    assert server.asked[0].body["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert (answer.value, len(server.received)) == ({"b": 2}, 1)
+    assert server.received[0].body["response_format"]["json_schema"]["schema"] == SCHEMA
 
 
 async def test_a_bad_reply_is_asked_for_again_with_itself_and_its_fault() -> None:
     answer, server, attempts = await ask(reply('{"a":"x"}'), GOOD)
     assert isinstance(answer, Answered)
     assert (answer.attempts, answer.repairs) == (2, 1)
-    assert [asked.turn for asked in server.asked] == ["legal-1 JUDGE_R1 ask", "legal-1 JUDGE_R1 repair"]
-    *before, bad, demand = server.asked[1].body["messages"]
-    assert before == server.asked[0].body["messages"]
+    assert [asked.turn for asked in server.received] == ["legal-1 JUDGE_R1 ask", "legal-1 JUDGE_R1 repair"]
+    *before, bad, demand = server.received[1].body["messages"]
+    assert before == server.received[0].body["messages"]
     assert bad == {"role": "assistant", "content": '{"a":"x"}'}
     assert "a: is a string, has to be integer" in demand["content"]
     assert [attempt.outcome for attempt in attempts] == ["ok", "ok"]
@@ -67,14 +67,14 @@ async def test_a_bad_reply_is_asked_for_again_with_itself_and_its_fault() -> Non
 
 async def test_the_second_repair_holds_only_the_newest_bad_reply() -> None:
     _, server, _ = await ask(reply("first"), reply("second"), GOOD)
-    assert [message["content"] for message in server.asked[2].body["messages"]][2:3] == ["second"]
-    assert len(server.asked[2].body["messages"]) == 4
+    assert [message["content"] for message in server.received[2].body["messages"]][2:3] == ["second"]
+    assert len(server.received[2].body["messages"]) == 4
 
 
 async def test_after_two_repairs_the_turn_fails_with_the_last_fault() -> None:
     answer, server, _ = await ask(*[reply("no")] * 2, reply('{"b":1}'), GOOD)
     assert isinstance(answer, Failed)
-    assert (answer.code, answer.attempts, len(server.asked), answer.reply) == ("invalid_reply", 3, 3, '{"b":1}')
+    assert (answer.code, answer.attempts, len(server.received), answer.reply) == ("invalid_reply", 3, 3, '{"b":1}')
     assert '"a" are missing' in answer.detail
 
 
@@ -82,12 +82,12 @@ async def test_after_two_repairs_the_turn_fails_with_the_last_fault() -> None:
 async def test_whatever_does_not_parse_is_repaired(bad: Step) -> None:
     answer, server, _ = await ask(bad, GOOD)
     assert isinstance(answer, Answered)
-    assert len(server.asked) == 2
+    assert len(server.received) == 2
 
 
 async def test_a_huge_reply_is_not_sent_back_whole() -> None:
     _, server, _ = await ask(huge(), GOOD)
-    assert len(str(server.asked[1].body)) < 10_000
+    assert len(str(server.received[1].body)) < 10_000
 
 
 @pytest.mark.parametrize(("last", "code"), [(reply(refusal="never"), "refused"), (reply("no"), "invalid_reply")])
@@ -100,7 +100,7 @@ async def test_a_turn_is_refused_when_its_last_reply_was_a_refusal(last: Step, c
 async def test_a_model_that_goes_away_is_not_repaired() -> None:
     answer, server, attempts = await ask(reply("no"), *[status(500)] * 4)
     assert isinstance(answer, Failed)
-    assert (answer.code, answer.attempts, len(server.asked)) == ("model_unavailable", 5, 5)
+    assert (answer.code, answer.attempts, len(server.received)) == ("model_unavailable", 5, 5)
     assert [attempt.outcome for attempt in attempts] == ["ok", *["server_error"] * 4]
 
 
@@ -116,9 +116,9 @@ async def test_a_game_may_demand_more_than_the_schema() -> None:
     )
     assert isinstance(answer, Answered)
     assert answer.value == {"a": 2}
-    assert "직전 답변은 사용할 수 없습니다: a: has to be 2" in server.asked[1].last
+    assert "직전 답변은 사용할 수 없습니다: a: has to be 2" in server.received[1].last
 
 
 async def test_a_reply_that_was_cut_is_asked_for_shorter() -> None:
     _, server, _ = await ask(reply('{"a":', finish_reason="length"), GOOD)
-    assert "it was too long; be shorter" in server.asked[1].last
+    assert "it was too long; be shorter" in server.received[1].last

@@ -26,7 +26,7 @@ async def test_an_alias_of_the_catalogue_is_asked_with_its_key() -> None:
         answer = await model.ask(ModelRequest(alias="local", messages=(Message("user", "q"),)), _forget)
         assert isinstance(answer, Reply)
         assert answer.text == "hello"
-        assert server.asked[0].headers["authorization"] == "Bearer sk-1"
+        assert server.received[0].headers["authorization"] == "Bearer sk-1"
         await models.close()
 
 

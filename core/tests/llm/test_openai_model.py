@@ -25,7 +25,18 @@ from playmolt_core.llm.port import (
 )
 from playmolt_schemas.canonical import canonical_json
 
-from core.tests.llm.fake_server import Asked, Canned, FakeServer, Step, hang, huge, raw, reply, status, truncated
+from core.tests.llm.fake_server import (
+    Canned,
+    FakeServer,
+    ReceivedRequest,
+    Step,
+    hang,
+    huge,
+    raw,
+    reply,
+    status,
+    truncated,
+)
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 LOOK = Tool("look", "Looks at evidence.", {"type": "object", "properties": {"id": {"type": "string"}}})
@@ -35,7 +46,7 @@ def request(**parts: Any) -> ModelRequest:
     return ModelRequest(**({"alias": "fake", "messages": (Message("user", "안녕"),)} | parts))
 
 
-class Asking:
+class ConnectedModel:
     """A model on a fake server, with its waits and attempts written down."""
 
     def __init__(self, server: FakeServer, key: str = "", **entry: Any) -> None:
@@ -58,10 +69,10 @@ class Asking:
         return [attempt.outcome for attempt in self.attempts]
 
     def formats(self) -> list[str]:
-        return [asked.body.get("response_format", {}).get("type", "prompt") for asked in self.server.asked]
+        return [each.body.get("response_format", {}).get("type", "prompt") for each in self.server.received]
 
 
-Ask = Callable[..., Asking]
+Connect = Callable[..., ConnectedModel]
 
 
 @pytest.fixture
@@ -71,12 +82,12 @@ async def server() -> AsyncIterator[FakeServer]:
 
 
 @pytest.fixture
-async def asking(server: FakeServer) -> AsyncIterator[Ask]:
-    made: list[Asking] = []
+async def connected(server: FakeServer) -> AsyncIterator[Connect]:
+    made: list[ConnectedModel] = []
 
-    def make(*steps: Step, **parts: Any) -> Asking:
+    def make(*steps: Step, **parts: Any) -> ConnectedModel:
         server.script(*steps)
-        made.append(Asking(server, **parts))
+        made.append(ConnectedModel(server, **parts))
         return made[-1]
 
     yield make
@@ -84,8 +95,8 @@ async def asking(server: FakeServer) -> AsyncIterator[Ask]:
         await each.model.close()
 
 
-async def test_a_reply_is_recorded_as_it_came_with_its_cost(asking: Ask) -> None:
-    one = asking(reply('{"a":1}'), input_price="0.15", output_price="0.60")
+async def test_a_reply_is_recorded_as_it_came_with_its_cost(connected: Connect) -> None:
+    one = connected(reply('{"a":1}'), input_price="0.15", output_price="0.60")
     turn = TurnHeader("legal-1", "JUDGE_R1")
     answer = await one.ask(schema=SCHEMA, turn=turn, sampling=Sampling(temperature="0.7", seed=7))
     assert answer == Reply(text='{"a":1}', tool_calls=(), attempts=1)
@@ -96,13 +107,13 @@ async def test_a_reply_is_recorded_as_it_came_with_its_cost(asking: Ask) -> None
     assert (attempt.usage, attempt.cost) == (Usage(10, 5), "0.0000045")
     assert attempt.request["temperature"] == "0.7"
     assert attempt.headers == {"X-PlayMolt-Turn": "legal-1 JUDGE_R1 ask"}
-    assert one.server.asked[0].turn == "legal-1 JUDGE_R1 ask"
-    assert one.server.asked[0].body["temperature"] == 0.7
-    assert one.server.asked[0].body["seed"] == 7
+    assert one.server.received[0].turn == "legal-1 JUDGE_R1 ask"
+    assert one.server.received[0].body["temperature"] == 0.7
+    assert one.server.received[0].body["seed"] == 7
 
 
-async def test_an_attempt_is_canonical_json_without_floats(asking: Ask) -> None:
-    one = asking(reply("x"))
+async def test_an_attempt_is_canonical_json_without_floats(connected: Connect) -> None:
+    one = connected(reply("x"))
     schema = {"type": "object", "properties": {"p": {"type": "number", "multipleOf": 0.25}}}
     await one.ask(schema=schema, sampling=Sampling(temperature="0.10", top_p="1", seed=2**60))
     seen = json.loads(canonical_json(one.attempts[0]), parse_float=lambda text: pytest.fail(f"float {text}"))
@@ -110,8 +121,8 @@ async def test_an_attempt_is_canonical_json_without_floats(asking: Ask) -> None:
     assert '"multipleOf":"0.25"' in canonical_json(seen).decode()
 
 
-async def test_a_cost_is_never_guessed(asking: Ask) -> None:
-    unpriced, unused = asking(reply("x")), asking(reply("x", usage=None), input_price="1", output_price="1")
+async def test_a_cost_is_never_guessed(connected: Connect) -> None:
+    unpriced, unused = connected(reply("x")), connected(reply("x", usage=None), input_price="1", output_price="1")
     await unpriced.ask()
     await unused.ask()
     assert (unpriced.attempts[0].cost, unused.attempts[0].cost, unused.attempts[0].usage) == (None, None, None)
@@ -133,9 +144,9 @@ async def test_a_cost_is_never_guessed(asking: Ask) -> None:
     ],
 )
 async def test_a_transport_fault_is_tried_again_three_times_then_the_model_is_unavailable(
-    asking: Ask, fault: Canned, outcome: str
+    connected: Connect, fault: Canned, outcome: str
 ) -> None:
-    one = asking(*[fault] * 4, reply("too late"))
+    one = connected(*[fault] * 4, reply("too late"))
     answer = await one.ask()
     assert isinstance(answer, Failed)
     assert (answer.code, answer.attempts) == ("model_unavailable", 4)
@@ -145,14 +156,14 @@ async def test_a_transport_fault_is_tried_again_three_times_then_the_model_is_un
     assert one.waits == [0.5, 1.0, 2.0]
 
 
-async def test_a_model_that_comes_back_is_answered_by(asking: Ask) -> None:
-    one = asking(status(500), truncated(), raw(b"{}"), reply("here"))
+async def test_a_model_that_comes_back_is_answered_by(connected: Connect) -> None:
+    one = connected(status(500), truncated(), raw(b"{}"), reply("here"))
     assert await one.ask() == Reply(text="here", tool_calls=(), attempts=4)
     assert one.outcomes == ["server_error", "connection", "malformed", "ok"]
 
 
-async def test_a_server_that_hangs_is_given_up_at_the_timeout(asking: Ask) -> None:
-    one = asking(*[hang()] * 4, timeout_s="0.2")
+async def test_a_server_that_hangs_is_given_up_at_the_timeout(connected: Connect) -> None:
+    one = connected(*[hang()] * 4, timeout_s="0.2")
     start = time.monotonic()
     answer = await one.ask()
     assert isinstance(answer, Failed)
@@ -161,8 +172,8 @@ async def test_a_server_that_hangs_is_given_up_at_the_timeout(asking: Ask) -> No
     assert all(attempt.latency_ms >= 200 for attempt in one.attempts)
 
 
-async def test_a_server_that_is_not_there_is_a_broken_connection(asking: Ask) -> None:
-    one = asking()
+async def test_a_server_that_is_not_there_is_a_broken_connection(connected: Connect) -> None:
+    one = connected()
     await one.server.__aexit__(None, None, None)
     answer = await one.ask()
     assert isinstance(answer, Failed)
@@ -174,8 +185,8 @@ async def test_a_server_that_is_not_there_is_a_broken_connection(asking: Ask) ->
     ("header", "wait"),
     [("2", 2.0), ("0", 0.0), ("1.5", 1.5), ("86400", 60.0), ("Thu, 01 Jan 2026 00:00:00 GMT", 0.0), ("soon", 0.5)],
 )
-async def test_retry_after_is_honoured_up_to_a_minute(asking: Ask, header: str, wait: float) -> None:
-    one = asking(status(429, retry_after=header), reply("here"))
+async def test_retry_after_is_honoured_up_to_a_minute(connected: Connect, header: str, wait: float) -> None:
+    one = connected(status(429, retry_after=header), reply("here"))
     assert isinstance(await one.ask(), Reply)
     assert one.waits == [wait]
 
@@ -193,27 +204,29 @@ async def test_retry_after_is_honoured_up_to_a_minute(asking: Ask, header: str, 
         (huge(3 * 1024 * 1024), "too_large", "invalid_reply"),
     ],
 )
-async def test_what_is_no_reply_is_told_and_not_tried_again(asking: Ask, step: Step, outcome: str, code: str) -> None:
-    one = asking(step, reply("no more"))
+async def test_what_is_no_reply_is_told_and_not_tried_again(
+    connected: Connect, step: Step, outcome: str, code: str
+) -> None:
+    one = connected(step, reply("no more"))
     answer = await one.ask()
     assert isinstance(answer, Failed)
     assert (answer.code, answer.attempts, one.outcomes, one.waits) == (code, 1, [outcome], [])
     assert len(one.attempts[0].reply.encode()) <= REPLY_BYTES
 
 
-async def test_a_refusal_is_kept_in_its_words(asking: Ask) -> None:
-    one = asking(reply(refusal="I will not."))
+async def test_a_refusal_is_kept_in_its_words(connected: Connect) -> None:
+    one = connected(reply(refusal="I will not."))
     await one.ask()
     assert one.attempts[0].reply == "I will not."
 
 
-async def test_what_postgres_cannot_hold_is_replaced(asking: Ask) -> None:
-    one = asking(reply("a\x00b\ud800c"))
+async def test_what_postgres_cannot_hold_is_replaced(connected: Connect) -> None:
+    one = connected(reply("a\x00b\ud800c"))
     assert await one.ask() == Reply(text="a\ufffdb\ufffdc", tool_calls=(), attempts=1)
 
 
-async def test_a_reply_that_was_cut_says_so(asking: Ask) -> None:
-    answer = await asking(reply('{"a"', finish_reason="length")).ask()
+async def test_a_reply_that_was_cut_says_so(connected: Connect) -> None:
+    answer = await connected(reply('{"a"', finish_reason="length")).ask()
     assert isinstance(answer, Reply)
     assert answer.cut
 
@@ -221,32 +234,36 @@ async def test_a_reply_that_was_cut_says_so(asking: Ask) -> None:
 @pytest.mark.parametrize(
     ("rejected", "advice"), [(status(401), "MY_KEY"), (status(404), "base_url"), (status(400, "bad"), "bad")]
 )
-async def test_a_request_that_the_server_refuses_is_not_repeated(asking: Ask, rejected: Step, advice: str) -> None:
-    one = asking(rejected, api_key_env="MY_KEY")
+async def test_a_request_that_the_server_refuses_is_not_repeated(
+    connected: Connect, rejected: Step, advice: str
+) -> None:
+    one = connected(rejected, api_key_env="MY_KEY")
     answer = await one.ask()
     assert isinstance(answer, Failed)
     assert (answer.code, one.outcomes) == ("model_unavailable", ["rejected"])
     assert advice in answer.detail
 
 
-async def test_the_key_goes_to_the_server_and_nowhere_else(asking: Ask) -> None:
-    one = asking(status(401, "wrong key sk-secret"), key="sk-secret")
+async def test_the_key_goes_to_the_server_and_nowhere_else(connected: Connect) -> None:
+    one = connected(status(401, "wrong key sk-secret"), key="sk-secret")
     answer = await one.ask()
-    assert one.server.asked[0].headers["authorization"] == "Bearer sk-secret"
+    assert one.server.received[0].headers["authorization"] == "Bearer sk-secret"
     assert b"sk-secret" not in canonical_json([one.attempts[0], answer])
 
 
-async def test_without_a_key_nothing_of_the_environment_is_sent(asking: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_key_nothing_of_the_environment_is_sent(
+    connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for variable in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(variable, "leak")
-    one = asking()
+    one = connected()
     await one.ask()
-    assert "leak" not in str(one.server.asked[0].headers)
-    assert "authorization" not in one.server.asked[0].headers
+    assert "leak" not in str(one.server.received[0].headers)
+    assert "authorization" not in one.server.received[0].headers
 
 
-async def test_best_decoding_goes_down_to_what_the_server_takes_and_remembers_it(asking: Ask) -> None:
-    one = asking()
+async def test_best_decoding_goes_down_to_what_the_server_takes_and_remembers_it(connected: Connect) -> None:
+    one = connected()
     one.server.rejects = {"json_schema"}
     for _ in range(2):
         assert isinstance(await one.ask(schema=SCHEMA), Reply)
@@ -255,7 +272,7 @@ async def test_best_decoding_goes_down_to_what_the_server_takes_and_remembers_it
     assert [attempt.decoding for attempt in one.attempts] == ["json_schema", "json_object", "json_object"]
 
 
-async def test_a_schema_is_sent_without_what_strict_servers_refuse(asking: Ask) -> None:
+async def test_a_schema_is_sent_without_what_strict_servers_refuse(connected: Connect) -> None:
     text = {"type": "string", "minLength": 1, "maxLength": 16_000, "title": "T", "default": "x"}
     name = {"type": "string", "minLength": 1, "maxLength": 16}
     schema = {
@@ -265,9 +282,9 @@ async def test_a_schema_is_sent_without_what_strict_servers_refuse(asking: Ask) 
         "additionalProperties": False,
         "$defs": {"maxLength": {"enum": ["a", 1]}},
     }
-    one = asking()
+    one = connected()
     await one.ask(schema=schema)
-    sent = one.server.asked[0].body["response_format"]["json_schema"]
+    sent = one.server.received[0].body["response_format"]["json_schema"]
     assert sent["strict"] is True
     assert sent["schema"] == schema | {
         "properties": {
@@ -278,53 +295,55 @@ async def test_a_schema_is_sent_without_what_strict_servers_refuse(asking: Ask) 
     }
 
 
-async def test_a_server_that_rejects_the_parameter_is_asked_without_it(asking: Ask) -> None:
-    one = asking()
+async def test_a_server_that_rejects_the_parameter_is_asked_without_it(connected: Connect) -> None:
+    one = connected()
     one.server.rejects = {"response_format"}
     assert isinstance(await one.ask(schema=SCHEMA), Reply)
     assert one.formats() == ["json_schema", "json_object", "prompt"]
 
 
-async def test_a_refusal_for_another_reason_teaches_nothing(asking: Ask) -> None:
-    one = asking(status(400, "too long", error="context_length_exceeded"), reply("x"))
+async def test_a_refusal_for_another_reason_teaches_nothing(connected: Connect) -> None:
+    one = connected(status(400, "too long", error="context_length_exceeded"), reply("x"))
     assert isinstance(await one.ask(schema=SCHEMA), Failed)
     assert isinstance(await one.ask(schema=SCHEMA), Reply)
     assert one.formats() == ["json_schema", "json_schema"]
 
 
-async def test_what_the_catalogue_says_of_the_server_is_believed(asking: Ask) -> None:
-    one = asking(decoding="json_object")
+async def test_what_the_catalogue_says_of_the_server_is_believed(connected: Connect) -> None:
+    one = connected(decoding="json_object")
     await one.ask(schema=SCHEMA)
     await one.ask()
     assert one.formats() == ["json_object", "prompt"]
 
 
 @pytest.mark.parametrize("decoding", ["prompt", "json_object", "json_schema"])
-async def test_a_decoding_that_was_asked_for_is_never_changed(asking: Ask, decoding: str) -> None:
-    one = asking()
+async def test_a_decoding_that_was_asked_for_is_never_changed(connected: Connect, decoding: str) -> None:
+    one = connected()
     one.server.rejects = {"json_object", "json_schema"}
     answer = await one.ask(schema=SCHEMA, decoding=decoding)
     assert isinstance(answer, Reply if decoding == "prompt" else Failed)
     assert one.formats() == [decoding]
 
 
-async def test_a_server_that_wants_the_newer_limit_gets_it(asking: Ask) -> None:
-    one = asking()
+async def test_a_server_that_wants_the_newer_limit_gets_it(connected: Connect) -> None:
+    one = connected()
     one.server.rejects = {"max_tokens"}
     for _ in range(2):
         assert isinstance(await one.ask(max_tokens=77), Reply)
-    assert [asked.body.get("max_completion_tokens") for asked in one.server.asked] == [None, 77, 77]
+    assert [each.body.get("max_completion_tokens") for each in one.server.received] == [None, 77, 77]
 
 
 @pytest.mark.parametrize(("asked", "sent"), [(4096, 1500), (77, 77)])
-async def test_a_reply_is_asked_for_no_longer_than_the_model_may_speak(asking: Ask, asked: int, sent: int) -> None:
-    one = asking(reply_tokens=1500)
+async def test_a_reply_is_asked_for_no_longer_than_the_model_may_speak(
+    connected: Connect, asked: int, sent: int
+) -> None:
+    one = connected(reply_tokens=1500)
     await one.ask(max_tokens=asked)
-    assert one.server.asked[0].body["max_tokens"] == sent
+    assert one.server.received[0].body["max_tokens"] == sent
 
 
-async def test_a_sampling_setting_that_is_rejected_is_not_dropped(asking: Ask) -> None:
-    one = asking()
+async def test_a_sampling_setting_that_is_rejected_is_not_dropped(connected: Connect) -> None:
+    one = connected()
     one.server.rejects = {"temperature"}
     answer = await one.ask(schema=SCHEMA, sampling=Sampling(temperature="0"))
     assert isinstance(answer, Failed)
@@ -332,8 +351,8 @@ async def test_a_sampling_setting_that_is_rejected_is_not_dropped(asking: Ask) -
     assert len(one.attempts) == 1
 
 
-async def test_tool_calls_are_given_as_they_came(asking: Ask) -> None:
-    one = asking(reply(None, tool_calls=[("look", '{"id": broken'), ("look", {"id": "E1"})]))
+async def test_tool_calls_are_given_as_they_came(connected: Connect) -> None:
+    one = connected(reply(None, tool_calls=[("look", '{"id": broken'), ("look", {"id": "E1"})]))
     answer = await one.ask(tools=(LOOK,))
     assert isinstance(answer, Reply)
     assert answer.tool_calls == (
@@ -341,48 +360,48 @@ async def test_tool_calls_are_given_as_they_came(asking: Ask) -> None:
         ToolCall("call_2", "look", '{"id": "E1"}'),
     )
     assert one.attempts[0].tool_calls == answer.tool_calls
-    assert one.server.asked[0].body["tools"][0]["function"]["name"] == "look"
+    assert one.server.received[0].body["tools"][0]["function"]["name"] == "look"
 
 
-async def test_results_of_tools_go_back_under_their_calls(asking: Ask) -> None:
-    one = asking()
+async def test_results_of_tools_go_back_under_their_calls(connected: Connect) -> None:
+    one = connected()
     call = ToolCall("c1", "look", '{"id":"E1"}')
     await one.ask(
         messages=(Message("user", "q"), Message("assistant", "", (call,)), Message("tool", "a knife", (), "c1")),
         tools=(LOOK,),
     )
-    assistant, result = one.server.asked[0].body["messages"][1:]
+    assistant, result = one.server.received[0].body["messages"][1:]
     assert assistant["tool_calls"][0]["function"] == {"name": "look", "arguments": '{"id":"E1"}'}
     assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", "c1", "a knife")
 
 
-async def test_while_tools_are_on_offer_the_reply_is_not_bound_to_a_schema(asking: Ask) -> None:
-    one = asking()
+async def test_while_tools_are_on_offer_the_reply_is_not_bound_to_a_schema(connected: Connect) -> None:
+    one = connected()
     await one.ask(tools=(LOOK,), schema=SCHEMA)
     await one.ask(tools=(LOOK,), schema=SCHEMA, tool_choice="none")
     assert one.formats() == ["prompt", "json_schema"]
-    assert "tools" not in one.server.asked[1].body
+    assert "tools" not in one.server.received[1].body
 
 
-def _in_words(asked: Asked) -> Canned:
-    return reply('{"tool": "look", "arguments": {"id": "E1"}}' if "tools" not in asked.body else "well")
+def _in_words(request: ReceivedRequest) -> Canned:
+    return reply('{"tool": "look", "arguments": {"id": "E1"}}' if "tools" not in request.body else "well")
 
 
 @pytest.mark.parametrize("choice", ["required", "look"])
-async def test_a_server_that_ignores_tools_is_asked_in_words_and_remembered(asking: Ask, choice: str) -> None:
-    one = asking()
+async def test_a_server_that_ignores_tools_is_asked_in_words_and_remembered(connected: Connect, choice: str) -> None:
+    one = connected()
     one.server.ignores_tools = True
     one.server.otherwise = _in_words
     for _ in range(2):
         answer = await one.ask(tools=(LOOK,), tool_choice=choice)
         assert isinstance(answer, Reply)
         assert (answer.text, answer.tool_calls) == ("", (ToolCall("call_1", "look", '{"id":"E1"}'),))
-    assert ["tools" in asked.body for asked in one.server.asked] == [True, False, False]
-    assert "Looks at evidence." in one.server.asked[1].last
+    assert ["tools" in each.body for each in one.server.received] == [True, False, False]
+    assert "Looks at evidence." in one.server.received[1].last
 
 
-async def test_a_server_that_rejects_tools_is_asked_in_words_and_may_answer_without(asking: Ask) -> None:
-    one = asking()
+async def test_a_server_that_rejects_tools_is_asked_in_words_and_may_answer_without(connected: Connect) -> None:
+    one = connected()
     one.server.rejects = {"tools"}
     one.server.script(reply('{"text": "Innocent."}'), _in_words)
     first = await one.ask(tools=(LOOK,))
@@ -391,54 +410,56 @@ async def test_a_server_that_rejects_tools_is_asked_in_words_and_may_answer_with
     assert one.outcomes == ["rejected", "ok", "ok"]
 
 
-async def test_a_conversation_with_tools_is_put_in_words_for_such_a_server(asking: Ask) -> None:
-    one = asking(_in_words)
+async def test_a_conversation_with_tools_is_put_in_words_for_such_a_server(connected: Connect) -> None:
+    one = connected(_in_words)
     one.server.rejects = {"tools"}
     call = ToolCall("c1", "look", '{"id":"E1"}')
     history = (Message("user", "q"), Message("assistant", "", (call,)), Message("tool", "a knife", (), "c1"))
     await one.ask(messages=history, tools=(LOOK,))
-    said = [(message["role"], message["content"]) for message in one.server.asked[1].body["messages"][1:3]]
+    said = [(message["role"], message["content"]) for message in one.server.received[1].body["messages"][1:3]]
     assert said == [
         ("assistant", '{"tool": "look", "arguments": {"id":"E1"}}'),
         ("user", "Result of look: a knife"),
     ]
 
 
-async def test_a_model_that_never_uses_the_tool_it_must_fails_visibly(asking: Ask) -> None:
-    one = asking(*[reply("no")] * 2)
+async def test_a_model_that_never_uses_the_tool_it_must_fails_visibly(connected: Connect) -> None:
+    one = connected(*[reply("no")] * 2)
     answer = await one.ask(tools=(LOOK,), tool_choice="required")
     assert isinstance(answer, Failed)
     assert (answer.code, answer.attempts) == ("invalid_reply", 2)
 
 
-async def test_free_choice_of_tools_takes_a_text_for_an_answer(asking: Ask) -> None:
-    one = asking(reply("Innocent."))
+async def test_free_choice_of_tools_takes_a_text_for_an_answer(connected: Connect) -> None:
+    one = connected(reply("Innocent."))
     assert await one.ask(tools=(LOOK,)) == Reply(text="Innocent.", tool_calls=(), attempts=1)
 
 
-async def test_calls_at_once_stay_within_the_limit(asking: Ask) -> None:
-    one = asking(concurrent=2)
+async def test_calls_at_once_stay_within_the_limit(connected: Connect) -> None:
+    one = connected(concurrent=2)
     one.server.otherwise = reply("x", delay=0.05)
     await asyncio.gather(*(one.ask() for _ in range(6)))
     assert one.server.most_at_once == 2
 
 
-async def test_a_limit_that_leaves_no_room_is_a_model_unavailable(asking: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_limit_that_leaves_no_room_is_a_model_unavailable(
+    connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("playmolt_core.llm.openai.model.MAX_WAIT_SECONDS", 0.1)
-    one = asking(requests_per_minute=1)
+    one = connected(requests_per_minute=1)
     await one.ask()
     answer = await one.ask()
     assert isinstance(answer, Failed)
-    assert (answer.code, answer.attempts, len(one.server.asked)) == ("model_unavailable", 0, 1)
+    assert (answer.code, answer.attempts, len(one.server.received)) == ("model_unavailable", 0, 1)
     assert "raise its limits" in answer.detail
 
 
-async def test_an_attempt_that_cannot_be_recorded_ends_the_ask(asking: Ask) -> None:
-    one = asking(status(500), reply("x"))
+async def test_an_attempt_that_cannot_be_recorded_ends_the_ask(connected: Connect) -> None:
+    one = connected(status(500), reply("x"))
 
     async def away(attempt: Attempt) -> None:
         raise LogUnavailable("away")
 
     with pytest.raises(LogUnavailable):
         await one.model.ask(request(), away)
-    assert len(one.server.asked) == 1
+    assert len(one.server.received) == 1

@@ -18,7 +18,7 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 
-from core.tests.llm.fake_server import Asked, Canned, FakeServer, reply
+from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
 from tests.integration.contract import judged
 
 OWN = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
@@ -66,13 +66,13 @@ class Counted:
         self.delay = delay
         self.usage = usage
 
-    def __call__(self, asked: Asked) -> Canned:
+    def __call__(self, asked: ReceivedRequest) -> Canned:
         return reply(self.text, delay=self.delay, usage=self.usage)
 
 
 def turns_asked(server: FakeServer) -> list[tuple[str, str, str]]:
     """Run, turn and agent, kind of each request."""
-    return [tuple(asked.turn.split(" ")) for asked in server.asked]  # type: ignore[misc]
+    return [tuple(asked.turn.split(" ")) for asked in server.received]  # type: ignore[misc]
 
 
 class Operator:

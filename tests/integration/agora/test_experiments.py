@@ -227,8 +227,10 @@ async def test_every_reply_gets_the_code_of_its_rung(running: Stack, server: Fak
         assert [turn["attempt"] for turn in turns_of(events)][3:6] == [2, 2, 2]
         kinds = [kind for _, _, kind in turns_asked(server)]
         assert Counter(kinds)["repair"] == 3
-        assert "no object at all" in json.dumps(server.asked[4].body["messages"]), "the second question shows the first"
-        assert len(calls_of(events)) == len(server.asked), "every call is an event of its own"
+        assert "no object at all" in json.dumps(server.received[4].body["messages"]), (
+            "the second question shows the first"
+        )
+        assert len(calls_of(events)) == len(server.received), "every call is an event of its own"
 
 
 async def test_a_model_that_never_answers_in_time_costs_its_turn(running: Stack, server: FakeServer) -> None:
@@ -257,7 +259,7 @@ async def test_a_budget_stops_before_it_is_overrun_and_a_raised_one_goes_on(
     async with Operator(running) as operator:
         experiment = await operator.open(plan(budget=first))
         state = await operator.until(experiment, "budget_stopped")
-        asked, spent = len(server.asked), state["spent"]
+        asked, spent = len(server.received), state["spent"]
         assert 0 < asked < 12
         assert spent["calls"] == asked, "what was spent is told when it is told that it is spent"
         if "calls" in first:
@@ -268,7 +270,7 @@ async def test_a_budget_stops_before_it_is_overrun_and_a_raised_one_goes_on(
         assert same.status_code == 400, "a budget is raised, not lowered"
         assert (await operator.post(experiment, "resume", {"budget": raised, "reason": "more"})).status_code == 200
         state = await operator.until(experiment, "finished")
-        assert len(server.asked) == 12
+        assert len(server.received) == 12
         assert set(Counter(turns_asked(server)).values()) == {1}, "nothing is asked twice"
         assert [deviation["field"] for deviation in state["deviations"]] == ["budget"]
         types = [kind for kind, _ in await operator.events(experiment)]
@@ -280,7 +282,7 @@ async def test_repeats_of_a_call_stay_within_the_budget(running: Stack, server: 
     async with Operator(running) as operator:
         experiment = await operator.open(plan(budget={"calls": 2}))
         await operator.until(experiment, "budget_stopped")
-        assert len(server.asked) == 2
+        assert len(server.received) == 2
         run = (await operator.runs(experiment))[0]["run"]
         outcomes = [data["call"]["outcome"] for data in calls_of(await operator.events(run))]
         assert outcomes == ["server_error"] * 2, "calls that came to nothing are logged all the same"
@@ -331,19 +333,19 @@ async def test_a_stop_is_heeded_and_a_resume_goes_on_where_it_was(running: Stack
     async with Operator(running) as operator:
         experiment = await operator.open(plan(turns=2))
         async with asyncio.timeout(30):
-            while len(server.asked) < 3:
+            while len(server.received) < 3:
                 await asyncio.sleep(0.02)
             assert (await operator.post(experiment, "stop", {"reason": "lunch"})).status_code == 200
             run = (await operator.runs(experiment))[0]["run"]
             while (await operator.get(f"/api/games/{run}/state"))["paused"] != "stopped":
                 await asyncio.sleep(0.05)
-        assert len(server.asked) < 24
+        assert len(server.received) < 24
         assert (await operator.now(experiment))["reason"] == "lunch"
         assert (await operator.post(experiment, "resume", {})).status_code == 200
         await operator.until(experiment, "finished")
         kinds = [kind for kind, _ in await operator.events(run)]
         assert kinds.index("run_resumed") == kinds.index("run_paused") + 1, "no turn begins after a stop"
-        assert len(server.asked) == 24
+        assert len(server.received) == 24
         assert set(Counter(turns_asked(server)).values()) == {1}
 
 
@@ -400,7 +402,7 @@ async def test_a_models_limits_hold_over_all_runs(running: Stack, server: FakeSe
     server.otherwise = Counted(delay=0.05)
     async with Operator(running) as operator:
         await operator.finished(plan("one-at-a-time", runs=2))
-        begun = [asked.at for asked in server.asked]
+        begun = [asked.at for asked in server.received]
         assert len(begun) == 24
         assert min(later - earlier for earlier, later in pairwise(begun)) >= 0.05
 
@@ -486,7 +488,7 @@ async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running:
         parent = (await operator.runs(experiment))[0]["run"]
         before = await operator.events(parent)
         at = [place for place, (kind, _) in enumerate(before, 1) if kind == "agent_acted"][5]
-        asked = len(server.asked)
+        asked = len(server.received)
         body = {"at": at, "set": "model=scripted-wild"}
         made = await operator.call("POST", f"{RUNS}/{parent}/fork", body, **{"Idempotency-Key": "fork"})
         again = await operator.call("POST", f"{RUNS}/{parent}/fork", body, **{"Idempotency-Key": "fork"})
@@ -503,7 +505,7 @@ async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running:
             (turn["agent"], turn["content"]) for turn in replayed
         ]
         assert {turn["model"] for turn in taken[6:]} == {"scripted-wild"}
-        assert (len(server.asked), fork["spent"]["turns"]) == (asked, 6), (
+        assert (len(server.received), fork["spent"]["turns"]) == (asked, 6), (
             "what is replayed is neither asked nor counted"
         )
         assert await operator.events(parent) == before, "a fork changes nothing of its parent"

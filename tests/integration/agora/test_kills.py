@@ -20,7 +20,7 @@ StackFactory = Callable[..., Stack]
 
 async def asked(server: FakeServer, many: int) -> None:
     async with asyncio.timeout(60):
-        while len(server.asked) < many:
+        while len(server.received) < many:
             await asyncio.sleep(0.02)
 
 

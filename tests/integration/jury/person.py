@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import httpx
 
-from core.tests.llm.fake_server import Asked, Canned, reply
+from core.tests.llm.fake_server import Canned, ReceivedRequest, reply
 from tests.integration.contract import heard, judged
 
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
@@ -17,24 +17,24 @@ SECRETS = (
 )  # fmt: skip
 """No byte that leaves before the verdict has one of these."""
 DOUBT = {"topics": [{"topic": "procedural_justice", "impact": "positive"}]}
-Answer = Canned | Callable[[Asked], Canned]
+Answer = Canned | Callable[[ReceivedRequest], Canned]
 
 
-def turn_of(asked: Asked) -> str:
+def turn_of(asked: ReceivedRequest) -> str:
     return asked.turn.split(" ")[1]
 
 
-def kind_of(asked: Asked) -> str:
+def kind_of(asked: ReceivedRequest) -> str:
     return asked.turn.split(" ")[2]
 
 
-def conclusion(asked: Asked) -> bool:
+def conclusion(asked: ReceivedRequest) -> bool:
     """How a juror's prompt says that it has to vote."""
     told = next(message["content"] for message in asked.body["messages"] if message["role"] == "user")
     return bool(json.loads(told)["conclusion"] == "guilty")
 
 
-def cast(asked: Asked, guilty: bool | None = None) -> Canned:
+def cast(asked: ReceivedRequest, guilty: bool | None = None) -> Canned:
     vote = conclusion(asked) if guilty is None else guilty
     return reply(tool_calls=[("cast_vote", {"guilty": vote})])
 
@@ -46,7 +46,7 @@ class Bench:
         self.first: dict[str, list[Answer]] = {}
         self.topics: dict[str, Any] = {"topics": []}
 
-    def __call__(self, asked: Asked) -> Canned:
+    def __call__(self, asked: ReceivedRequest) -> Canned:
         turn = turn_of(asked)
         if self.first.get(turn):
             answer = self.first[turn].pop(0)

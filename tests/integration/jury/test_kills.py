@@ -14,7 +14,7 @@ from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_schemas.codes import Code
 
-from core.tests.llm.fake_server import Asked, Canned, FakeServer
+from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest
 from tests.integration.jury.person import JURORS, Bench, Overseer, cast, kind_of, turn_of
 from tests.integration.models.fake_model import fake_model
 
@@ -34,7 +34,7 @@ class Ballot(Bench):
         super().__init__()
         self.waits = True
 
-    def __call__(self, asked: Asked) -> Canned:
+    def __call__(self, asked: ReceivedRequest) -> Canned:
         if turn_of(asked) in ("vote:philosopher", "chat:radical") and self.waits:
             return Canned(hang=True)
         return super().__call__(asked)
@@ -98,7 +98,7 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
     vote = asyncio.create_task(first.post("vote", key="one", patient=True))
     await until_cast(first, 4)
     async with asyncio.timeout(30):
-        while not {"chat:radical", "vote:philosopher"} <= {turn_of(asked) for asked in model.asked}:
+        while not {"chat:radical", "vote:philosopher"} <= {turn_of(asked) for asked in model.received}:
             await asyncio.sleep(0.05)
     running.kill("trial-engine-1")
     ballot.waits = False
@@ -112,7 +112,7 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
     assert (await vote).status_code in (200, 202)
     assert (await late).status_code in (200, 202)
     await talking.until(lambda session: session["jurors"][1]["rounds_left"] == 9)
-    asked = Counter((asked.turn.split(" ")[0], turn_of(asked), kind_of(asked)) for asked in model.asked)
+    asked = Counter((asked.turn.split(" ")[0], turn_of(asked), kind_of(asked)) for asked in model.received)
     assert asked[talking.session, "chat:radical", "ask"] == 2, "taken up again as a new ask"
     assert asked[talking.session, "classify", "ask"] == 2
     for overseer in (first, second):

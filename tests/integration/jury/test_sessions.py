@@ -82,7 +82,7 @@ def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
 
 
 def turns(model: FakeServer) -> list[tuple[str, str]]:
-    return [(turn_of(asked), kind_of(asked)) for asked in model.asked]
+    return [(turn_of(asked), kind_of(asked)) for asked in model.received]
 
 
 async def playmolt(running: Stack, *arguments: str, typed: str = "") -> Result:
@@ -359,12 +359,12 @@ async def test_a_note_is_in_its_jurors_next_speech_and_in_no_other_prompt(
         assert [turn for turn, _ in turns(model)] == ["classify"] * 3
         await overseer.to("vote")
         for juror in ("radical", "sympathizer"):
-            holding = [turn_of(a) for a in model.asked if f"psst-{juror}" in json.dumps(a.body["messages"])]
+            holding = [turn_of(a) for a in model.received if f"psst-{juror}" in json.dumps(a.body["messages"])]
             speeches = [turn for turn in holding if turn != "classify"]
             spoke = [turn for turn, kind in turns(model) if turn.startswith(f"speech:{juror}:") and kind == "ask"]
             assert speeches == spoke[:1], "its own next speech only"
             assert speeches
-        assert {asked.turn.split(" ")[0] for asked in model.asked} == {overseer.session}
+        assert {asked.turn.split(" ")[0] for asked in model.received} == {overseer.session}
 
 
 async def test_a_juror_acts_at_most_three_times_and_then_has_to_answer(
@@ -377,12 +377,12 @@ async def test_a_juror_acts_at_most_three_times_and_then_has_to_answer(
         await overseer.to("persuasion")
         said = (await overseer.chat("radical")).json()
         assert said["reply"] == "Enough.", "tool calls of the forced reply are ignored"
-        chats = [asked for asked in model.asked if turn_of(asked) == "chat:radical"]
+        chats = [asked for asked in model.received if turn_of(asked) == "chat:radical"]
         assert [kind_of(asked) for asked in chats] == ["ask", "tool", "tool", "final"]
         assert ["tools" in a.body and a.body.get("tool_choice") != "none" for a in chats] == [True, True, True, False]
         result = next(m["content"] for m in chats[1].body["messages"] if m["role"] == "tool")
         assert result.startswith("E1 | system_log | ")
-        prompts = json.dumps([asked.body for asked in model.asked])
+        prompts = json.dumps([asked.body for asked in model.received])
         assert "stair_keypad" not in prompts, "a prompt never names what is locked"
         await overseer.to("vote")
         await overseer.did("vote")
@@ -452,10 +452,10 @@ async def test_a_failed_call_made_again_with_its_key_is_a_new_try(
         assert (await overseer.chat("radical", key="k1")).status_code == 503
         told = await overseer.chat("radical", key="k1")
         assert (told.status_code, told.json()["rounds_left"]) == (200, 9)
-        asked = len(model.asked)
+        asked = len(model.received)
         again = await overseer.chat("radical", key="k1")
         assert (again.status_code, again.json()) == (200, told.json())
-        assert len(model.asked) == asked, "what was answered is not asked again"
+        assert len(model.received) == asked, "what was answered is not asked again"
         other = await overseer.chat("radical", "Another text.", key="k1")
         assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
         both = await asyncio.gather(*(overseer.chat("sympathizer", key="k2") for _ in range(2)))

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import httpx
 
-from core.tests.llm.fake_server import Asked, Canned, reply
+from core.tests.llm.fake_server import Canned, ReceivedRequest, reply
 from tests.integration.contract import judged
 
 BASIS = {"basis": ["F1"], "issue": None}
@@ -80,7 +80,7 @@ class Roles:
         self.gates = gates or {}
         self.first: dict[str, list[Canned]] = {}
 
-    def __call__(self, asked: Asked) -> Canned:
+    def __call__(self, asked: ReceivedRequest) -> Canned:
         _, turn, _ = asked.turn.split(" ")
         if self.first.get(turn):
             return self.first[turn].pop(0)

@@ -45,12 +45,12 @@ def server(model: FakeServer) -> FakeServer:
 
 
 def asked_turns(server: FakeServer) -> list[str]:
-    return [" ".join(asked.turn.split(" ")[1:]) for asked in server.asked]
+    return [" ".join(asked.turn.split(" ")[1:]) for asked in server.received]
 
 
 def system_prompts(server: FakeServer) -> dict[str, str]:
     """Give turn → the system prompt it was asked with."""
-    return {asked.turn.split(" ")[1]: str(asked.body["messages"][0]["content"]) for asked in server.asked}
+    return {asked.turn.split(" ")[1]: str(asked.body["messages"][0]["content"]) for asked in server.received}
 
 
 @pytest.mark.parametrize("case_type", ["criminal", "civil"])
@@ -92,7 +92,7 @@ async def test_2_many_missing_facts_force_the_person_to_add_some(platform: Stack
         session = await person.gate("round1")
         assert asked_turns(server)[:3] == ["FACTS_STIPULATE ask", "FACTS_STIPULATE ask", "JUDGE_R1 ask"]
         assert len(session["facts"]["questions"]) == 2, "two open questions do not hold a session up"
-        assert "nothing was noted" in json.dumps(server.asked[1].body)
+        assert "nothing was noted" in json.dumps(server.received[1].body)
 
 
 async def test_2_going_on_unclear_is_a_risk_the_person_takes(platform: Stack, server: FakeServer) -> None:
@@ -107,7 +107,7 @@ async def test_2_going_on_unclear_is_a_risk_the_person_takes(platform: Stack, se
         me = (await person.get("/api/agents/me")).json()["id"]
         assert session["facts"]["risk_accepted"]["by"] == me
         assert session["facts"]["risk_accepted"]["at"]
-    for asked in server.asked[1:]:
+    for asked in server.received[1:]:
         material = json.dumps(asked.body["messages"], ensure_ascii=False)
         assert all(question["text"] in material for question in QUESTIONS)
 
@@ -164,7 +164,7 @@ async def test_4_a_violation_is_put_right_by_one_rewrite(platform: Stack, server
         session = await person.gate("round2")
     kinds = [turn for turn in asked_turns(server) if turn.startswith("CLAIMANT_R2")]
     assert kinds == ["CLAIMANT_R2 ask", "CLAIMANT_R2 rewrite"]
-    rewrite = next(asked for asked in server.asked if asked.turn.endswith("CLAIMANT_R2 rewrite"))
+    rewrite = next(asked for asked in server.received if asked.turn.endswith("CLAIMANT_R2 rewrite"))
     assert VIOLATIONS[check]["text"] in rewrite.last, "the request names what was hit"
     turn = next(turn for turn in session["turns"] if turn["phase"] == "CLAIMANT_R2")
     assert {hit["check"] for hit in turn["hits"]} == {check}

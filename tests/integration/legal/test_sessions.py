@@ -61,7 +61,7 @@ def running(session_folder: Path, catalogue: Path) -> Iterator[Stack]:
 
 
 def turns(server: FakeServer) -> list[tuple[str, str]]:
-    return [(turn, kind) for _, turn, kind in (asked.turn.split(" ") for asked in server.asked)]
+    return [(turn, kind) for _, turn, kind in (asked.turn.split(" ") for asked in server.received)]
 
 
 async def records(stack: Stack, session: str) -> list[Any]:
@@ -83,13 +83,13 @@ async def test_a_civil_session_is_argued_in_order_and_its_report_replays_without
         assert [turn["phase"] for turn in session["turns"]] == ORDER[1:]
         told = await person.finish()
         assert turns(server) == [(phase, "ask") for phase in ORDER]
-        assert {asked.turn.split(" ")[0] for asked in server.asked} == {person.session}
-        asked = len(server.asked)
+        assert {asked.turn.split(" ")[0] for asked in server.received} == {person.session}
+        asked = len(server.received)
         stored = await records(running, person.session)
         rules = deciders()["legal"]
         again = report(reduce(partial(step, rules), stored, rules.initial(person.session)))
         assert msgspec.json.decode(msgspec.json.encode(again)) == told
-        assert len(server.asked) == asked
+        assert len(server.received) == asked
         attempts = [msgspec.json.decode(r.data) for r in stored if r.type == "attempt_made"]
         assert [attempt["attempt"]["outcome"] for attempt in attempts] == ["ok"] * len(ORDER)
         assert all(attempt["attempt"]["reply"] and attempt["attempt"]["usage"] for attempt in attempts)
@@ -106,9 +106,9 @@ async def test_transport_faults_are_tried_again_and_then_fail_visibly(running: S
         await person.steer(**round1())
         failed = (await person.until(lambda session: session["failed"]))["failed"]
         assert (failed["phase"], failed["code"], failed["attempts"]) == ("OPPOSING_R2", "model_unavailable", 4)
-        before = len(server.asked)
+        before = len(server.received)
         await asyncio.sleep(1.2)
-        assert len(server.asked) == before, "a failed turn is not asked again by itself"
+        assert len(server.received) == before, "a failed turn is not asked again by itself"
         assert (await person.post(f"/api/sessions/{person.session}/retry")).status_code == 200
         await person.gate("round2")
         nothing = await person.post(f"/api/sessions/{person.session}/retry")
@@ -147,10 +147,10 @@ async def test_a_prompt_too_long_for_a_record_stops_nothing(running: Stack, serv
         assert turns(server) == [(phase, "ask") for phase in ("FACTS_STIPULATE", *ORDER[:5])]
         stored = await records(running, person.session)
         attempts = [msgspec.json.decode(r.data)["attempt"] for r in stored if r.type == "attempt_made"]
-        assert len(attempts) == len(server.asked)
+        assert len(attempts) == len(server.received)
         whole, *cut = (attempt["request"]["messages"][1] for attempt in attempts)
-        assert whole == server.asked[0].body["messages"][1]
-        sent = [str(asked.body["messages"][1]["content"]).encode() for asked in server.asked[1:]]
+        assert whole == server.received[0].body["messages"][1]
+        sent = [str(asked.body["messages"][1]["content"]).encode() for asked in server.received[1:]]
         assert [message["sha256"] for message in cut] == [hashlib.sha256(content).hexdigest() for content in sent]
 
 
