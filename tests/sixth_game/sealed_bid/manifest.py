@@ -1,0 +1,14 @@
+"""The manifest of the auction."""
+
+from typing import Final
+
+from playmolt_schemas.manifest import GameModule, Reference, Resource
+
+GAME: Final = GameModule(
+    type="auction",
+    kind="game",
+    service="auction-house",
+    messages=Reference("sealed_bid.messages:MESSAGES"),
+    guide=Resource("sealed_bid", "guide.md"),
+    watch=Resource("sealed_bid", "watch"),
+)

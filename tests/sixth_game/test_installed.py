@@ -1,0 +1,188 @@
+"""The platform with the game installed: it is in every list, and no line outside its folder names it."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+from playmolt_core.engine.messages import message
+from playmolt_core.game.decider import PUBLIC, Accepted, Act, Command, Create, Join
+from playmolt_core.game.fold import carries_state_hash, state_hash
+from playmolt_core.log.chain import seal
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.log.port import StreamAppend, Unit
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import ZERO_HASH, Metadata
+from sealed_bid.rules import Auction
+
+from tests.deploy.manifests import K8S, kubectl, name_of
+from tests.deploy.test_schemas import OLDEST, fault
+from tests.sixth_game.conftest import HERE, Told
+
+ROOT = HERE.parents[1]
+GAME = "auction-0190c3f8-1111-7222-8333-444455556666"
+
+
+def asked(told: Told, program: str) -> Any:
+    return json.loads(told("-c", f"import json\n{program}"))
+
+
+def test_every_list_of_types_names_it(told: Told) -> None:
+    program = (
+        "from playmolt_schemas.identifiers import ENGINES, GAME_TYPES\n"
+        "from playmolt_core.log.archive import TYPES\n"
+        "from playmolt_cli.games import deciders\n"
+        "from playmolt_cli.local.embedded.nats import SERVICES\n"
+        "from playmolt_cli.local.services import _MODULES\n"
+        "from playmolt.bots import policies\n"
+        "print(json.dumps([GAME_TYPES, ENGINES['auction-house'], TYPES, [*deciders()], SERVICES,"
+        " _MODULES['auction-house'], policies()['auction']]))"
+    )
+    types, served, archived, rules, services, module, policies = asked(told, program)
+    assert types == ["trial", "ox", "auction"]
+    assert (served, module) == (["auction"], "sealed_bid")
+    assert "auction" in archived
+    assert "auction" in rules
+    assert "auction-house" in services
+    assert policies == ["careful", "bold", "mixed"]
+
+
+def test_the_api_takes_and_describes_it(told: Told) -> None:
+    program = (
+        "import msgspec\n"
+        "from playmolt_schemas.api import JoinRequest\n"
+        "from playmolt_gateway.routes.documents import openapi_bytes\n"
+        'msgspec.json.decode(b\'{"gameType":"auction"}\', type=JoinRequest)\n'
+        "print(json.dumps([*msgspec.json.decode(openapi_bytes())['components']['schemas']]))"
+    )
+    assert {"AuctionState", "BidMadeMessage", "Bid"} <= set(asked(told, program))
+
+
+def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
+    program = (
+        "from playmolt_gateway.routes import documents, pages\n"
+        "files = pages._assets()\n"
+        "texts = json.loads(files['texts.ko.json'][0])\n"
+        "print(json.dumps([documents.guide_of('auction'), documents._further_guides(documents.text_of('llms.txt')),"
+        " files['games/auction/watch.js'][1], files['games.js'][0].decode(), texts['game.auction'], texts['live']]))"
+    )
+    guide, further, kind, module, title, live = asked(told, program)
+    assert guide.startswith("# The auction")
+    assert "/skills/auction.md" in further
+    assert kind.startswith("text/javascript")
+    assert {"type": "auction", "kind": "game", "watch": True} in json.loads(module.partition("GAMES = ")[2][:-2])
+    assert (title, bool(live)) == ("경매", True)
+
+
+def test_the_drawing_says_the_same_in_every_language_and_loads_this_servers_files_alone() -> None:
+    texts = {path.name: json.loads(path.read_text()) for path in (HERE / "sealed_bid/watch").glob("texts.*.json")}
+    english = texts["texts.en.json"]
+    assert texts.keys() == {"texts.en.json", "texts.ko.json", "texts.zh.json"}
+    for told in texts.values():
+        assert {key: set(re.findall(r"{\w+}", text)) for key, text in told.items()} == {
+            key: set(re.findall(r"{\w+}", text)) for key, text in english.items()
+        }
+    drawing = (HERE / "sealed_bid/watch/watch.js").read_text()
+    assert set(re.findall(r't\("(auction\.[^"]+)"', drawing)) <= english.keys()
+    assert all(way.startswith("../../") for way in re.findall(r'from "([^"]+)"', drawing))
+
+
+class Played:
+    """An auction in a log, as an engine seals it."""
+
+    def __init__(self) -> None:
+        self.log, self.rules = MemoryLog(), Auction()
+        self.state: Any = self.rules.initial(GAME)
+        self.version, self.hash, self.at = 0, ZERO_HASH, datetime(2026, 1, 1, tzinfo=UTC)
+
+    async def send(self, command: Command) -> None:
+        self.at += timedelta(seconds=1)
+        decision = self.rules.decide(self.state, command, self.at)
+        assert isinstance(decision, Accepted), decision
+        expected, before = self.version, self.hash
+        records = [self._sealed(event) for event in decision.events]
+        summary = self.rules.summary(self.state)
+        append = StreamAppend(stream=GAME, expected=expected, prev_hash=before, records=records, summary=summary)
+        assert await self.log.append([Unit(streams=[append])]) == ["appended"]
+
+    def _sealed(self, event: Any) -> Any:
+        self.version += 1
+        self.state = self.rules.evolve(self.state, event, self.at)
+        carries = carries_state_hash("auction", self.version, closes=event.closes)
+        told = message(self.rules, GAME, self.version, rfc3339(self.at), self.state, event, PUBLIC)
+        metadata = Metadata(command_id="0" * 32, state_hash=state_hash(self.state) if carries else "")
+        content = canonical_json(event)
+        record = seal(
+            GAME, self.version, self.hash, self.at, event.type, event.schema_version, content, metadata, told, None,
+            event.closes,
+        )  # fmt: skip
+        self.hash = record.hash
+        return record
+
+    async def to_the_end(self) -> bytes:
+        await self.send(Create(seed="7", config={}))
+        for number in range(3):
+            await self.send(Join(agent_id=f"agent-{number}", name=f"Agent {number}"))
+        for number in range(3):
+            await self.send(Act(agent_id=f"agent-{number}", action={"type": "bid", "amount": 10 * number}))
+        stored = await self.log.load(GAME)
+        assert stored is not None
+        return b"".join(msgspec.json.encode(record) + b"\n" for record in stored.records)
+
+
+async def test_its_log_is_replayed_and_checked(told: Told, tmp_path: Path) -> None:
+    file = tmp_path / "auction.jsonl"
+    file.write_bytes(await Played().to_the_end())
+    assert "EXACT" in told("-m", "playmolt_cli", "replay", GAME, "--log", str(file))
+    told("-m", "playmolt_cli", "log", "check", str(file))
+
+
+def test_its_engine_is_deployed_by_the_generator(told: Told, tmp_path: Path) -> None:
+    for target in ("dev", "prod"):
+        folder = tmp_path / target
+        told(
+            "-m", "playmolt_cli", "deploy", "auction", str(folder), "--on", target, "--overlays", str(K8S / "overlays")
+        )  # fmt: skip
+        done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        objects = list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
+        assert "Deployment/auction-house" in {name_of(one) for one in objects}
+        assert {name_of(one): fault(one, OLDEST) for one in objects if fault(one, OLDEST)} == {}
+        assert '"auction-house"' in (folder / "users.conf").read_text()
+
+
+def test_its_engine_starts_without_the_gateway(installed: Mapping[str, str], told: Told) -> None:
+    program = "import sealed_bid.__main__, sys\nprint(json.dumps(sorted(sys.modules)))"
+    modules = asked(told, program)
+    assert not {"playmolt_gateway", "playmolt_ox", "playmolt"} & set(modules)
+    assert "sealed_bid" not in os.environ.get("PYTHONPATH", "")
+
+
+def test_the_gateway_imports_its_messages_and_not_its_engine(told: Told) -> None:
+    modules = set(asked(told, "import playmolt_gateway.__main__, sys\nprint(json.dumps(sorted(sys.modules)))"))
+    assert "sealed_bid.messages" in modules
+    assert not {"sealed_bid.rules", "sealed_bid.engine", "sealed_bid.bots"} & modules
+
+
+def test_no_line_outside_its_folder_names_it() -> None:
+    command = [
+        "git",
+        "grep",
+        "--untracked",
+        "-liE",
+        r"sealed[-_ ]?bid|\bauction",
+        "--",
+        ".",
+        ":!tests/sixth_game",
+        ":!spec",
+    ]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert found.stderr == ""
+    assert found.stdout.split() == []
