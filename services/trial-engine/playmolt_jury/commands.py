@@ -125,7 +125,7 @@ class VoteMined(Command, frozen=True, kw_only=True):
     tx_hash: str
 
 
-class SeatRead(msgspec.Struct, frozen=True, kw_only=True):
+class VoteRead(msgspec.Struct, frozen=True, kw_only=True):
     """One juror's place in the contract, as read."""
 
     juror_id: str
@@ -141,7 +141,7 @@ class VerdictFound(Command, frozen=True, kw_only=True):
     guilty: bool
     guilty_votes: int
     not_guilty_votes: int
-    votes: tuple[SeatRead, ...]
+    votes: tuple[VoteRead, ...]
     contract: str
     chain_id: int
     log_hash: str

@@ -204,14 +204,14 @@ class Jury(Game[State]):
     def _verdict(self, state: State, command: commands.VerdictFound) -> Decision:
         if not effects.is_pending(state, command.effect_id, "verdict"):
             return Accepted()
-        seats = {seat.juror_id: seat for seat in command.votes}
+        votes_read = {vote.juror_id: vote for vote in command.votes}
         votes = tuple(
             VoteView(
                 juror_id=juror,
-                guilty=seats[juror].guilty,
-                stance=state.seats[juror].stance,
-                tx_hash=seats[juror].tx_hash,
-                address=seats[juror].address,
+                guilty=votes_read[juror].guilty,
+                stance=state.juror_states[juror].stance,
+                tx_hash=votes_read[juror].tx_hash,
+                address=votes_read[juror].address,
             )
             for juror in state.juror_ids
         )
@@ -300,7 +300,7 @@ def _read(state: State, command: commands.ReadEvidence) -> Decision:
 
 
 def _chat(state: State, command: commands.Chat) -> Decision:
-    if command.juror_id not in state.seats:
+    if command.juror_id not in state.juror_states:
         return no_juror()
     if state.phase != "persuasion":
         return _wrong_phase(state, "Jurors are talked to in the phase persuasion")
@@ -311,7 +311,7 @@ def _chat(state: State, command: commands.Chat) -> Decision:
 
 
 def _present(state: State, command: commands.Present) -> Decision:
-    if command.juror_id not in state.seats:
+    if command.juror_id not in state.juror_states:
         return no_juror()
     if refusal := evidence_refusal(state, command.evidence_id):
         return refusal
@@ -325,7 +325,7 @@ def _present(state: State, command: commands.Present) -> Decision:
 
 def _with_juror(state: State, started: TurnStarted) -> Decision:
     # Those under way count too: otherwise many calls at once would get past the limit.
-    if state.seats[started.juror_id].rounds_left <= len(state.pending(started.juror_id)):
+    if state.juror_states[started.juror_id].rounds_left <= len(state.pending(started.juror_id)):
         return refused(Code.NO_ROUNDS_LEFT, "All rounds with this juror are used. Talk to another one.")
     return Accepted((started,))
 
@@ -340,7 +340,7 @@ def _next_round(state: State, command: commands.NextRound) -> Decision:
     debate = state.debate
     if debate and debate.next_speaker:
         return Accepted((turn_events.speech_started(debate.next_speaker, debate.round, command.call),))
-    led = {juror: seat.led for juror, seat in state.seats.items()}
+    led = {juror: current.led for juror, current in state.juror_states.items()}
     leader = deliberation.leader(state.juror_ids, state.stances, led)
     responders = deliberation.responders(state.juror_ids, state.stances, leader)
     number = state.round + 1

@@ -71,8 +71,8 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     reply: str
 
 
-class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror in play. `notes` wait for its next speech."""
+class JurorState(msgspec.Struct, frozen=True, kw_only=True):
+    """How a juror stands now. `notes` wait for its next speech."""
 
     stance: int
     exchanges: tuple[Exchange, ...] = ()
@@ -170,7 +170,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceItem, ...] = ()
     topics: tuple[str, ...] = ()
     phase: PhaseName = "prologue"
-    seats: dict[str, Seat] = {}
+    juror_states: dict[str, JurorState] = {}
     unlocked: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     talks: dict[str, Talk] = {}
@@ -210,7 +210,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stances(self) -> dict[str, int]:
-        return {juror: seat.stance for juror, seat in self.seats.items()}
+        return {juror: current.stance for juror, current in self.juror_states.items()}
 
     def item(self, evidence_id: str) -> EvidenceItem | None:
         return next((item for item in self.evidence if item.id == evidence_id), None)
@@ -251,7 +251,7 @@ def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
         "jurors": event.jurors,
         "evidence": event.evidence,
         "topics": event.topics,
-        "seats": {juror.id: Seat(stance=juror.initial_stance) for juror in event.jurors},
+        "juror_states": {juror.id: JurorState(stance=juror.initial_stance) for juror in event.jurors},
     }
 
 
@@ -306,19 +306,19 @@ def _nothing(_: State, __: Event, ___: datetime) -> Changes:
 
 def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
-    seat = state.seats[event.juror_id]
+    current = state.juror_states[event.juror_id]
     exchange = Exchange(text=turn.text, evidence_id=turn.evidence_id, reply=event.text)
-    seat = replace(seat, exchanges=(*seat.exchanges, exchange))
+    current = replace(current, exchanges=(*current.exchanges, exchange))
     reply = ChatReply(
         juror_id=event.juror_id,
         reply=event.text,
-        band=stance.band(seat.stance),
-        rounds_left=seat.rounds_left,
+        band=stance.band(current.stance),
+        rounds_left=current.rounds_left,
         weakness_hit=stance.hits(turn.text, state.juror(event.juror_id).weakness.trigger_keywords),
         version=state.version + 1,
     )
     return {
-        "seats": state.seats | {event.juror_id: seat},
+        "juror_states": state.juror_states | {event.juror_id: current},
         "turns": _without(state, event.juror_id),
         "outcomes": _answered(state, turn.call, reply),
     }
@@ -326,11 +326,11 @@ def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
 
 def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
-    seat = state.seats[event.juror_id]
-    seat = replace(seat, notes=(*seat.notes, event.text))
+    current = state.juror_states[event.juror_id]
+    current = replace(current, notes=(*current.notes, event.text))
     left = NoteReply(notes_left=NOTES - state.notes_used - 1)
     return {
-        "seats": state.seats | {event.juror_id: seat},
+        "juror_states": state.juror_states | {event.juror_id: current},
         "notes_used": state.notes_used + 1,
         "turns": _without(state, event.juror_id),
         "outcomes": _answered(state, turn.call, left),
@@ -338,30 +338,33 @@ def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
 
 
 def _round(state: State, event: RoundStarted, _: datetime) -> Changes:
-    seat = state.seats[event.leader]
+    current = state.juror_states[event.leader]
     debate = Debate(round=event.round, leader=event.leader, responders=event.responders, snapshot=dict(state.stances))
     return {
         "round": event.round,
         "debate": debate,
-        "seats": state.seats | {event.leader: replace(seat, led=seat.led + 1)},
+        "juror_states": state.juror_states | {event.leader: replace(current, led=current.led + 1)},
     }
 
 
 def _spoke(state: State, event: Speech, _: datetime) -> Changes:
-    seat = replace(state.seats[event.juror_id], notes=())
+    current = replace(state.juror_states[event.juror_id], notes=())
     debate = state.debate
     return {
         "debate": debate and replace(debate, speeches=(*debate.speeches, event)),
         "speeches": (*state.speeches, event),
-        "seats": state.seats | {event.juror_id: seat},
+        "juror_states": state.juror_states | {event.juror_id: current},
         "turns": _without(state, event.juror_id),
     }
 
 
 def _moved(state: State, event: StanceChanged, _: datetime) -> Changes:
-    seat = state.seats[event.juror_id]
-    spent = seat.weakness_spent or event.cause == "weakness"
-    return {"seats": state.seats | {event.juror_id: replace(seat, stance=event.after, weakness_spent=spent)}}
+    current = state.juror_states[event.juror_id]
+    spent = current.weakness_spent or event.cause == "weakness"
+    return {
+        "juror_states": state.juror_states
+        | {event.juror_id: replace(current, stance=event.after, weakness_spent=spent)}
+    }
 
 
 def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
@@ -374,7 +377,9 @@ def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
         responders=debate.responders,
         speeches=tuple(SpeechView(juror_id=each.juror_id, text=each.text) for each in debate.speeches),
         changes=tuple(
-            BandChange(juror_id=juror, band_before=stance.band(before), band=stance.band(state.seats[juror].stance))
+            BandChange(
+                juror_id=juror, band_before=stance.band(before), band=stance.band(state.juror_states[juror].stance)
+            )
             for juror, before in ((juror, debate.snapshot[juror]) for juror in state.juror_ids)
         ),
         phase="vote" if event.round == DELIBERATION_ROUNDS else state.phase,

@@ -159,14 +159,14 @@ def public(event: Event, *, show_stances: bool) -> JuryMessage:
 
 
 def _juror(state: State, juror_id: str, *, show_stances: bool) -> JurorView:
-    file, seat = state.juror(juror_id), state.seats[juror_id]
+    file, current = state.juror(juror_id), state.juror_states[juror_id]
     return JurorView(
         id=juror_id,
         name=file.name,
         personality=file.personality,
-        band=stance.band(seat.stance),
-        rounds_left=seat.rounds_left,
-        stance=seat.stance if show_stances else UNSET,
+        band=stance.band(current.stance),
+        rounds_left=current.rounds_left,
+        stance=current.stance if show_stances else UNSET,
     )
 
 

@@ -9,7 +9,7 @@ from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from eth_utils.crypto import keccak
 
-from playmolt_jury.chain.port import SEATS
+from playmolt_jury.chain.port import JURORS
 
 OPEN, GUILTY, NOT_GUILTY = range(3)
 """The contract's Outcome; its Ballot has the same values, with None for Open."""
@@ -44,7 +44,7 @@ def deployed_code() -> str:
 
 def creation(jurors: list[str], log_hash: bytes, deadline: int) -> bytes:
     """The data of the transaction that opens a case."""
-    arguments = encode([f"address[{SEATS}]", "bytes32", "uint256"], [jurors, log_hash, deadline])
+    arguments = encode([f"address[{JURORS}]", "bytes32", "uint256"], [jurors, log_hash, deadline])
     return bytes.fromhex(artifact()["bytecode"][2:]) + arguments
 
 
@@ -58,9 +58,9 @@ def reading_call() -> bytes:
 
 def reading_of(output: bytes) -> Reading:
     """The output of `reading()`; ValueError when it is none."""
-    seats = f"address[{SEATS}],uint8[{SEATS}],uint256[{SEATS}]"
+    lists = f"address[{JURORS}],uint8[{JURORS}],uint256[{JURORS}]"
     try:
-        (fields,) = decode([f"(bytes32,uint256,uint256,uint256,uint8,uint256,uint256,{seats})"], output)
+        (fields,) = decode([f"(bytes32,uint256,uint256,uint256,uint8,uint256,uint256,{lists})"], output)
     except DecodingError as error:
         raise ValueError(f"no reading of JuryVoting: {error}") from None
     return Reading(*fields)

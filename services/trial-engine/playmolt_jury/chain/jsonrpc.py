@@ -64,25 +64,25 @@ class JsonRpcChain:
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
         """`guilty` is None when the case closed at its deadline without this vote."""
         key = self._keys.juror(case, juror_id)
-        address, seat = self._address(case), case.jurors.index(juror_id)
+        address, place = self._address(case), case.jurors.index(juror_id)
 
         async def settled() -> Reading | None:
             now = await reading.read_case(self._rpc, address, "latest")
-            if now.ballots[seat] == OPEN:
+            if now.ballots[place] == OPEN:
                 now, _ = await reading.mined_and_pending(self._rpc, address)
-            return now if now.outcome != OPEN or now.ballots[seat] != OPEN else None
+            return now if now.outcome != OPEN or now.ballots[place] != OPEN else None
 
         now, coming = await reading.mined_and_pending(self._rpc, address)
-        if now.outcome == OPEN and now.ballots[seat] == OPEN:
-            if coming.ballots[seat] == OPEN:
+        if now.outcome == OPEN and now.ballots[place] == OPEN:
+            if coming.ballots[place] == OPEN:
                 await self._cast(key, address, guilty, coming)
             now = await self._wallet.until(settled, f"the vote of {juror_id} in {case.session}")
-        cast = now.ballots[seat] != OPEN
+        cast = now.ballots[place] != OPEN
         return Voted(
             juror_id=juror_id,
             address=keys.address_of(key),
-            guilty=now.ballots[seat] == GUILTY if cast else None,
-            tx_hash=await reading.vote_transaction(self._rpc, address, now, seat) if cast else "",
+            guilty=now.ballots[place] == GUILTY if cast else None,
+            tx_hash=await reading.vote_transaction(self._rpc, address, now, place) if cast else "",
         )
 
     async def verdict(self, case: Case) -> Verdict:

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import msgspec
 
-SEATS = 5
+JURORS = 5
 OPEN_SECONDS = 7 * 24 * 3600
 """How long a case takes votes, unless told otherwise."""
 
@@ -35,8 +35,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     jurors: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if len(self.jurors) != SEATS or len(set(self.jurors)) != SEATS:
-            raise ValueError(f"a case has {SEATS} different jurors, not {list(self.jurors)}")
+        if len(self.jurors) != JURORS or len(set(self.jurors)) != JURORS:
+            raise ValueError(f"a case has {JURORS} different jurors, not {list(self.jurors)}")
         if len(bytes.fromhex(self.log_hash.removeprefix("0x"))) != 32:
             raise ValueError(f"log_hash is 32 bytes in hex, not {self.log_hash!r}")
 
@@ -62,7 +62,7 @@ class Voted(msgspec.Struct, frozen=True, kw_only=True):
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A case as read from the chain. `guilty` is None while votes may still come; `log_hash` as stored there.
 
-    `votes` are the five seats in the order of the case. All hex is 0x and lower case; `deadline` is Unix time.
+    `votes` are the jurors' in the order of the case. All hex is 0x and lower case; `deadline` is Unix time.
     """
 
     contract: str

@@ -32,7 +32,7 @@ async def read_verdict(rpc: Rpc, address: str) -> Verdict:
     )
     if code != contract.deployed_code():
         raise ChainFault(f"what stands at {address} on chain {chain_id} is not JuryVoting as built here")
-    votes = await asyncio.gather(*(_vote(rpc, address, now, seat) for seat in range(len(now.jurors))))
+    votes = await asyncio.gather(*(_vote(rpc, address, now, place) for place in range(len(now.jurors))))
     return Verdict(
         contract=address.lower(),
         chain_id=chain_id,
@@ -89,19 +89,19 @@ async def opening_transaction(rpc: Rpc, address: str, case: Reading) -> str:
     return await _transaction(rpc, address, case.opened_in, [contract.topic(_OPENED)])
 
 
-async def vote_transaction(rpc: Rpc, address: str, case: Reading, seat: int) -> str:
+async def vote_transaction(rpc: Rpc, address: str, case: Reading, place: int) -> str:
     """The hash of the transaction of a vote that was cast."""
-    juror = "0x" + case.jurors[seat][2:].rjust(64, "0")
-    return await _transaction(rpc, address, case.voted_in[seat], [contract.topic(_VOTED), juror])
+    juror = "0x" + case.jurors[place][2:].rjust(64, "0")
+    return await _transaction(rpc, address, case.voted_in[place], [contract.topic(_VOTED), juror])
 
 
-async def _vote(rpc: Rpc, address: str, case: Reading, seat: int) -> Voted:
-    cast = case.ballots[seat] in {GUILTY, NOT_GUILTY}
+async def _vote(rpc: Rpc, address: str, case: Reading, place: int) -> Voted:
+    cast = case.ballots[place] in {GUILTY, NOT_GUILTY}
     return Voted(
         juror_id="",
-        address=case.jurors[seat],
-        guilty=case.ballots[seat] == GUILTY if cast else None,
-        tx_hash=await vote_transaction(rpc, address, case, seat) if cast else "",
+        address=case.jurors[place],
+        guilty=case.ballots[place] == GUILTY if cast else None,
+        tx_hash=await vote_transaction(rpc, address, case, place) if cast else "",
     )
 
 

@@ -51,7 +51,7 @@ def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_EN
         *_broken(records),
         *_contract(records, said, chain),
         *_votes(records, said, chain),
-        *_seats(records, said, chain),
+        *_jurors(records, said, chain),
         *_outcome(said, chain),
         *_ending(records, said, endings),
     ]
@@ -109,21 +109,21 @@ def _events(records: Iterable[Record], kind: type[E]) -> Iterator[E]:
 
 def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
     casts = list(_events(records, VoteCast))
-    seats = {seat.juror_id: seat for seat in said.votes if seat.guilty is not None}
+    named = {vote.juror_id: vote for vote in said.votes if vote.guilty is not None}
     mined = {vote.address: vote for vote in chain.votes if vote.guilty is not None}
     for cast in casts:
-        seat = seats.pop(cast.juror_id, None)
-        if seat is None:
+        read = named.pop(cast.juror_id, None)
+        if read is None:
             yield f"log: the verdict does not name the vote of {cast.juror_id}"
             continue
-        if (seat.guilty, seat.tx_hash) != (cast.guilty, cast.tx_hash):
-            yield f"log: {cast.juror_id}'s vote is {_vote(cast)} when cast and {_vote(seat)} in the verdict"
-        found = mined.pop(seat.address.lower(), None)
+        if (read.guilty, read.tx_hash) != (cast.guilty, cast.tx_hash):
+            yield f"log: {cast.juror_id}'s vote is {_vote(cast)} when cast and {_vote(read)} in the verdict"
+        found = mined.pop(read.address.lower(), None)
         if found is None:
-            yield f"the log has {cast.juror_id}'s vote {_vote(cast)}, the chain has none of {seat.address}"
+            yield f"the log has {cast.juror_id}'s vote {_vote(cast)}, the chain has none of {read.address}"
         elif (found.guilty, found.tx_hash) != (cast.guilty, cast.tx_hash.lower()):
             yield f"{cast.juror_id}'s vote is {_vote(cast)} in the log and {_vote(found)} on the chain"
-    yield from (f"log: the verdict names a vote of {juror} that was never cast" for juror in seats)
+    yield from (f"log: the verdict names a vote of {juror} that was never cast" for juror in named)
     yield from (f"the chain has a vote of {vote.address} that the log has not" for vote in mined.values())
 
 
@@ -131,17 +131,17 @@ def _vote(vote: VoteCast | VoteView | Voted) -> str:
     return f"{'guilty' if vote.guilty else 'not guilty'} in {vote.tx_hash}"
 
 
-def _seats(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
+def _jurors(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
     """The contract's places are the jurors of event 1, in their order; what each voted follows from its stance."""
     stances = _stances(records)
     there = [(juror, place.address) for juror, place in zip(stances, chain.votes, strict=False)]
-    named = [(seat.juror_id, seat.address.lower()) for seat in said.votes]
-    for number, (place, seat) in enumerate(zip_longest(there, named), 1):
-        if place != seat:
-            yield f"place {number} is {_place(place)} by event 1 and the chain, and {_place(seat)} in the verdict"
+    named = [(vote.juror_id, vote.address.lower()) for vote in said.votes]
+    for number, (place, vote) in enumerate(zip_longest(there, named), 1):
+        if place != vote:
+            yield f"place {number} is {_place(place)} by event 1 and the chain, and {_place(vote)} in the verdict"
     casts = list(_events(records, VoteCast))
     written = {"when cast": {cast.juror_id: cast.stance for cast in casts}}
-    written["in the verdict"] = {seat.juror_id: seat.stance for seat in said.votes}
+    written["in the verdict"] = {vote.juror_id: vote.stance for vote in said.votes}
     for where, stood in written.items():
         for juror, at in stood.items():
             if at != stances.get(juror):

@@ -96,12 +96,12 @@ def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[
 
 def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
     """Of the secret notes, only this juror's own are in it."""
-    seat, debate = state.seats[turn.juror_id], state.debate
+    current, debate = state.juror_states[turn.juror_id], state.debate
     data = {
-        "leaning": stance.band(seat.stance),
+        "leaning": stance.band(current.stance),
         "round": turn.round,
         "part": "lead" if debate and debate.leader == turn.juror_id else "answer",
-        "notes": list(seat.notes),
+        "notes": list(current.notes),
         "speeches": [
             {"round": said.round, "juror": said.juror_id, "text": clipped(said.text)} for said in state.speeches
         ],
@@ -111,7 +111,7 @@ def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
 
 
 def vote(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
-    data = {"conclusion": conclusion(state.seats[turn.juror_id].stance)}
+    data = {"conclusion": conclusion(state.juror_states[turn.juror_id].stance)}
     return _juror(state, material, turn, phrases(state.language).vote, data)
 
 
@@ -135,7 +135,7 @@ def history(state: State, juror_id: str) -> str:
     said = phrases(state.language)
     return "\n".join(
         f"{said.overseer}: {clipped(_given(state, each))}\n{said.you}: {clipped(each.reply)}"
-        for each in state.seats[juror_id].exchanges
+        for each in state.juror_states[juror_id].exchanges
     )
 
 
@@ -166,7 +166,7 @@ def _topics(material: Material) -> str:
 def _earlier(state: State, juror_id: str) -> list[dict[str, str]]:
     return [
         {"overseer": clipped(_given(state, each)), "you": clipped(each.reply)}
-        for each in state.seats[juror_id].exchanges[-EARLIER:]
+        for each in state.juror_states[juror_id].exchanges[-EARLIER:]
     ]
 
 

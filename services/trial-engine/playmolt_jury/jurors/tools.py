@@ -82,7 +82,7 @@ class BallotBox(Toolbox):
     def __init__(self, state: State, material: Material, turn: Turn) -> None:
         super().__init__(state, material, turn)
         self._wrong = False
-        self._conclusion = prompts.conclusion(state.seats[turn.juror_id].stance)
+        self._conclusion = prompts.conclusion(state.juror_states[turn.juror_id].stance)
 
     @property
     def diverged(self) -> bool:

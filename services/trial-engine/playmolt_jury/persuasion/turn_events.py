@@ -43,10 +43,10 @@ def events_of(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]
 
 def chat_changes(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[StanceChanged, ...]:
     """What a chat does to its juror: the argument, then its weakness if this is the first time it is hit."""
-    juror, seat = state.juror(turn.juror_id), state.seats[turn.juror_id]
-    change = stance.argued(seat.stance, juror.topic_weights, topics)
+    juror, current = state.juror(turn.juror_id), state.juror_states[turn.juror_id]
+    change = stance.argued(current.stance, juror.topic_weights, topics)
     said = _changed(turn.juror_id, "chat", OVERSEER, change)
-    if seat.weakness_spent or not stance.hits(turn.text, juror.weakness.trigger_keywords):
+    if current.weakness_spent or not stance.hits(turn.text, juror.weakness.trigger_keywords):
         return (said,)
     return (said, _changed(turn.juror_id, "weakness", OVERSEER, stance.struck(change.before, change.after)))
 
@@ -134,7 +134,7 @@ def _influence(state: State, debate: Debate, speeches: Iterable[Speech]) -> Iter
 
 
 def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
-    now = state.seats[turn.juror_id].stance
+    now = state.juror_states[turn.juror_id].stance
     decided = VoteDecided(
         juror_id=turn.juror_id, guilty=stance.votes_guilty(now), stance=now, diverged=command.diverged
     )
@@ -144,7 +144,7 @@ def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 def _argued(
     state: State, turn: Turn, cause: Cause, topics: Iterable[TopicImpact], *, half: bool = False
 ) -> StanceChanged:
-    weights, now = state.juror(turn.juror_id).topic_weights, state.seats[turn.juror_id].stance
+    weights, now = state.juror(turn.juror_id).topic_weights, state.juror_states[turn.juror_id].stance
     return _changed(turn.juror_id, cause, OVERSEER, stance.argued(now, weights, topics, half=half))
 
 

@@ -88,7 +88,7 @@ async def _found(chain: Chain, effect_id: str, case: Case) -> Command:
     if verdict.guilty is None:
         raise ChainAway(f"the case at {verdict.contract} is still open on the chain")
     votes = tuple(
-        commands.SeatRead(juror_id=vote.juror_id, address=vote.address, guilty=vote.guilty, tx_hash=vote.tx_hash)
+        commands.VoteRead(juror_id=vote.juror_id, address=vote.address, guilty=vote.guilty, tx_hash=vote.tx_hash)
         for vote in verdict.votes
     )
     return commands.VerdictFound(

@@ -51,7 +51,7 @@ def voting(stream: str, undecided: Sequence[str]) -> Session:
     session.when(commands.OpenJury(agent_id="a", name="Ada", seed="7", body={"language": "en"}))
     session.given(PhaseChanged(from_="deliberation", to="vote"), VoteCalled(call="c"))
     for juror in session.state.juror_ids:
-        now = session.state.seats[juror].stance
+        now = session.state.juror_states[juror].stance
         session.given(TurnStarted(call="c", turn="vote", juror_id=juror))
         if juror in undecided:
             session.given(TurnFailed(call="c", turn="vote", juror_id=juror, code="refused", detail="", attempts=1))

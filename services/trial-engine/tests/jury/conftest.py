@@ -222,7 +222,7 @@ class Session(Scenario[State]):
         none = Ballot(guilty=False, stance=0, diverged=False, decided_at=self.now)
         ballots = {juror: self.state.ballots.get(juror, none) for juror in task.jurors}
         votes = tuple(
-            commands.SeatRead(
+            commands.VoteRead(
                 juror_id=juror, address="0x" + juror.encode().hex(), guilty=ballot.guilty if ballot.tx_hash else None,
                 tx_hash=ballot.tx_hash,
             )

@@ -607,11 +607,11 @@ def test_what_the_chain_says_counts(session: Any) -> None:
     session.call("jury_vote")
     session.chain(until="verdict")
     (effect,) = session.jury.effects(session.state)
-    seats = tuple(
-        commands.SeatRead(juror_id=juror, address="0x1", guilty=False, tx_hash="0x2") for juror in reversed(JURORS)
+    votes = tuple(
+        commands.VoteRead(juror_id=juror, address="0x1", guilty=False, tx_hash="0x2") for juror in reversed(JURORS)
     )
     found = commands.VerdictFound(
-        effect_id=effect.id, guilty=False, guilty_votes=0, not_guilty_votes=5, votes=seats, contract="0x9", chain_id=7,
+        effect_id=effect.id, guilty=False, guilty_votes=0, not_guilty_votes=5, votes=votes, contract="0x9", chain_id=7,
         log_hash="0x8",
     )  # fmt: skip
     session.when(found)

@@ -142,7 +142,7 @@ class Sessions(RuleBasedStateMachine):
         if not hasattr(self, "session"):
             return
         state = self.session.state
-        assert all(0 <= seat.stance <= 100 and seat.rounds_left >= 0 for seat in state.seats.values())
+        assert all(0 <= juror.stance <= 100 and juror.rounds_left >= 0 for juror in state.juror_states.values())
         assert state.notes_left >= 0
         assert state.round <= 4
         assert len(self.session.messages()) == state.version

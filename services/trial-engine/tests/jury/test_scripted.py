@@ -62,9 +62,9 @@ def test_different_arguments_move_different_jurors(performances: Callable[..., A
     moved: dict[str, dict[str, int]] = {}
     for juror in JURORS:
         for aimed in JURORS:
-            before = session.state.seats[juror].stance
+            before = session.state.juror_states[juror].stance
             session.chat(juror, PLEAS["en"][aimed][0])
-            moved.setdefault(juror, {})[aimed] = session.state.seats[juror].stance - before
+            moved.setdefault(juror, {})[aimed] = session.state.juror_states[juror].stance - before
     best = {juror: min(gains, key=lambda aimed: gains[aimed]) for juror, gains in moved.items()}
     assert len(set(best.values())) >= 3
     assert all(min(gains.values()) < 0 for gains in moved.values())
