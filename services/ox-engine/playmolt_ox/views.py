@@ -38,7 +38,7 @@ from playmolt_ox.state import Seat, State
 
 SEATS: Final = 5
 
-_OFFERS: Final = seats.allowed_actions_of(ACTIONS)
+_ALLOWED: Final = seats.allowed_actions_of(ACTIONS)
 
 
 def view(state: State, viewer: Viewer) -> OxState:
@@ -88,7 +88,7 @@ def operator_view(state: State) -> dict[str, Any]:
 
 def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
     """Give what the game wants of an agent now."""
-    return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
+    return tuple(_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id)))
 
 
 def public(event: Event, viewer: Viewer) -> PublicMessage:

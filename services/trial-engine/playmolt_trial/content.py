@@ -11,7 +11,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.trial import Case
 from playmolt_schemas.text import trimmed, unstorable
 
-FEWEST_CASES: Final = 12
+MIN_CASES: Final = 12
 
 
 class ContentError(ValueError):
@@ -43,8 +43,8 @@ def read(source: bytes) -> Content:
 
 
 def _faults(cases: tuple[Case, ...]) -> Iterator[str]:
-    if len(cases) < FEWEST_CASES:
-        yield f"{len(cases)} cases; at least {FEWEST_CASES} are needed"
+    if len(cases) < MIN_CASES:
+        yield f"{len(cases)} cases; at least {MIN_CASES} are needed"
     yield from (f"case_id {name!r} stands twice" for name in _repeated(case.case_id for case in cases))
     yield from (f"title {name!r} stands twice" for name in _repeated(case.title for case in cases))
     for case in cases:

@@ -154,7 +154,7 @@ def _spoke(state: State, seat: Seat, text: str, *, forfeit: bool = False) -> Spo
     return Spoke(
         agent_id=seat.id,
         name=seat.name,
-        role=_dealt(seat),
+        role=_role_of(seat),
         text=text,
         phase=state.phase,
         round=state.round,
@@ -163,7 +163,7 @@ def _spoke(state: State, seat: Seat, text: str, *, forfeit: bool = False) -> Spo
 
 
 def _voted(seat: Seat, verdict: Verdict | None, *, forfeit: bool = False) -> VoteSubmitted:
-    return VoteSubmitted(agent_id=seat.id, role=_dealt(seat), verdict=verdict, forfeit=forfeit)
+    return VoteSubmitted(agent_id=seat.id, role=_role_of(seat), verdict=verdict, forfeit=forfeit)
 
 
 def _count(state: State) -> JuryTallied:
@@ -207,13 +207,13 @@ def _result(seat: Seat, team: Team | None, winner: Team) -> TrialResult:
     return TrialResult(
         agent_id=seat.id,
         name=seat.name,
-        role=_dealt(seat),
+        role=_role_of(seat),
         team=team,
         won=None if team is None else team == winner,
         points=points,
     )
 
 
-def _dealt(seat: Seat) -> Role:
+def _role_of(seat: Seat) -> Role:
     assert seat.role is not None  # noqa: S101 -- the fold sets it when the game starts
     return seat.role

@@ -33,7 +33,7 @@ from playmolt_trial.state import REQUIRED, Seat, State
 
 SEATS: Final = 6
 
-_OFFERS: Final = seats.allowed_actions_of(ACTIONS)
+_ALLOWED: Final = seats.allowed_actions_of(ACTIONS)
 
 
 def action_of(state: State) -> str:
@@ -92,7 +92,7 @@ def operator_view(state: State) -> dict[str, Any]:
 
 
 def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
-    return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
+    return tuple(_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id)))
 
 
 def public(event: Event, viewer: Viewer) -> PublicMessage:

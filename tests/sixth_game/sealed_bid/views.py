@@ -21,7 +21,7 @@ from sealed_bid.messages import (
 )
 from sealed_bid.state import State
 
-_OFFERS: Final = seats.allowed_actions_of(ACTIONS)
+_ALLOWED: Final = seats.allowed_actions_of(ACTIONS)
 
 
 def view(state: State, viewer: Viewer) -> AuctionState:
@@ -47,7 +47,7 @@ def operator_view(state: State) -> dict[str, Any]:
 
 
 def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
-    return tuple(_OFFERS[kind] for kind in _allowed(state, state.seat(agent_id)))
+    return tuple(_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id)))
 
 
 def public(event: Event, viewer: Viewer) -> PublicMessage:
