@@ -50,6 +50,10 @@ PAGES_WEB: Final = (
         summary="A file that the pages load.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
     ),
     Route(
+        method="GET", path="/assets/{folder}/{file}", name="page_folder_asset", tag="pages", auth=Auth.NONE, alone=True,
+        summary="A file of a page's own folder.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
+    ),
+    Route(
         method="GET", path="/assets/games/{game}/{file}", name="page_game_asset", tag="pages", auth=Auth.NONE,
         alone=True, summary="A file with which a game is watched.", answers={200: Media(ANY_FILE)},
         errors=(Code.NOT_FOUND,),

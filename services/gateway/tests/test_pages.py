@@ -19,11 +19,11 @@ WEB = Path(str(files("playmolt_gateway").joinpath("web")))
 PATHS = {
     "/": "lobby.js",
     "/?utm_source=a-newsletter&lang=fr&lang=de": "lobby.js",
-    "/watch/ox-0190c3f8-1111-7222-8333-444455556666": "watch.js",
-    "/watch/agora-0190c3f8-1111-7222-8333-444455556666": "watch.js",
-    "/game": "game.js",
-    "/game?session=jury-0190c3f8-1111-7222-8333-444455556666&lang=zh": "game.js",
-    "/legal": "legal.js",
+    "/watch/ox-0190c3f8-1111-7222-8333-444455556666": "watch/page.js",
+    "/watch/agora-0190c3f8-1111-7222-8333-444455556666": "watch/page.js",
+    "/game": "jury/page.js",
+    "/game?session=jury-0190c3f8-1111-7222-8333-444455556666&lang=zh": "jury/page.js",
+    "/legal": "legal/page.js",
     "/agora": "agora.js",
 }
 LANGUAGES = ("en", "ko", "zh")
@@ -121,7 +121,7 @@ async def test_what_cannot_be_a_game_is_told_on_a_page_and_not_found(platform: A
     for wrong in ("nothing", "legal-0190c3f8-1111-7222-8333-444455556666", "ox-1"):
         answer = await platform.send("GET", f"/watch/{wrong}")
         assert answer.status_code == 404
-        assert "watch.js" in answer.text
+        assert "watch/page.js" in answer.text
 
 
 async def test_every_file_is_sent_as_what_it_is(platform: Any) -> None:
@@ -209,7 +209,16 @@ def test_every_code_has_its_word(group: str) -> None:
 
 def test_every_page_is_declared_once() -> None:
     paths = [route.path for route in PAGES_WEB]
-    assert paths == ["/", "/watch/{id}", "/game", "/legal", "/agora", "/assets/{file}", "/assets/games/{game}/{file}"]
+    assert paths == [
+        "/",
+        "/watch/{id}",
+        "/game",
+        "/legal",
+        "/agora",
+        "/assets/{file}",
+        "/assets/{folder}/{file}",
+        "/assets/games/{game}/{file}",
+    ]
 
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

@@ -123,7 +123,12 @@ def test_good_answers_fit_the_document(platform: Platform, contract: Contract, s
     for template, operation in reads:
         guest = platform.operator if operation["security"] == [{"operator": []}] else player
         for game in stage.games[:4] if "{id}" in template else [""]:
-            path = template.replace("{id}", game).replace("{game}", "ox").replace("{file}", "watch.js")
+            path = (
+                template.replace("{id}", game)
+                .replace("{game}", "ox")
+                .replace("{folder}", "parts")
+                .replace("{file}", "watch.js")
+            )
             if template.endswith("/stream") and game != stage.ended.game_id:
                 continue
             answer = guest.get(path)

@@ -39,6 +39,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         operation.healthz, operation.readyz, operation.metrics,
         documents.openapi, documents.docs, documents.llms, documents.skill,
         pages.page_lobby, pages.page_watch, pages.page_game, pages.page_legal, pages.page_agora, pages.page_asset,
+        pages.page_folder_asset,
         pages.page_game_asset,
     )
 }  # fmt: skip

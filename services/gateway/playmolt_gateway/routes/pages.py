@@ -44,9 +44,9 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 _LOBBY: Final = _Page("lobby.js", "PlayMolt")
-_WATCH: Final = _Page("watch.js", "Watch · PlayMolt")
-_GAME: Final = _Page("game.js", "AI jury · PlayMolt")
-_LEGAL: Final = _Page("legal.js", "Legal simulation · PlayMolt")
+_WATCH: Final = _Page("watch/page.js", "Watch · PlayMolt")
+_GAME: Final = _Page("jury/page.js", "AI jury · PlayMolt")
+_LEGAL: Final = _Page("legal/page.js", "Legal simulation · PlayMolt")
 _AGORA: Final = _Page("agora.js", "Agora · PlayMolt")
 _NOWHERE: Final = _Page("nowhere.js", "PlayMolt")
 
@@ -96,6 +96,12 @@ async def page_asset(services: Services, request: CheckedRequest) -> Reply:
     return _file(request.params["file"])
 
 
+async def page_folder_asset(services: Services, request: CheckedRequest) -> Reply:
+    """Send a file of a page's own folder; 404 for anything else."""
+    del services
+    return _file(f"{request.params['folder']}/{request.params['file']}")
+
+
 async def page_game_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file with which a game is watched; 404 for anything else."""
     del services
@@ -115,7 +121,7 @@ def _file(name: str) -> Reply:
 def _assets() -> Mapping[str, tuple[bytes, str]]:
     """Name → content and type; only what is listed here can ever be sent."""
     views = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
-    own = {path.name: path.read_bytes() for path in _FILES.iterdir() if path.is_file()}
+    own = {path.relative_to(_FILES).as_posix(): path.read_bytes() for path in _FILES.rglob("*") if path.is_file()}
     texts = {name: _joined(own[name], [view.get(name) for view in views.values()]) for name in own if _is_texts(name)}
     read = own | texts
     read |= {f"games/{game}/{name}": content for game, view in views.items() for name, content in view.items()}

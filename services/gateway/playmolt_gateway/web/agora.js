@@ -1,9 +1,9 @@
 /** `/agora`: runs that anybody may watch; with the operator's key the experiments behind them. */
 
-import { download, get, operatorKey, post, setOperatorKey } from "./api.js";
-import { el, field, fill, filler, focusOn, table } from "./dom.js";
-import { actionButton, page, trouble } from "./frame.js";
-import { clock, t, word } from "./language.js";
+import { download, get, operatorKey, post, setOperatorKey } from "./parts/api.js";
+import { el, field, fill, filler, focusOn, table } from "./parts/dom.js";
+import { actionButton, page, trouble } from "./parts/frame.js";
+import { clock, t, word } from "./parts/language.js";
 
 const REFRESH_MS = 3000;
 const RUNS = 50;

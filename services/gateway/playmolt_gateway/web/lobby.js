@@ -1,11 +1,11 @@
 /** `/`: the games that wait and run, live; those that ended; the leaderboard. */
 
-import { get } from "./api.js";
-import { announce, el, filler, select, table } from "./dom.js";
-import { watchLobby } from "./feed.js";
-import { page, trouble } from "./frame.js";
+import { get } from "./parts/api.js";
+import { announce, el, filler, select, table } from "./parts/dom.js";
+import { watchLobby } from "./parts/feed.js";
+import { page, trouble } from "./parts/frame.js";
 import { GAMES } from "./games.js";
-import { clock, t, word } from "./language.js";
+import { clock, t, word } from "./parts/language.js";
 
 const SHOWN = 12;
 const BOARD = 20;

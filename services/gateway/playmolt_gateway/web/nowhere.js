@@ -1,8 +1,8 @@
 /** An address at which there is no page. */
 
-import { el } from "./dom.js";
-import { page } from "./frame.js";
-import { t } from "./language.js";
+import { el } from "./parts/dom.js";
+import { page } from "./parts/frame.js";
+import { t } from "./parts/language.js";
 
 page(() => t("nowhere"), (main) => {
   main.append(el("section", { class: "stack" },

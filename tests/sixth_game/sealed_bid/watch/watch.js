@@ -1,8 +1,8 @@
 /** An auction as it is watched: closed envelopes, then bars as high as the bids. */
 
-import { el, table } from "../../dom.js";
-import { t, word } from "../../language.js";
-import { seatLine } from "../../watch_seats.js";
+import { el, table } from "../../parts/dom.js";
+import { t, word } from "../../parts/language.js";
+import { seatLine } from "../../watch/seats.js";
 
 export const game = { scene, line, seats, secrets: null, reader: "nobody" };
 

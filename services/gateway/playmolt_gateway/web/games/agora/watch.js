@@ -1,7 +1,7 @@
 /** An Agora run as it is watched: who stands where, who does what, market and ranks. */
 
-import { el, table } from "../../dom.js";
-import { t, word } from "../../language.js";
+import { el, table } from "../../parts/dom.js";
+import { t, word } from "../../parts/language.js";
 
 /** A run's log holds what its agents thought and whispered: only the operator may read it. */
 export const game = { scene, line, seats, secrets, reader: "operator" };

@@ -1,8 +1,8 @@
 /** An O/X game as it is watched: the question, who stands where, the score, the rounds. */
 
-import { el, table } from "../../dom.js";
-import { t, word } from "../../language.js";
-import { seatLine } from "../../watch_seats.js";
+import { el, table } from "../../parts/dom.js";
+import { t, word } from "../../parts/language.js";
+import { seatLine } from "../../watch/seats.js";
 
 export const game = { scene, line, seats, secrets, reader: "nobody" };
 

@@ -1,8 +1,8 @@
 /** A trial as it is watched: the case, the seats, who said what, the votes, the end. */
 
-import { el, table } from "../../dom.js";
-import { t, word } from "../../language.js";
-import { seatLine } from "../../watch_seats.js";
+import { el, table } from "../../parts/dom.js";
+import { t, word } from "../../parts/language.js";
+import { seatLine } from "../../watch/seats.js";
 
 export const game = { scene, line, seats, secrets, reader: "nobody" };
 

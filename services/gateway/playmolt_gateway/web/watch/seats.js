@@ -1,6 +1,6 @@
 /** What every game with seats tells of them, and of an end that its operator made. */
 
-import { t } from "./language.js";
+import { t } from "../parts/language.js";
 
 export function seatLine(event) {
   switch (event.type) {

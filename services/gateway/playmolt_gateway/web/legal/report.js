@@ -1,10 +1,10 @@
 /** The report of a session: read here, saved in every format. */
 
-import { download, get } from "./api.js";
-import { el, table } from "./dom.js";
-import { actionButton } from "./frame.js";
-import { t, word } from "./language.js";
-import { marked, statement } from "./legal_turn.js";
+import { download, get } from "../parts/api.js";
+import { el, table } from "../parts/dom.js";
+import { actionButton } from "../parts/frame.js";
+import { t, word } from "../parts/language.js";
+import { marked, statement } from "./turn.js";
 
 const FORMATS = ["pdf", "docx", "html", "md", "json"];
 

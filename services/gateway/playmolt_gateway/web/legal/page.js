@@ -1,17 +1,17 @@
 /** `/legal`: sessions of the legal simulation: open one, tell the facts, steer at the gates, read the report. */
 
-import { ensureKey, forgetKey, get, key, post } from "./api.js";
-import { announce, el, field, fill, focusOn, select } from "./dom.js";
-import { watchSession } from "./feed.js";
-import { actionButton, page, trouble } from "./frame.js";
-import { clock, language, t, word } from "./language.js";
-import { factsForm, factsView } from "./legal_facts.js";
-import { gateForm } from "./legal_gate.js";
-import { reportView } from "./legal_report.js";
-import { marked, turnView } from "./legal_turn.js";
-import { SessionHistory } from "./session_history.js";
-import { tabs } from "./tabs.js";
-import { linkedMoment } from "./timeline.js";
+import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
+import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { watchSession } from "../parts/feed.js";
+import { actionButton, page, trouble } from "../parts/frame.js";
+import { clock, language, t, word } from "../parts/language.js";
+import { factsForm, factsView } from "./facts.js";
+import { gateForm } from "./gate.js";
+import { reportView } from "./report.js";
+import { marked, turnView } from "./turn.js";
+import { SessionHistory } from "../parts/session_history.js";
+import { tabs } from "../parts/tabs.js";
+import { linkedMoment } from "../parts/timeline.js";
 
 const REFRESH_MS = 120;
 const STIPULATE = "FACTS_STIPULATE";

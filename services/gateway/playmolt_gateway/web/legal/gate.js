@@ -1,11 +1,11 @@
 /** A gate: what the verifier says, and the form that gate.schema describes. */
 
-import { post } from "./api.js";
-import { el, fill } from "./dom.js";
-import { Form } from "./form.js";
-import { actionButton, trouble } from "./frame.js";
-import { t, word } from "./language.js";
-import { marked } from "./legal_turn.js";
+import { post } from "../parts/api.js";
+import { el, fill } from "../parts/dom.js";
+import { Form } from "../parts/form.js";
+import { actionButton, trouble } from "../parts/frame.js";
+import { t, word } from "../parts/language.js";
+import { marked } from "./turn.js";
 
 export function gateForm(path, session, unverified, done) {
   const { gate } = session;

@@ -1,15 +1,15 @@
 /** `/watch/{id}`: a game or a run, drawn by its own module or field by field, live and back through its whole time. */
 
-import { get, lines, operatorKey } from "./api.js";
-import { announce, el, fill, select } from "./dom.js";
-import { watchGame } from "./feed.js";
-import { actionButton, page, trouble } from "./frame.js";
-import { GAMES } from "./games.js";
-import { t, word } from "./language.js";
-import { Moments } from "./moments.js";
-import { Timeline, linkedMoment } from "./timeline.js";
-import { any } from "./watch_any.js";
-import { logCard } from "./watch_log.js";
+import { get, lines, operatorKey } from "../parts/api.js";
+import { announce, el, fill, select } from "../parts/dom.js";
+import { watchGame } from "../parts/feed.js";
+import { actionButton, page, trouble } from "../parts/frame.js";
+import { GAMES } from "../games.js";
+import { t, word } from "../parts/language.js";
+import { Moments } from "../parts/moments.js";
+import { Timeline, linkedMoment } from "../parts/timeline.js";
+import { any } from "./any.js";
+import { logCard } from "./log.js";
 
 const OVER = ["game_end", "game_aborted", "run_ended"];
 const PAGE = 500;
@@ -28,7 +28,7 @@ async function draw(main) {
 
 /** How a type is drawn: by its own module, or field by field. */
 async function drawing(type) {
-  return GAMES.some((one) => one.type === type && one.watch) ? (await import(`./games/${type}/watch.js`)).game : any;
+  return GAMES.some((one) => one.type === type && one.watch) ? (await import(`../games/${type}/watch.js`)).game : any;
 }
 
 async function opened(main) {

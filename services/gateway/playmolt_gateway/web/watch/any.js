@@ -1,8 +1,8 @@
 /** A game that has no drawing of its own yet: its state and its events, field by field. */
 
-import { el, table } from "./dom.js";
-import { t, word } from "./language.js";
-import { seatLine } from "./watch_seats.js";
+import { el, table } from "../parts/dom.js";
+import { t, word } from "../parts/language.js";
+import { seatLine } from "./seats.js";
 
 export const any = { scene, line, seats, secrets: null, reader: "nobody" };
 

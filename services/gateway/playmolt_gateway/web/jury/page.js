@@ -1,16 +1,16 @@
 /** `/game`: the AI jury. One person tries to move five jurors; their votes stand on a chain. */
 
-import { ensureKey, forgetKey, get, key, post } from "./api.js";
-import { announce, el, fill, focusOn } from "./dom.js";
-import { watchSession } from "./feed.js";
-import { actionButton, page, trouble } from "./frame.js";
-import { caseTabs } from "./game_case.js";
-import { history } from "./game_history.js";
-import { deliberationPanel, jurorsPanel } from "./game_jurors.js";
-import { verdictPanel } from "./game_verdict.js";
-import { chosenLanguage, language, t, word } from "./language.js";
-import { tabs } from "./tabs.js";
-import { linkedMoment } from "./timeline.js";
+import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
+import { announce, el, fill, focusOn } from "../parts/dom.js";
+import { watchSession } from "../parts/feed.js";
+import { actionButton, page, trouble } from "../parts/frame.js";
+import { caseTabs } from "./case.js";
+import { history } from "./history.js";
+import { deliberationPanel, jurorsPanel } from "./jurors.js";
+import { verdictPanel } from "./verdict.js";
+import { chosenLanguage, language, t, word } from "../parts/language.js";
+import { tabs } from "../parts/tabs.js";
+import { linkedMoment } from "../parts/timeline.js";
 
 const PHASES = ["prologue", "investigation", "persuasion", "deliberation", "vote", "ended"];
 const STORIES = [["en", "English"], ["zh", "中文"]];

@@ -1,10 +1,10 @@
 /** What happened in a session of the AI jury, and where every juror stood at any moment of it. */
 
-import { el } from "./dom.js";
-import { bandView, roundsOf, whyMoved } from "./game_jurors.js";
-import { line as voteLine } from "./game_verdict.js";
-import { t, word } from "./language.js";
-import { SessionHistory } from "./session_history.js";
+import { el } from "../parts/dom.js";
+import { bandView, roundsOf, whyMoved } from "./jurors.js";
+import { line as voteLine } from "./verdict.js";
+import { t, word } from "../parts/language.js";
+import { SessionHistory } from "../parts/session_history.js";
 
 export function history(game) {
   return new SessionHistory({

@@ -1,9 +1,9 @@
 /** The case of the AI jury: dossier, evidence, witnesses. */
 
-import { get, post } from "./api.js";
-import { announce, el, field, fill, focusOn, select } from "./dom.js";
-import { actionButton, trouble } from "./frame.js";
-import { t } from "./language.js";
+import { get, post } from "../parts/api.js";
+import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { actionButton, trouble } from "../parts/frame.js";
+import { t } from "../parts/language.js";
 
 /** The tabs of the case; witnesses only where they are heard. */
 export function caseTabs(game, witnesses) {

@@ -1,11 +1,11 @@
 /** Telling the facts, and how they stand. */
 
-import { post } from "./api.js";
-import { el, field } from "./dom.js";
-import { Rows } from "./form.js";
-import { actionButton } from "./frame.js";
-import { t } from "./language.js";
-import { marked } from "./legal_turn.js";
+import { post } from "../parts/api.js";
+import { el, field } from "../parts/dom.js";
+import { Rows } from "../parts/form.js";
+import { actionButton } from "../parts/frame.js";
+import { t } from "../parts/language.js";
+import { marked } from "./turn.js";
 
 const NARRATIVE = 20000;
 const ENTRY = 2000;

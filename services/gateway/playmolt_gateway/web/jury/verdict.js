@@ -1,10 +1,10 @@
 /** The vote on the chain, the verdict as read back from it, and the ending. */
 
-import { get, post } from "./api.js";
-import { el, fill, focusOn, table } from "./dom.js";
-import { actionButton, trouble } from "./frame.js";
-import { bandView, roundsOf } from "./game_jurors.js";
-import { t, word } from "./language.js";
+import { get, post } from "../parts/api.js";
+import { el, fill, focusOn, table } from "../parts/dom.js";
+import { actionButton, trouble } from "../parts/frame.js";
+import { bandView, roundsOf } from "./jurors.js";
+import { t, word } from "../parts/language.js";
 
 export function verdictPanel(game) {
   const panel = el("div", { class: "stack" });

@@ -1,7 +1,7 @@
 /** What a role said in its turn, with what it rests on and what the guardrails found. */
 
-import { el } from "./dom.js";
-import { t, word } from "./language.js";
+import { el } from "../parts/dom.js";
+import { t, word } from "../parts/language.js";
 
 export function turnView(turn) {
   const head = el("div", { class: "row" }, el("h3", {}, turn.title), el("span", { class: "quiet small" }, t("round_n", { n: turn.round })),

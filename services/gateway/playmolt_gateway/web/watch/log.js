@@ -1,9 +1,9 @@
 /** Checking the log of a game that is over: whether every hash fits, and where a receipt belongs. */
 
-import { canHash, firstBroken } from "./chain.js";
-import { el, field, fill } from "./dom.js";
-import { actionButton } from "./frame.js";
-import { t } from "./language.js";
+import { canHash, firstBroken } from "../parts/chain.js";
+import { el, field, fill } from "../parts/dom.js";
+import { actionButton } from "../parts/frame.js";
+import { t } from "../parts/language.js";
 
 /** A card; `read()` gives the records of `stream`, `choose(version)` shows a moment. */
 export function logCard(stream, read, choose) {

@@ -1,10 +1,10 @@
 /** The jurors: talking to them, showing them evidence, their debate, secret notes. */
 
-import { post } from "./api.js";
-import { announce, el, field, fill, focusOn, select } from "./dom.js";
-import { actionButton, trouble } from "./frame.js";
-import { openItems } from "./game_case.js";
-import { t, word } from "./language.js";
+import { post } from "../parts/api.js";
+import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { actionButton, trouble } from "../parts/frame.js";
+import { openItems } from "./case.js";
+import { t, word } from "../parts/language.js";
 
 export const BANDS = ["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"];
 const CHAT_CHARS = 4000;
