@@ -11,6 +11,12 @@ from tests.integration.contract import Contract
 from tests.integration.gateway.rows import Guest, Json, Platform, Table, told, unknown_game
 
 ROUNDS = 15
+ASSETS = {
+    "/assets/{file}": "/assets/lobby.js",
+    "/assets/{folder}/{file}": "/assets/watch/page.js",
+    "/assets/games/{game}/{file}": "/assets/games/ox/watch.js",
+}
+"""A file behind each route of the pages' files."""
 _WORDS: list[Any] = [
     None, True, False, 0, 1, -1, 3.5, 1e300, -0.0, 2**53, 2**64, 10**30, "", " ", "O", "X", "ox", "trial", "speak",
     "vote", "switch", "first_choice", "GUILTY", "\x00", "\ud800", "é" * 300, "\u202e", "[{" * 99, "1", "true", [], {},
@@ -123,12 +129,7 @@ def test_good_answers_fit_the_document(platform: Platform, contract: Contract, s
     for template, operation in reads:
         guest = platform.operator if operation["security"] == [{"operator": []}] else player
         for game in stage.games[:4] if "{id}" in template else [""]:
-            path = (
-                template.replace("{id}", game)
-                .replace("{game}", "ox")
-                .replace("{folder}", "parts")
-                .replace("{file}", "watch.js")
-            )
+            path = ASSETS.get(template, template).replace("{id}", game).replace("{game}", "ox")
             if template.endswith("/stream") and game != stage.ended.game_id:
                 continue
             answer = guest.get(path)
