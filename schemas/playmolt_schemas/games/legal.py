@@ -141,7 +141,7 @@ AnyForm = FactsForm | Round1Form | Round2Form | EndForm
 
 # What a model answers
 
-Text = Annotated[str, Meta(min_length=1, max_length=16_000)]
+Text = Annotated[str, Meta(min_length=1, max_length=16_000, pattern=r"\S")]
 Id = Annotated[str, Meta(min_length=1, max_length=16)]
 NO_CITATION: Final = "No citation"
 UNKNOWN: Final = "Unknown"
@@ -182,21 +182,23 @@ class Statement(Reply, frozen=True, kw_only=True):
 
 
 class PlannedEvidence(Reply, frozen=True, kw_only=True):
-    """What a piece of evidence is to show."""
+    """What a piece of evidence is to show; `Unknown` is evidence that has yet to be found."""
 
     evidence: Id
     purpose: Text
 
 
 Citations = Annotated[list[Text], Meta(min_length=1)] | Literal["No citation"]
+Texts = Annotated[list[Text], Meta(min_length=1)]
+Statements = Annotated[list[Statement], Meta(min_length=1)]
 
 
 class OpeningJudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     """The judge in round 1: nothing has been argued yet, so nothing is decided."""
 
-    issues: list[Text]
+    issues: Texts
     findings: list[Statement]
-    burden_of_proof: list[Statement]
+    burden_of_proof: Statements
     decision_range: Literal["reserved"]
     recommended_next_steps: Annotated[list[Text], Meta(max_length=0)]
     citations: Citations
@@ -206,11 +208,11 @@ class OpeningJudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 class JudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     """The judge from round 2 on."""
 
-    issues: list[Text]
-    findings: list[Statement]
-    burden_of_proof: list[Statement]
+    issues: Texts
+    findings: Statements
+    burden_of_proof: Statements
     decision_range: Text
-    recommended_next_steps: list[Text]
+    recommended_next_steps: Texts
     citations: Citations
     steering_compliance_check: Compliance
 
@@ -218,9 +220,9 @@ class JudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 class ClaimantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     """The prosecutor or the plaintiff's counsel."""
 
-    claims: list[Statement]
-    legal_elements: list[Statement]
-    evidence_plan: list[PlannedEvidence]
+    claims: Statements
+    legal_elements: Statements
+    evidence_plan: Annotated[list[PlannedEvidence], Meta(min_length=1)]
     weak_points: Annotated[list[Statement], Meta(min_length=1, max_length=2)]
     steering_compliance_check: Compliance
 
@@ -228,18 +230,18 @@ class ClaimantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 class DefenceOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     """The defence counsel of a criminal case."""
 
-    counter_arguments: list[Statement]
-    disproof_plan: list[Statement]
-    procedural_risks: list[Statement]
+    counter_arguments: Statements
+    disproof_plan: Statements
+    procedural_risks: Statements
     steering_compliance_check: Compliance
 
 
 class DefendantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     """The defendant's counsel of a civil case."""
 
-    counter_arguments: list[Statement]
-    disproof_plan: list[Statement]
-    procedural_risks: list[Statement]
+    counter_arguments: Statements
+    disproof_plan: Statements
+    procedural_risks: Statements
     settlement_options: Annotated[list[Statement], Meta(min_length=2, max_length=3)]
     steering_compliance_check: Compliance
 

@@ -9,6 +9,7 @@ from typing import Any
 import docx
 import msgspec
 import pytest
+from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_legal.report import formats
 from playmolt_legal.report import report as reports
@@ -139,12 +140,17 @@ def test_a_civil_no_go_gives_its_reasons_and_exactly_two_alternatives(sessions: 
     )
 
 
-def test_where_the_judge_gives_no_step_the_second_option_is_the_second_alternative(sessions: Any) -> None:
-    session = sessions(profile="no_go").to("JUDGE_R2").spoken(RecommendedNextSteps=[])
-    options = [option["text"] for option in session.state.newest("opposing").output["SettlementOptions"]]
-    no_go = of(session).no_go
-    assert no_go is not None
-    assert no_go.alternatives == tuple(options[:2])
+def test_a_session_of_before_whose_judge_gave_no_step_takes_the_second_option(sessions: Any) -> None:
+    state = sessions(profile="no_go").to("FINALIZE_DONE").state
+    turns = tuple(
+        replace(turn, output={**turn.output, "RecommendedNextSteps": []}) if turn.phase == "JUDGE_R2" else turn
+        for turn in state.turns
+    )
+    options = [option["text"] for option in state.newest("opposing").output["SettlementOptions"]]
+    made = reports.report(replace(state, turns=turns))
+    assert isinstance(made, Report)
+    assert made.no_go is not None
+    assert made.no_go.alternatives == tuple(options[:2])
 
 
 @pytest.mark.parametrize(("case_type", "profile"), [("criminal", "no_go"), ("civil", "plain")])

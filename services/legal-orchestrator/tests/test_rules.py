@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Viewer
+from playmolt_core.llm.parsing import schema_faults
 from playmolt_legal import commands, effects
 from playmolt_legal.events import (
     AttemptMade,
@@ -25,6 +26,7 @@ from playmolt_legal.events import (
     TurnStarted,
 )
 from playmolt_legal.forms import phases
+from playmolt_legal.roles import outputs, scripted
 from playmolt_legal.rules import Legal
 from playmolt_schemas.codes import Code
 
@@ -320,7 +322,7 @@ def test_any_other_no_go_asks_for_an_answer_to_each_missing_item(
 def test_conditions_become_a_checklist(session: Any) -> None:
     session.to("VERIFIER_R1").status("Conditional", MissingEvidence=["원본"], UnsupportedClaims=["주장"])
     gate = session.view()["gate"]
-    assert gate["checklist"] == [{"id": "C1", "text": "원본"}, {"id": "C2", "text": "주장"}]
+    assert gate["checklist"] == [{"id": "C1", "text": "원본"}, {"id": "C2", "text": "뒷받침하거나 철회할 것: 주장"}]
     assert gate["missing_evidence"] == []
     session.form("round1").then(like(GateAnswered), like(SteeringSet), like(TurnStarted))
 
@@ -342,8 +344,24 @@ def test_go_over_an_unresolved_hit_is_conditional_and_the_hit_is_on_the_checklis
     session = sessions(profile="stubborn").to("VERIFIER_R1").status("Go", MissingEvidence=["원본"])
     assert session.view()["turns"][-1]["gate_status"] == "Conditional"
     assert [item["text"] for item in session.view()["gate"]["checklist"]] == [
-        "원본", "이 사건은 무조건 승소한다.", "상대방은 2099년 12월 31일에 모든 책임을 자백했다.",
+        "원본", "뒷받침하거나 철회할 것: 상대방은 2099년 12월 31일에 모든 책임을 자백했다.",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "listed"),
+    [
+        ({"UnsupportedClaims": ["반드시 승소한다", '"We will definitely win" 이라는 주장', "인도 시각"]},
+         ["뒷받침하거나 철회할 것: 인도 시각"]),
+        ({"UnsupportedClaims": ["Definitely a win."], "NextRoundFocus": ["인도 시각"]}, ["인도 시각"]),
+        ({"UnsupportedClaims": ["무조건 승소"], "NextRoundFocus": ['"확실히 승소한다"']},
+         ["다툼이 있는 사실을 확인하거나 바로잡아 주세요."]),
+        ({"NextRoundFocus": []}, ["다툼이 있는 사실을 확인하거나 바로잡아 주세요."]),
+    ],
+)  # fmt: skip
+def test_a_conditional_gate_lists_what_can_be_met_and_is_never_empty(session: Any, said: Any, listed: Any) -> None:
+    session.to("JUDGE_R1").status("Conditional", **{"UnsupportedClaims": [], "MissingEvidence": [], **said})
+    assert [item["text"] for item in session.view()["gate"]["checklist"]] == listed
 
 
 def test_an_unresolved_hit_of_an_earlier_round_does_not_bind_the_next(sessions: Any) -> None:
@@ -359,8 +377,8 @@ def test_an_unresolved_hit_of_an_earlier_round_does_not_bind_the_next(sessions: 
 def bad_claims(session: Any) -> dict[str, Any]:
     return {
         "Claims": [{"text": "무조건 승소한다.", "basis": ["F9"], "issue": None}],
-        "LegalElements": [],
-        "EvidencePlan": [],
+        "LegalElements": [{**SAID, "basis": "Unknown"}],
+        "EvidencePlan": [{"evidence": "Unknown", "purpose": "찾아야 할 자료"}],
         "WeakPoints": [{**SAID, "basis": "Unknown"}],
         "SteeringComplianceCheck": "OK",
     }
@@ -409,6 +427,32 @@ def test_an_answer_outside_its_schema_changes_nothing(session: Any) -> None:
     session.to("JUDGE_R1").when(commands.TurnSpoken(effect_id=effects.effect_id(session.state), output={"Issues": []}))
     session.refused(Code.INVALID_REQUEST, "output")
     assert session.state.waiting == "model"
+
+
+@pytest.mark.parametrize(
+    ("phase", "empty"),
+    [
+        ("JUDGE_R1", {"Issues": []}), ("JUDGE_R1", {"BurdenOfProof": []}), ("JUDGE_R2", {"Findings": []}),
+        ("JUDGE_R2", {"RecommendedNextSteps": []}), ("CLAIMANT_R1", {"Claims": []}),
+        ("CLAIMANT_R1", {"LegalElements": []}), ("CLAIMANT_R1", {"EvidencePlan": []}),
+        ("CLAIMANT_R1", {"WeakPoints": []}), ("CLAIMANT_R1", {"WeakPoints": [SAID] * 3}),
+        ("OPPOSING_R1", {"CounterArguments": []}), ("OPPOSING_R1", {"DisproofPlan": []}),
+        ("OPPOSING_R1", {"ProceduralRisks": []}), ("OPPOSING_R1", {"SettlementOptions": [SAID]}),
+        ("CLAIMANT_R1", {"Claims": [{**SAID, "text": " \u200b"}]}), ("JUDGE_R1", {"Issues": ["\u2060"]}),
+    ],
+)  # fmt: skip
+def test_an_empty_answer_is_refused_and_its_schema_says_so(session: Any, phase: str, empty: dict[str, Any]) -> None:
+    session.to(phase)
+    answer = {**scripted.answer(session.state, phase), **empty}
+    fault = outputs.fault(answer, phase, "civil")
+    assert fault is not None
+    assert outputs.fault(scripted.answer(session.state, phase), phase, "civil") is None
+    assert schema_faults(answer, outputs.phase_schema(phase, "civil")) or "character that shows" in fault
+
+
+def test_a_plan_of_proof_may_name_evidence_that_has_yet_to_be_found(session: Any) -> None:
+    plan = [{"evidence": "Unknown", "purpose": "인도 시각을 보일 기록"}]
+    session.to("CLAIMANT_R1").spoken(EvidencePlan=plan).then(like(TurnRecorded, unresolved=()), like(TurnStarted))
 
 
 def test_a_second_answer_to_an_effect_is_a_duplicate(session: Any) -> None:

@@ -7,6 +7,7 @@ from playmolt_schemas.games.legal import FACTS_ADDED, EndForm, FactsForm, GateNa
 
 from playmolt_legal.events import GateOpened
 from playmolt_legal.forms import phases
+from playmolt_legal.guardrails import guardrails
 from playmolt_legal.roles import texts
 from playmolt_legal.state import Spoken, State
 
@@ -52,9 +53,16 @@ def skips(state: State, verified: Spoken) -> bool:
 
 
 def conditions(state: State, verified: Spoken) -> tuple[str, ...]:
-    """What a verifier's status hangs on: its own lists, then what the code still finds unsupported."""
-    listed = [*verified.output["MissingEvidence"], *verified.output["UnsupportedClaims"]]
-    return tuple(dict.fromkeys([*listed, *(hit.text for hit in unresolved(state, verified.round))]))
+    """What can be met for a Conditional to pass: never empty, and never the promise of an outcome."""
+    words = texts.of(state.language)
+    unsupported = [
+        *verified.output["UnsupportedClaims"],
+        *(hit.text for hit in unresolved(state, verified.round)),
+    ]
+    listed = [*verified.output["MissingEvidence"], *(words.support.format(text=text) for text in unsupported)]
+    met = [text for text in listed if not guardrails.promises(text)]
+    met = met or [text for text in verified.output["NextRoundFocus"] if not guardrails.promises(text)]
+    return tuple(dict.fromkeys(met or [words.confirm_disputed]))
 
 
 def unresolved(state: State, round_: int) -> tuple[Hit, ...]:

@@ -14,6 +14,7 @@ from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.corpus import Corpus
 from playmolt_legal.guardrails.names import names
 from playmolt_legal.guardrails.particulars import particulars
+from playmolt_legal.guardrails.personal import personal
 from playmolt_legal.guardrails.sentences import asks, sentences, unquoted
 from playmolt_legal.guardrails.tables import TABLES
 from playmolt_legal.roles import outputs
@@ -68,7 +69,7 @@ def _unsupported(known: Corpus, output: Mapping[str, Any]) -> Iterator[Hit]:
             yield _hit("unsupported_fact", field, statement["text"])
         yield from _made_up_in(known, field, statement["text"])
     for plan in output.get("EvidencePlan", ()):
-        if plan["evidence"] not in known.ids or not plan["evidence"].startswith("E"):
+        if plan["evidence"] != UNKNOWN and not (plan["evidence"] in known.ids and plan["evidence"].startswith("E")):
             yield _hit("unsupported_fact", "EvidencePlan", f"{plan['evidence']}: {plan['purpose']}")
         yield from _made_up_in(known, "EvidencePlan", plan["purpose"])
     for field, text in outputs.texts(output):
@@ -136,9 +137,14 @@ def _certain(output: Mapping[str, Any]) -> tuple[list[Hit], list[Hit]]:
 
 
 def certainty(sentence: str) -> str | None:
-    """Judge a sentence: `promise` (certainty and outcome), `word` (certainty alone), None (none, quoted or negated)."""
+    """Judge a sentence: `promise` (certainty and outcome), `word` (certainty alone), else None.
+
+    What is quoted, negated or asked counts as neither.
+    """
     plain = unquoted(sentence)
     found: str | None = None
+    if asks(sentence):
+        return None
     for language in LANGUAGES:
         outcomes = list(_OUTCOME[language].finditer(plain))
         for word in _CERTAIN[language].finditer(plain):
@@ -148,6 +154,14 @@ def certainty(sentence: str) -> str | None:
                 return "promise"
             found = "word"
     return found
+
+
+def promises(text: str) -> bool:
+    """Whether a text promises an outcome anywhere, also where it only quotes the promise."""
+    return any(certainty(_QUOTES.sub("", sentence)) == "promise" for sentence in sentences(text))
+
+
+_QUOTES: Final = re.compile(r"[\"“”‘’「」『』«»]|(?<!\w)'|'(?!\w)")
 
 
 def _negated(text: str, word: re.Match[str], outcomes: list[re.Match[str]]) -> bool:
@@ -178,8 +192,6 @@ def _plain(issue: str) -> str:
 _OFFENSIVE: Final = re.compile(
     rf"{'|'.join(TABLES.offensive['ko'])}|\b(?:{'|'.join(TABLES.offensive['en'])})\b", re.IGNORECASE
 )
-_PERSONAL: Final = tuple(re.compile(pattern) for pattern in TABLES.personal.values())
-_NOT_PERSONAL: Final = re.compile(TABLES.not_personal)
 _COUNSEL: Final = tuple(re.compile(TABLES.outside_counsel[language], re.IGNORECASE) for language in LANGUAGES)
 _NO_COUNSEL: Final = tuple(
     re.compile(TABLES.outside_counsel_negated[language], re.IGNORECASE) for language in LANGUAGES
@@ -214,15 +226,6 @@ def _as_word(term: str) -> str:
     return f"{before}{re.escape(term)}{after}"
 
 
-def personal(sentence: str) -> bool:
-    """Whether a sentence holds a resident number, a phone, an e-mail address or an account."""
-    for pattern in _PERSONAL:
-        for match in pattern.finditer(sentence):
-            if not _NOT_PERSONAL.search(sentence[max(0, match.start() - 40) : match.start()]):
-                return True
-    return False
-
-
 def offensive(sentence: str) -> bool:
     """Whether a sentence holds an offensive expression."""
     return _OFFENSIVE.search(sentence) is not None
@@ -230,10 +233,14 @@ def offensive(sentence: str) -> bool:
 
 def recommends_counsel(sentence: str) -> bool:
     """Whether a sentence recommends counsel from outside; to go without is no recommendation."""
-    return any(
-        pattern.search(sentence) is not None and negated.search(sentence) is None
-        for pattern, negated in zip(_COUNSEL, _NO_COUNSEL, strict=True)
-    )
+    return any(_recommends(clause) for clause in _CLAUSE.split(sentence))
+
+
+def _recommends(clause: str) -> bool:
+    """Korean negates behind the word, English before or behind it."""
+    ko, en = (pattern.search(clause) for pattern in _COUNSEL)
+    no_ko, no_en = _NO_COUNSEL
+    return (ko is not None and not no_ko.search(clause, ko.start())) or (en is not None and not no_en.search(clause))
 
 
 def _citations(supplied: Corpus, output: Mapping[str, Any]) -> tuple[Citation, ...] | None:

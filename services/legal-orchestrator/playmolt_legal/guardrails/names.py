@@ -17,8 +17,10 @@ _EN = TABLES.names_en
 _CAPITAL: Final = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)*(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
 _EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
 _EN_WORDS: Final = re.compile(rf"(?P<name>\b{_CAPITAL}(?:\s(?:[A-Z]\.\s)?{_CAPITAL})*)")
+_EN_SUBJECT: Final = re.compile(rf"(?P<name>{_CAPITAL})\s(?:{_EN.human_verbs})\b")
 _EN_KNOWN: Final = frozenset(word.casefold() for word in _EN.known)
 _EN_GIVEN: Final = frozenset(word.casefold() for word in _EN.given)
+_EN_NOBODY: Final = frozenset(_EN.nobody)
 _EN_ABSTRACT: Final = re.compile(_EN.abstract)
 
 
@@ -59,7 +61,7 @@ def _english_names(sentence: str) -> Iterator[str]:
         yield match["name"]
     for match in _EN_WORDS.finditer(sentence):
         words = [re.sub(r"['’]s$", "", word) for word in match["name"].split()]
-        if _opens(sentence, match.start()) and not _begins_name(words):
+        if _opens(sentence, match.start()) and not (_begins_name(words) or _acts(sentence, match.start())):
             words = words[1:]
         named = [word for word in words if not _is_word(word.casefold())]
         if any(len(word) > _INITIAL for word in named):
@@ -69,6 +71,12 @@ def _english_names(sentence: str) -> Iterator[str]:
 def _begins_name(words: list[str]) -> bool:
     """Whether the word that opens a sentence is part of a name, and not just an opening word."""
     return words[0].casefold() in _EN_GIVEN or (len(words) > 1 and words[1] in _EN.companies)
+
+
+def _acts(sentence: str, place: int) -> bool:
+    """Whether the word that opens a sentence does what only people do, and stands for no kind of people."""
+    match = _EN_SUBJECT.match(sentence, place)
+    return match is not None and match["name"].casefold() not in _EN_NOBODY and not match["name"].endswith("s")
 
 
 _INITIAL: Final = 2

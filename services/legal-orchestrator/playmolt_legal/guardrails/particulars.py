@@ -63,6 +63,11 @@ _DATES: Final = (
     re.compile(
         r"(?<![\d./-])(?P<m>\d{1,2})(?P<mark>[./])\s?(?P<d>\d{1,2})(?P=mark)\s?(?P<y>(?:19|20)\d\d)(?!\d|[./-]\d)"
     ),
+    re.compile(
+        r"(?<![\d-])(?<!번호 )(?<!번호는 )(?<!number )(?<!no\. )(?<!#)"
+        r"(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
+        re.IGNORECASE,
+    ),
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일"),
     re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?년"),
     re.compile(rf"\b(?P<month>{_MONTH}) {_DAY}\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
@@ -82,16 +87,20 @@ _NO_NOUN: Final = r"\s*(?:$|[.,;:!?)])|\s(?:is|was|were|are|in|to|for|by|as|or|a
 _AMOUNTS: Final = (
     re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
     re.compile(
+        rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)"
+        r"(?:미국\s?|미\s?)?(?P<currency>달러|유로|엔(?![지진터])|파운드|위안)"
+    ),
+    re.compile(
         rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?조\s?)?(?:{_NUMBER}\s?(?:억|천만|백만)\s?){{1,3}})"
         rf"(?!\s?(?:{TABLES.counters_ko}))(?=$|[^\d가-힣]|[이을은의에가까정])"
     ),
     re.compile(rf"(?<![\d.,제])(?P<ko>{_NUMBER}\s?만)(?=[을은이가][^.?!]{{0,12}}(?:{TABLES.paying_ko}))"),
     re.compile(
-        rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY)|\b[Ww]on(?=\s?\d[\d,]{{4}}))"
+        rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY|CNY|RMB)|\b[Ww]on(?=\s?\d[\d,]{{4}}))"
         rf"\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
     ),
     re.compile(
-        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|KRW|USD|EUR|GBP|JPY)\b",
+        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|yuan|KRW|USD|EUR|GBP|JPY|CNY|RMB)\b",
         re.IGNORECASE,
     ),
     re.compile(
@@ -178,7 +187,8 @@ def _amount(match: re.Match[str]) -> Particular:
         value = sum(
             (_decimal(number) * _UNITS.get(unit, 1) for number, unit in _KO_PART.findall(parts["ko"])), Decimal(0)
         )
-        return Particular("amount", (_plain(value), "KRW"), match[0].strip())
+        currency = TABLES.currencies[parts["currency"]] if parts.get("currency") else "KRW"
+        return Particular("amount", (_plain(value), currency), match[0].strip())
     currency = TABLES.currencies[parts["currency"].casefold()] if parts.get("currency") else ""
     if parts.get("words"):
         return Particular("amount", (str(_worded(parts["words"])), currency), match[0].strip())

@@ -44,13 +44,16 @@ class NamesEn(msgspec.Struct, frozen=True):
     """English titles, common names (told even where they open a sentence), and capitalised words that are no names.
 
     `known` are such words, singular where the plural adds an s; `abstract` is how many more of them end;
-    `companies` stand behind the name of one.
+    `companies` stand behind the name of one. `human_verbs` are what only people do, `nobody` the words before them that
+    name nobody, case folded.
     """
 
     titles: str
     given: tuple[str, ...]
     known: tuple[str, ...]
     companies: tuple[str, ...]
+    human_verbs: str
+    nobody: tuple[str, ...]
     abstract: str
 
 
@@ -58,6 +61,8 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Word lists and patterns; lists hold regular expressions unless they say otherwise.
 
     `counters_ko` follow a number of people or things, `paying_ko` a sum of money that goes without its currency.
+    `number_labels` make a number something else than an account, `called` may stand between the two where the label
+    comes last; `no_account` are dates and ranges of them, times, sums and counts.
     """
 
     certain: Certain
@@ -65,7 +70,11 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     negations: Mapping[Language, tuple[str, ...]]
     offensive: Mapping[Language, tuple[str, ...]]
     personal: Mapping[str, str]
-    not_personal: str
+    account_words: str
+    company_number: str
+    number_labels: str
+    called: str
+    no_account: tuple[str, ...]
     outside_counsel: Mapping[Language, str]
     outside_counsel_negated: Mapping[Language, str]
     excluded_categories: Mapping[str, tuple[str, ...]]

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import (
@@ -86,7 +85,7 @@ def _why(state: State) -> str:
 
 def _said(state: State, role: Role, field: str) -> tuple[Statement, ...]:
     turn = state.newest(role)
-    return msgspec.convert(turn.output.get(field, []), tuple[Statement, ...]) if turn else ()
+    return tuple(Statement(**said) for said in turn.output.get(field, ())) if turn else ()
 
 
 def _strategy(state: State) -> Iterator[Statement]:

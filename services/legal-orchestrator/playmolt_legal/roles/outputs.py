@@ -63,7 +63,21 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
         plain["Citations"] = _cited(plain["Citations"]) or legal.NO_CITATION
     if any(unstorable(text) for text in _leaves(plain)):
         raise InvalidReply("a text holds NUL or a lone surrogate")
+    if any(not _shows(text) for _, text in (*texts(plain), *_stipulated_texts(plain))):
+        raise InvalidReply("a text has no character that shows")
     return plain
+
+
+def _stipulated_texts(output: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for field in _STIPULATED:
+        yield from ((field, item["text"]) for item in output.get(field, ()))
+
+
+_STIPULATED: Final = ("ConfirmedFacts", "DisputedFacts", "MissingFactsQuestions")
+
+
+def _shows(text: str) -> bool:
+    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
 
 
 def _cited(citations: list[str]) -> list[str]:
@@ -140,7 +154,7 @@ def texts(output: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from ((field, plan["purpose"]) for plan in value)
         elif field == "DecisionRange":
             yield field, value
-        elif isinstance(value, list):
+        elif isinstance(value, list) and field not in _STIPULATED:
             yield from ((field, text) for text in value)
 
 

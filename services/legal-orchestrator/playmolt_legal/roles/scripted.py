@@ -174,7 +174,8 @@ class _Script:
             "Claims": claims,
             "LegalElements": [self._asked(words.element, "element")],
             "EvidencePlan": [
-                {"evidence": item.id, "purpose": self._one(words.purpose, item.id)} for item in state.facts.evidence
+                {"evidence": identifier, "purpose": self._one(words.purpose, identifier)}
+                for identifier in [item.id for item in state.facts.evidence] or [UNKNOWN]
             ],
             "WeakPoints": [self._asked(words.weak, "weak")],
         }

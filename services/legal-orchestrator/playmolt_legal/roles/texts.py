@@ -27,6 +27,8 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     titles: Mapping[CaseType, Mapping[Role, str]]
     fields: Mapping[str, str]
     banners: Mapping[str, str]
+    support: str
+    confirm_disputed: str
     stipulate: str
     setting: str
     rules: str

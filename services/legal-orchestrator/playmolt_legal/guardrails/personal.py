@@ -1,0 +1,86 @@
+"""Personal data in a sentence: resident numbers, phones, e-mail addresses, cards and accounts (legal.md, Guardrails).
+
+A number is judged by what it is called nearest to it in its own clause, so that neither an invoice nor a date that
+stands beside the word "account" is taken for one.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Final
+
+from playmolt_legal.guardrails.tables import TABLES
+
+_EMAIL: Final = re.compile(TABLES.personal["email"])
+_RESIDENT: Final = re.compile(TABLES.personal["resident"])
+_NUMBERS: Final = tuple(
+    re.compile(TABLES.personal[kind]) for kind in ("phone", "landline", "american", "abroad", "card", "iban")
+)
+_GROUPED: Final = re.compile(TABLES.personal["account"])
+_LONG: Final = re.compile(r"(?<![\d-])(?<!\d[.,])\d(?:[- ]?\d){7,15}(?![\d-]|[.,]\d)")
+_ACCOUNT: Final = re.compile(TABLES.account_words, re.IGNORECASE)
+_ACCOUNT_NAME: Final = re.compile(
+    rf"(?:{TABLES.account_words})(?:\s?(?:번호|号码|numbers?\b|nos?\b)|(?=[^\d]{{0,6}}$))", re.IGNORECASE
+)
+"""What calls a number an account: such a word and "number", or such a word right before it."""
+_COMPANY: Final = re.compile(TABLES.company_number, re.IGNORECASE)
+_LABEL: Final = re.compile(TABLES.number_labels, re.IGNORECASE)
+_LABEL_BEHIND: Final = re.compile(rf"{TABLES.called}(?:{TABLES.number_labels})", re.IGNORECASE)
+_CLAUSE: Final = re.compile(
+    r"[,;，；。、]|(?<!\b[Nn][or])[.?!]\s|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s|\b(?:and|but|while|whereas)\b",
+    re.IGNORECASE,
+)
+_NO_ACCOUNT: Final = re.compile("|".join(TABLES.no_account), re.IGNORECASE)
+_DIRECTLY: Final = re.compile(r"[^\d\n]{0,12}")
+"""What may stand between a number and what it is called."""
+_REACH: Final = 16
+"""How far an account's number may stand behind the word for it."""
+_BEFORE: Final = 60
+
+
+def personal(sentence: str) -> bool:
+    """Whether a sentence holds a resident number, a phone, an e-mail address, a card or an account."""
+    if _EMAIL.search(sentence) or any(_is_resident(sentence, match) for match in _RESIDENT.finditer(sentence)):
+        return True
+    plain = _NO_ACCOUNT.sub(lambda match: "\x00" * len(match[0]), sentence)
+    called = (match for pattern in _NUMBERS for match in pattern.finditer(plain))
+    return any(not _called(plain, match) for match in called) or any(True for _ in _accounts(plain))
+
+
+def _is_resident(sentence: str, match: re.Match[str]) -> bool:
+    before = sentence[max(0, match.start() - _BEFORE) : match.start()]
+    company = any(_DIRECTLY.fullmatch(before, word.end()) for word in _COMPANY.finditer(before))
+    return _birthday(match) and not company and not _called(sentence, match)
+
+
+def _birthday(match: re.Match[str]) -> bool:
+    century = 1900 if match["century"] in "1256" else 2000
+    try:
+        date(century + int(match["y"]), int(match["m"]), int(match["d"]))
+    except ValueError:
+        return False
+    return True
+
+
+def _called(text: str, match: re.Match[str]) -> bool:
+    """Whether a number directly follows a word that makes it something else."""
+    before = text[max(0, match.start() - _BEFORE) : match.start()]
+    return any(_DIRECTLY.fullmatch(before, label.end()) for label in _LABEL.finditer(before))
+
+
+def _accounts(text: str) -> Iterator[re.Match[str]]:
+    words = [word.end() for word in _ACCOUNT.finditer(text)]
+    for match in _GROUPED.finditer(text):
+        if not _named_otherwise(text, match):
+            yield match
+    for match in _LONG.finditer(text):
+        if any(0 <= match.start() - end <= _REACH for end in words) and not _named_otherwise(text, match):
+            yield match
+
+
+def _named_otherwise(text: str, match: re.Match[str]) -> bool:
+    """Whether a number has another name in its clause, with none for an account nearer, or has it right behind it."""
+    before = _CLAUSE.split(text[: match.start()])[-1]
+    name = max((label.end() for label in _LABEL.finditer(before)), default=-1)
+    account = max((word.end() for word in _ACCOUNT_NAME.finditer(before)), default=-1)
+    return name > account or _LABEL_BEHIND.match(text, match.end()) is not None
