@@ -90,7 +90,7 @@ def _run_plan(run: Run, text: str) -> tuple[str, float, list[tuple[int, float]]]
 
 
 def _cpu_seconds(run: Run) -> float:
-    """Give what the processes of an `up` have used so far."""
+    """What the processes of an `up` have used so far."""
     ticks = 0
     for pid in _with_children({run.pid, *run.processes.values()}):
         try:
@@ -102,7 +102,7 @@ def _cpu_seconds(run: Run) -> float:
 
 
 def _turn_cpu(samples: list[tuple[int, float]], first: float, last: float) -> float:
-    """Give the CPU seconds of a turn while the matrix went from one share of its turns to another."""
+    """The CPU seconds of a turn while the matrix went from one share of its turns to another."""
     total = samples[-1][0]
     inside = [sample for sample in samples if first * total <= sample[0] <= last * total]
     (turns, began), (more, ended) = inside[0], inside[-1]

@@ -73,7 +73,7 @@ class Counter(Aggregate):
 
 
 def _library(url: str) -> Callable[[], int]:
-    """Give what replays as many aggregates of the library on the same Postgres, and says how many events those have."""
+    """What replays as many aggregates of the library on the same Postgres, and says how many events those have."""
     parts = urlsplit(url)
     environment = {
         "PERSISTENCE_MODULE": "eventsourcing.postgres",

@@ -71,7 +71,7 @@ def _cost(endpoint: str, games: int) -> Cost:
 
 
 def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Cost], list[Cost]]:
-    """Give the costs with and without telemetry, in turns: whatever else the machine does falls on both."""
+    """The costs with and without telemetry, in turns: whatever else the machine does falls on both."""
     traced: list[Cost] = []
     plain: list[Cost] = []
     with _collector() as endpoint:

@@ -34,7 +34,7 @@ def ignored(name: str, patterns: list[str]) -> bool:
 
 
 def repository() -> Iterator[Path]:
-    """Give every file that belongs to the repository: all but what .gitignore leaves out."""
+    """Every file that belongs to the repository: all but what .gitignore leaves out."""
     patterns = [".git", *(ROOT / ".gitignore").read_text().split()]
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [name for name in folders if not ignored(name, patterns)]
@@ -53,7 +53,7 @@ def without_code(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """Give the anchors of a page's headings, spelt as pages of Markdown are usually linked."""
+    """The anchors of a page's headings, spelt as pages of Markdown are usually linked."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -151,7 +151,7 @@ def test_no_file_is_larger_than_a_repository_should_carry() -> None:
 
 
 def shown(text: str, start: str) -> Iterator[str]:
-    """Give the commands that a page shows, in blocks and inline, which start with a word."""
+    """The commands that a page shows, in blocks and inline, which start with a word."""
     for block in re.findall(r"```(?:sh|bash|console|shell)\n(.*?)```", text, re.DOTALL):
         lines = block.replace("\\\n", " ").splitlines()
         yield from (line for line in (line.strip().removeprefix("$ ") for line in lines) if line.startswith(start))

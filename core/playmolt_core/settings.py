@@ -152,7 +152,7 @@ def _meta(annotation: object) -> tuple[type, str, str]:
 
 
 def variables() -> dict[str, tuple[str, type, str]]:
-    """Give field → (environment variable, type, help) of every setting."""
+    """Field → (environment variable, type, help) of every setting."""
     hints = get_type_hints(Settings, include_extras=True)
     return {
         field: (env, base, text)
@@ -201,7 +201,7 @@ def parse_rate(text: str) -> tuple[int, float] | None:
 
 
 def to_environment(settings: Settings) -> dict[str, str]:
-    """Give the variables that make a child process read the same settings."""
+    """The variables that make a child process read the same settings."""
     default = Settings()
     return {
         variable: str(getattr(settings, field)).lower()

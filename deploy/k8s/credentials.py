@@ -31,7 +31,6 @@ def password() -> str:
 
 
 def values() -> dict[str, dict[str, str]]:
-    """Give name → key → value of every Secret."""
     found: dict[str, dict[str, str]] = {f"{login}-credentials": {} for login in (*LOGINS, *USERS, "postgres", "nats")}
     for login in (*LOGINS, "postgres"):
         found[f"{login}-credentials"] |= {"username": login, "password": password()}
@@ -43,7 +42,7 @@ def values() -> dict[str, dict[str, str]]:
 
 
 def secret(name: str, content: Mapping[str, str]) -> dict[str, object]:
-    """Give the Secret of a name; of the type that the database operator asks for where it holds a login."""
+    """The Secret of a name; of the type that the database operator asks for where it holds a login."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -40,7 +40,7 @@ class BodyFields:
         return len(self.faults) == self._before
 
     def result(self, value: T) -> T | Faults:
-        """Give what was made of the fields, or all faults instead when there is one."""
+        """What was made of the fields, or all faults instead when there is one."""
         return tuple(self.faults) or value
 
     def fault(self, name: str, message: str) -> None:
@@ -112,7 +112,7 @@ class BodyFields:
         return False
 
     def inner(self, name: str) -> "BodyFields | None":
-        """Give the reader of a field that is an object; None, and a fault, when it is none."""
+        """The reader of a field that is an object; None, and a fault, when it is none."""
         value = self.body.get(name)
         if isinstance(value, dict):
             return BodyFields(value, self._prefix + name, faults=self.faults)

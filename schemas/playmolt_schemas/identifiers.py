@@ -53,7 +53,7 @@ def type_of(identifier: str) -> str | None:
 
 
 def time_ordered_id(kind: str, at: datetime, *entropy: str) -> str:
-    """Give an id that sorts by creation time (UUIDv7 layout) and is the same for the same arguments.
+    """An id that sorts by creation time (UUIDv7 layout) and is the same for the same arguments.
 
     The same arguments give the same id, so that a command decided twice names one game.
     """
@@ -66,7 +66,7 @@ def time_ordered_id(kind: str, at: datetime, *entropy: str) -> str:
 
 
 def id_of_command(kind: str, command_id: str) -> str:
-    """Give the id of what a command creates: the same for every repeat of it."""
+    """The id of what a command creates: the same for every repeat of it."""
     return f"{kind}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{kind}/{command_id}')}"
 
 
@@ -76,7 +76,7 @@ def lobby_of(game: str) -> str:
 
 
 def is_lobby(stream: str) -> bool:
-    """Say whether a stream is a lobby."""
+    """Whether a stream is a lobby."""
     return stream.startswith("lobby-")
 
 

@@ -19,7 +19,7 @@ def trimmed(text: str) -> str:
 
 
 def unstorable(text: str) -> bool:
-    """Say whether a text holds NUL or a lone surrogate, which neither Postgres nor UTF-8 can carry."""
+    """Whether a text holds NUL or a lone surrogate, which neither Postgres nor UTF-8 can carry."""
     if "\x00" in text:
         return True
     try:
@@ -37,5 +37,5 @@ def reason_fault(reason: str) -> str:
 
 
 def bad_name(name: str) -> bool:
-    """Say whether a name holds a control, a surrogate or a bidi control."""
+    """Whether a name holds a control, a surrogate or a bidi control."""
     return any(unicodedata.category(char) in ("Cc", "Cs") or char in _BIDI_CONTROLS for char in name)

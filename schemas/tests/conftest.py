@@ -35,7 +35,7 @@ def agents(decider: Decider[Any]) -> list[str]:
 
 
 def commands_of_a_game(decider: Decider[Any], *, deadline: int = 0) -> list[Command]:
-    """Give what opens a game and fills it, with one agent that leaves again."""
+    """What opens a game and fills it, with one agent that leaves again."""
     joins = [Join(agent_id=agent, name=f"이름 {agent}") for agent in agents(decider)]
     create = Create(seed="20260301", config={"phase_deadline_seconds": deadline})
     return [create, Join(agent_id="early", name="Early"), Leave(agent_id="early"), *joins]
@@ -61,7 +61,7 @@ class Play:
         return True
 
     def waiting_for(self, last: str = "") -> tuple[str, str] | None:
-        """Give an agent that the game waits for (`last` only if for nobody else) and the action type it wants."""
+        """An agent that the game waits for (`last` only if for nobody else) and the action type it wants."""
         wanted = [
             (agent, offer.type)
             for agent in self.decider.participants(self.state)
@@ -82,7 +82,7 @@ class Play:
 
 
 def played(game: str, *, deadline: int = 0) -> Play:
-    """Give a game that its agents have just filled."""
+    """A game that its agents have just filled."""
     play = Play(DECIDERS[game], f"{game}-1")
     for command in commands_of_a_game(play.decider, deadline=deadline):
         assert play.when(command)
@@ -90,7 +90,7 @@ def played(game: str, *, deadline: int = 0) -> Play:
 
 
 def every_event(game: str) -> list[Event]:
-    """Give events of all stored types of a game: one played to its end, one forfeited, one aborted."""
+    """Events of all stored types of a game: one played to its end, one forfeited, one aborted."""
     ended = played(game).to_the_end()
     forfeited = played(game, deadline=5)
     while effects := forfeited.decider.effects(forfeited.state):

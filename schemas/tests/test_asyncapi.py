@@ -132,13 +132,12 @@ def test_channels_say_which_stream_keeps_them() -> None:
 
 
 def filled(channel: str, game: str) -> str:
-    """Give a real subject of a channel."""
     parts = {name: examples[0] for name, (_, examples) in PARAMETERS.items()} | {"game": game}
     return str(ADDRESSES[channel]).format(**parts)
 
 
 def allows(patterns: list[str], subject: str) -> bool:
-    """Say whether NATS lets a subject through: `*` is one token, `>` one or more."""
+    """Whether NATS lets a subject through: `*` is one token, `>` one or more."""
 
     def one(pattern: str) -> bool:
         text = re.escape(pattern).replace(r"\*", r"[^.]+")
@@ -148,7 +147,6 @@ def allows(patterns: list[str], subject: str) -> bool:
 
 
 def rights(user: str) -> dict[str, Any]:
-    """Give what the server lets a service do."""
     (found,) = (entry for entry in server.users(lambda _: "") if entry["user"] == user)
     return dict(found["permissions"])
 

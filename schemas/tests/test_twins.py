@@ -16,7 +16,7 @@ Change = Callable[[Any], Event]
 
 
 def _seen(decider: Decider[Any], log: list[tuple[Any, Any]], viewer: Viewer) -> list[bytes]:
-    """Give what a viewer gets while a log unfolds: the message, the view, the offers and the summary of each event."""
+    """What a viewer gets while a log unfolds: the message, the view, the offers and the summary of each event."""
     state, seen = decider.initial(f"{decider.game}-1"), []
     for event, at in log:
         state = decider.evolve(state, event, at)
@@ -30,7 +30,7 @@ def _seen(decider: Decider[Any], log: list[tuple[Any, Any]], viewer: Viewer) -> 
 
 
 def _until(play: Any, kind: str) -> list[tuple[Any, Any]]:
-    """Give the log of a game up to, but without, the first event of a type."""
+    """The log of a game up to, but without, the first event of a type."""
     log: list[tuple[Any, Any]] = []
     for event, at, _ in play.log:
         if event.type == kind:

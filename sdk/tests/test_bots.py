@@ -116,7 +116,7 @@ def test_an_unknown_policy_names_the_known_ones(game: Any) -> None:
 
 
 def points(policies: list[str], games: int) -> dict[str, float]:
-    """Give the mean game points of each policy over games with these seats."""
+    """The mean game points of each policy over games with these seats."""
     total = dict.fromkeys(policies, 0)
     for seed in range(games):
         shuffled = random.Random(seed).sample(policies, len(policies))

@@ -31,7 +31,6 @@ Played = tuple[Arena, str]
 
 @pytest.fixture(scope="module")
 def played() -> Iterator[Played]:
-    """Give a server and a finished game on it."""
     with serving(Arena(Ox())) as server:
         results = asyncio.run(bots.run_house_bots(server.url, "ox", 5, seed="stream"))
         yield server, results[0].game_id

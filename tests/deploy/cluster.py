@@ -220,7 +220,7 @@ class Cluster:
         return f"http://127.0.0.1:{self.ports[name]}"
 
     def sidecar(self) -> tuple[Json, dict[str, str], int]:
-        """Give the chain's container, its environment here, and a port for it."""
+        """The chain's container, its environment here, and a port for it."""
         (container,) = [one for one in containers({"spec": self._pod("trial-engine")}) if one["name"] == "chain"]
         port = free_port()
         told = {"EVM_PORT": str(port), "EVM_FOLDER": str(self.folder / "chain")}
@@ -232,7 +232,6 @@ def base_environment() -> dict[str, str]:
 
 
 def command(container: Json) -> list[str]:
-    """Give the container's command with the programs of this installation."""
     program, *arguments = container["command"]
     programs = {"python": [sys.executable], "playmolt": [sys.executable, "-m", "playmolt_cli"]}
     return [*programs[program], *arguments]

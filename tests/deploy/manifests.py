@@ -36,7 +36,7 @@ def _rendered(folder: Path) -> str:
 
 
 def render(overlay: str) -> list[Json]:
-    """Give every object of an overlay, each call its own copies."""
+    """Every object of an overlay, each call its own copies."""
     objects: list[Json] = json.loads(_rendered(K8S / "overlays" / overlay))
     return objects
 
@@ -55,7 +55,7 @@ def name_of(one: Json) -> str:
 
 
 def template_of(one: Json) -> Json | None:
-    """Give the pod template of what makes pods; None for everything else."""
+    """The pod template of what makes pods; None for everything else."""
     spec = one.get("spec", {})
     if one["kind"] == "CronJob":
         spec = spec["jobTemplate"]["spec"]
@@ -67,7 +67,7 @@ PODDED = ("Deployment", "StatefulSet", "Job")
 
 
 def templates(objects: list[Json]) -> Iterator[tuple[str, Json]]:
-    """Give name → pod template of everything that makes pods."""
+    """Name → pod template of everything that makes pods."""
     for one in objects:
         template = template_of(one)
         if template is not None:
@@ -79,19 +79,18 @@ def containers(template: Json) -> list[Json]:
 
 
 def services(objects: list[Json]) -> list[Json]:
-    """Give the Deployments of the platform's own services."""
     return [one for one in of_kind(objects, "Deployment") if one["metadata"]["labels"][STEP] == "services"]
 
 
 def settings(objects: list[Json]) -> Mapping[str, str]:
-    """Give what the ConfigMap `settings` tells every service."""
+    """What the ConfigMap `settings` tells every service."""
     (found,) = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("settings-")]
     data: Mapping[str, str] = found["data"]
     return data
 
 
 def environment(objects: list[Json], container: Json, secrets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Give what the container's process finds in its environment, as the kubelet puts it together."""
+    """What the container's process finds in its environment, as the kubelet puts it together."""
     found: dict[str, str] = {}
     for source in container.get("envFrom", []):
         if "configMapRef" in source:

@@ -78,7 +78,7 @@ class Network:
         self._policies = [one["spec"] for one in of_kind(objects, "NetworkPolicy")]
 
     def arrows(self) -> set[Arrow]:
-        """Give every connection that is allowed and has one of our pods at an end."""
+        """Every connection that is allowed and has one of our pods at an end."""
         ends = (*self.pods, *NAMESPACES, *ADDRESSES)
         return {
             (source, target, port)

@@ -24,7 +24,7 @@ OWN = {
 
 
 def locked(path: Path) -> dict[str, list[tuple[str, str, frozenset[str]]]]:
-    """Give name → (version, marker, hashes) of every pin of a lock."""
+    """Name → (version, marker, hashes) of every pin of a lock."""
     found: dict[str, list[tuple[str, str, frozenset[str]]]] = {}
     for entry in re.sub(r"\\\n\s*", " ", path.read_text()).splitlines():
         if not entry.lstrip().startswith("#") and entry.strip():
@@ -84,7 +84,7 @@ def test_the_images_locks_agree_with_the_lock_of_the_repository() -> None:
 
 
 def dependencies(name: str) -> list[str]:
-    """Give what a distribution asks for; one of ours as it is now, not as it was when it was installed."""
+    """What a distribution asks for; one of ours as it is now, not as it was when it was installed."""
     if name in OWN:
         asked: list[str] = tomllib.loads((OWN[name] / "pyproject.toml").read_text())["project"]["dependencies"]
         return asked
@@ -92,7 +92,7 @@ def dependencies(name: str) -> list[str]:
 
 
 def needed(distribution: str, extras: frozenset[str] = frozenset()) -> set[str]:
-    """Give what a distribution needs on this interpreter, its own dependencies' included."""
+    """What a distribution needs on this interpreter, its own dependencies' included."""
     found: set[str] = set()
     waiting = [(distribution, extras)]
     while waiting:

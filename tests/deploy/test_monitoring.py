@@ -44,7 +44,7 @@ def boards() -> Iterator[tuple[str, Json]]:
 
 
 def expressions() -> Iterator[tuple[str, str]]:
-    """Give where → PromQL of everything that is asked."""
+    """Where → PromQL of everything that is asked."""
     for rule in alerts():
         yield rule["alert"], rule["expr"]
     for name, board in boards():
@@ -58,19 +58,19 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 
 def names(expression: str) -> set[str]:
-    """Give the names of the metrics in an expression."""
+    """The names of the metrics in an expression."""
     bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|on|without|ignoring)\s*\([^)]*\)|\"[^\"]*\"", " ", expression)
     return set(re.findall(r"[a-z_][a-z0-9_]{2,}", bare)) - KEYWORDS
 
 
 def labels(expression: str) -> Iterator[tuple[str, set[str]]]:
-    """Give metric → labels that are matched on it."""
+    """Metric → labels that are matched on it."""
     for metric, matchers in re.findall(r"([a-z_][a-z0-9_]+)\{([^}]*)\}", expression):
         yield metric, set(re.findall(r"([a-z_]+)\s*(?:=~|!~|!=|=)", matchers))
 
 
 def own() -> dict[str, str]:
-    """Give series → metric of everything that our services show."""
+    """Series → metric of everything that our services show."""
     return {name + suffix: name for name, metric in METRICS.items() for suffix in SUFFIXES[metric.kind]}
 
 

@@ -123,7 +123,7 @@ def claims_of(objects: list[Json], name: str) -> set[str]:
 
 
 def secret_keys(value: object) -> Iterator[tuple[str, str]]:
-    """Give (Secret, key) wherever one is named, "" for a whole one."""
+    """(Secret, key) wherever one is named, "" for a whole one."""
     if isinstance(value, list):
         for part in value:
             yield from secret_keys(part)

@@ -26,7 +26,7 @@ class Contract:
         ]
 
     def operations(self) -> Iterator[tuple[str, str, Json]]:
-        """Give method, path and operation of each call."""
+        """Method, path and operation of each call."""
         for path, methods in self._document["paths"].items():
             for method, operation in methods.items():
                 yield method.upper(), path, operation
@@ -78,12 +78,12 @@ def _values(kind: str, text: str) -> list[Any]:
 
 @cache
 def own() -> Contract:
-    """Give the contract of the routes that this tree has."""
+    """The contract of the routes that this tree has."""
     return Contract(document(ROUTES))
 
 
 def judged() -> dict[str, list[Callable[[httpx.Response], Awaitable[None]]]]:
-    """Give the hooks of an asynchronous client that hold every answer to the document, 503 and streams aside."""
+    """The hooks of an asynchronous client that hold every answer to the document, 503 and streams aside."""
     contract = own()
 
     async def judge(answer: httpx.Response) -> None:

@@ -21,7 +21,7 @@ from tests.soak.course import REPLICAS, faults, soak
 
 @contextmanager
 def kept_on_failure() -> Iterator[Path]:
-    """Give a data folder, which is removed when all went well."""
+    """A data folder, which is removed when all went well."""
     folder = Path(mkdtemp(prefix="playmolt-soak-"))
     folder.chmod(0o711)
     try:

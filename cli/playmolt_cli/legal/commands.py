@@ -342,7 +342,7 @@ def report(
     session_id: str | None, kind: ReportFormat | None, out: Path | None, url: str | None, key: str | None,
     data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Give the report of a session that has ended with one.
+    """The report of a session that has ended with one.
 
     Example: playmolt legal report --format pdf --out report.pdf
     """

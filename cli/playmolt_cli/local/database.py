@@ -12,7 +12,7 @@ from playmolt_cli.terminal.options import read_settings
 
 @contextmanager
 def database(data: Path | None) -> Iterator[str]:
-    """Give the URL of the log's database.
+    """The URL of the log's database.
 
     `data`, when given, wins over DATABASE_URL, and that over the default folder. Raises Failure when there is no log,
     FolderInUseError while another command has the folder's database.

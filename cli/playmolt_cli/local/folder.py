@@ -94,13 +94,12 @@ class Folder:
         self._lock = file
 
     def unlock(self) -> None:
-        """Give the folder back."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def locked(self) -> bool:
-        """Say whether some process holds the folder now."""
+        """Whether some process holds the folder now."""
         path = self.path / "lock"
         if not path.exists():
             return False
@@ -112,7 +111,7 @@ class Folder:
         return False
 
     def run(self) -> Run | None:
-        """Give the running `up`; None when there is none (what a killed one left behind does not count)."""
+        """The running `up`; None when there is none (what a killed one left behind does not count)."""
         if not self.locked():
             return None
         try:
@@ -129,13 +128,13 @@ class Folder:
         (self.path / "run.json").unlink(missing_ok=True)
 
     def operator_key(self) -> str:
-        """Give the folder's operator key, made once."""
+        """The folder's operator key, made once."""
         if not self.operator_key_file.exists():
             self._write(self.operator_key_file.name, f"op_{secrets.token_urlsafe(32)}\n")
         return self.operator_key_file.read_text().strip()
 
     def passwords(self, users: Iterable[str]) -> dict[str, str]:
-        """Give the NATS users' passwords, made once and kept."""
+        """The NATS users' passwords, made once and kept."""
         path = self.path / "nats-users.json"
         kept: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
         wanted = {user: kept.get(user) or secrets.token_urlsafe(24) for user in users}

@@ -27,7 +27,7 @@ class LogFile:
             self._read_to, self._rest = 0, b""
 
     def errors(self) -> Iterator[str]:
-        """Give the error lines written since the last call, short."""
+        """The error lines written since the last call, short."""
         size = self._size()
         if size < self._read_to:
             self._read_to = 0
@@ -46,7 +46,7 @@ class LogFile:
             self.path.open("wb").close()
 
     def last_line(self) -> str:
-        """Give the last line, cut to what fits on a terminal; empty when there is none."""
+        """The last line, cut to what fits on a terminal; empty when there is none."""
         if not self.path.exists():
             return ""
         with self.path.open("rb") as file:

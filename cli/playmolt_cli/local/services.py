@@ -76,14 +76,14 @@ def service_settings(service: str, common: Settings, passwords: Mapping[str, str
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """Give a child's environment: this process's own, with exactly the given settings."""
+    """A child's environment: this process's own, with exactly the given settings."""
     known = {variable for variable, _, _ in variables().values()}
     kept = {name: value for name, value in os.environ.items() if name not in known}
     return kept | to_environment(settings)
 
 
 def address(host: str, port: int) -> str:
-    """Give the URL at which what listens on `host` is reached from this machine."""
+    """The URL at which what listens on `host` is reached from this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- compared, not bound
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -104,7 +104,7 @@ class Fleet(msgspec.Struct, frozen=True):
     """Where the embedded chain keeps its blocks; None when the chain is elsewhere."""
 
     def programs(self) -> list[Program]:
-        """Give the services in the order in which they are started."""
+        """The services in the order in which they are started."""
         numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
         numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators}
         chain = [self._chain(self.chain)] if self.chain else []

@@ -53,7 +53,6 @@ class Kept:
 
     @property
     def pid(self) -> int | None:
-        """Give the process id while it runs."""
         return self.process.pid if self.process is not None and self.process.poll() is None else None
 
     def start(self) -> None:
@@ -68,7 +67,7 @@ class Kept:
             self.process.send_signal(signum)
 
     def died(self) -> bool:
-        """Say whether the process has ended since the last look; then it is to be started at `start_at`."""
+        """Whether the process has ended since the last look; then it is to be started at `start_at`."""
         if self.process is None or self.process.poll() is None:
             return False
         now = time.monotonic()

@@ -23,7 +23,7 @@ from rich.console import Console
 
 
 def page(language: Language = "en", *, width: int = 0) -> tuple[Page, io.StringIO]:
-    """Give a page on a terminal that is so wide, or on a pipe."""
+    """A page on a terminal that is so wide, or on a pipe."""
     file = io.StringIO()
     out = Console(
         file=file, force_terminal=bool(width), width=width or 30, highlight=False, markup=False, no_color=True

@@ -1,6 +1,6 @@
 """The event log as the rest of the house sees it. Postgres implements it; an in-memory twin serves unit tests.
 
-Both pass the same contract suite (core/tests/log_contract.py).
+Both pass the same contract suite (core/tests/log/log_contract.py).
 """
 
 from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from playmolt_schemas.export.files import Files, run
 
 
 def files() -> Files:
-    """Give everything that is generated from this package alone."""
+    """Everything that is generated from this package alone."""
     # What messages there are is settled when their modules are imported.
     from playmolt_schemas.export import api_page, asyncapi, json_schemas  # noqa: PLC0415
 

@@ -52,7 +52,7 @@ def page() -> str:
 
 
 def files() -> dict[str, bytes]:
-    """Give the page as it lies in the repository."""
+    """The page as it lies in the repository."""
     return {FILE: page().encode()}
 
 

@@ -62,7 +62,7 @@ class _Schemas:
         self.query = {"type": "object", "properties": query["properties"]}
 
     def of(self, message: Message) -> dict[str, Any]:
-        """Give the payload's schema; of a pack whole, because MessagePack arrays need a newer dialect than the rest."""
+        """The payload's schema; of a pack whole, because MessagePack arrays need a newer dialect than the rest."""
         schema = self._schemas[self._kinds.index(message.payload)]
         if message.content_type != MSGPACK:
             return schema
@@ -70,7 +70,6 @@ class _Schemas:
         return {"schemaFormat": _DIALECT, "schema": {"type": "array", "items": item}}
 
     def headers(self, kind: type) -> dict[str, Any]:
-        """Give the schema of a message's headers."""
         return self._schemas[self._kinds.index(kind)]
 
 
@@ -149,5 +148,5 @@ def document() -> dict[str, Any]:
 
 
 def files() -> dict[str, bytes]:
-    """Give the document as it lies in the repository."""
+    """The document as it lies in the repository."""
     return {FILE: json_file(document())}

@@ -60,7 +60,7 @@ PARAMETERS: Final = {
 
 
 def address(subject: Callable[..., str]) -> str:
-    """Give the address of a subject function, its own parameters in braces."""
+    """The address of a subject function, its own parameters in braces."""
     return subject(*(f"{{{name}}}" for name in inspect.signature(subject).parameters))
 
 

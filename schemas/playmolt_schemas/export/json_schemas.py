@@ -36,7 +36,7 @@ _DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Referenc
 
 
 def leaves(kind: Any) -> tuple[type, ...]:
-    """Give the message types that a request, an answer, a list or a union stands for."""
+    """The message types that a request, an answer, a list or a union stands for."""
     if isinstance(kind, OneOf):
         return tuple(leaf for part in kind.kinds for leaf in leaves(part))
     if isinstance(kind, PageOf):
@@ -49,7 +49,7 @@ def leaves(kind: Any) -> tuple[type, ...]:
 
 
 def messages() -> dict[str, type]:
-    """Give name → type of every message; a name is module and class, as in `trial.Speak`.
+    """Name → type of every message; a name is module and class, as in `trial.Speak`.
 
     A message is what a route takes or gives, and every type of this package that is no mere part of another.
     """
@@ -62,7 +62,7 @@ def messages() -> dict[str, type]:
 
 
 def _declared() -> Iterator[type]:
-    """Give every message type of the package, without the bases that have no field of their own."""
+    """Every message type of the package, without the bases that have no field of their own."""
     found = [importlib.import_module(module) for module in _modules()]
     for module in (*found, wire):
         for kind in vars(module).values():
@@ -81,7 +81,7 @@ def _modules() -> list[str]:
 
 
 def references(value: Any) -> Iterator[str]:
-    """Give every `$ref` of a document."""
+    """Every `$ref` of a document."""
     if isinstance(value, dict):
         if "$ref" in value:
             yield value["$ref"]
@@ -98,7 +98,7 @@ def name_of(kind: type) -> str:
 
 
 def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Give a schema for each type, and the named schemas they refer to by `template`."""
+    """A schema for each type, and the named schemas they refer to by `template`."""
     kinds = list(kinds)
     structs = [leaf for kind in kinds for leaf in leaves(kind)]
     schemas, named = msgspec.json.schema_components([*kinds, *structs], ref_template=template)
@@ -113,19 +113,18 @@ def _referred(schema: Mapping[str, Any]) -> str:
 
 
 def document(kind: type, file: str) -> dict[str, Any]:
-    """Give the JSON Schema of a message as it lies in a file; `$id` is the file's name, so it resolves anywhere."""
+    """The JSON Schema of a message as it lies in a file; `$id` is the file's name, so it resolves anywhere."""
     (schema,), named = components([kind], "#/$defs/{name}")
     own = named.pop(_referred(schema))
     return {"$schema": _DIALECT, "$id": file, **own, **({"$defs": dict(sorted(named.items()))} if named else {})}
 
 
 def files() -> dict[str, bytes]:
-    """Give the schema file of every message."""
     return {f"{FOLDER}/{name}.json": json_file(document(kind, f"{name}.json")) for name, kind in messages().items()}
 
 
 def stored_files(events: Mapping[str, Mapping[tuple[str, int], type]]) -> dict[str, bytes]:
-    """Give the schema file of every stored event: game → (type, schema_version) → class."""
+    """The schema file of every stored event: game → (type, schema_version) → class."""
     named = {
         f"{game}.{kind}.{version}.json": event
         for game, kinds in events.items()

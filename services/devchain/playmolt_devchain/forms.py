@@ -12,12 +12,11 @@ _NO_UNCLES = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347
 
 
 def data(raw: bytes) -> str:
-    """Give bytes."""
     return "0x" + raw.hex()
 
 
 def header(found: BlockHeaderAPI) -> dict[str, Any]:
-    """Give what a header says of itself; one still to be mined has no hash."""
+    """What a header says of itself; one still to be mined has no hash."""
     return {
         "number": hex(found.block_number or 0),
         "parentHash": data(found.parent_hash),
@@ -41,14 +40,13 @@ def header(found: BlockHeaderAPI) -> dict[str, Any]:
 
 
 def block(found: BlockAPI, full: bool) -> dict[str, Any]:
-    """Give a mined block with its transactions, whole or as hashes."""
+    """A mined block with its transactions, whole or as hashes."""
     sent = [transaction(found, each) if full else data(each.hash) for each in found.transactions]
     size = hex(len(rlp.encode(found)))
     return {**header(found.header), "hash": data(found.hash), "size": size, "transactions": sent}
 
 
 def transaction(place: BlockAPI, sent: SignedTransactionAPI) -> dict[str, Any]:
-    """Give a mined transaction."""
     kind = _kind(sent)
     fees = {"maxFeePerGas": hex(sent.max_fee_per_gas), "maxPriorityFeePerGas": hex(sent.max_priority_fee_per_gas)}
     return {
@@ -71,7 +69,6 @@ def transaction(place: BlockAPI, sent: SignedTransactionAPI) -> dict[str, Any]:
 
 
 def receipt(found: Mined) -> dict[str, Any]:
-    """Give a mined transaction's receipt."""
     place, sent, result = found
     created = None if sent.to else data(keccak(rlp.encode([sent.sender, sent.nonce]))[12:])
     return {
@@ -91,7 +88,6 @@ def receipt(found: Mined) -> dict[str, Any]:
 
 
 def log(found: Mined, index: int, entry: LogAPI) -> dict[str, Any]:
-    """Give one event of a mined transaction."""
     return {
         **_place(found.block),
         "transactionHash": data(found.transaction.hash),

@@ -126,11 +126,11 @@ class Ledger:
         return transaction.hash
 
     def call(self, call: Call, block: int | None) -> bytes:
-        """Give what a call returns after a block (None: in the one to come). CallReverted, Rejected."""
+        """What a call returns after a block (None: in the one to come). CallReverted, Rejected."""
         return bytes(_good(self._tried(call, block, call.gas)).output)
 
     def estimate(self, call: Call, block: int | None) -> int:
-        """Give a gas limit that is enough for a call as things stand. CallReverted, Rejected."""
+        """A gas limit that is enough for a call as things stand. CallReverted, Rejected."""
         computation = _good(self._tried(call, block, BLOCK_GAS))
         used = self._intrinsic(call) + computation.get_gas_used()
         # A call inside gets 63/64 of what is left, so what is used may not be enough to be given.
@@ -138,26 +138,26 @@ class Ledger:
         return BLOCK_GAS if self._tried(call, block, enough).is_error else enough
 
     def state(self, block: int | None) -> StateAPI:
-        """Give the accounts after a block; None as for `call`."""
+        """The accounts after a block; None as for `call`."""
         return self._chain.get_vm(self._free(block)).state
 
     def header(self, number: int) -> BlockHeaderAPI:
-        """Give a block's header; Rejected when there is none."""
+        """A block's header; Rejected when there is none."""
         try:
             return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
         except (HeaderNotFound, ValidationError):
             raise Rejected(f"no block {number}: the newest is {self.height}") from None
 
     def block(self, number: int) -> BlockAPI:
-        """Give a block; Rejected when there is none."""
+        """A block; Rejected when there is none."""
         return self._chain.get_block_by_header(self.header(number))
 
     def coming(self) -> BlockHeaderAPI:
-        """Give the header that a block mined now would begin with."""
+        """The header that a block mined now would begin with."""
         return self._coming()
 
     def mined(self, transaction_hash: Hash32) -> Mined | None:
-        """Give a mined transaction; None when there is none."""
+        """A mined transaction; None when there is none."""
         try:
             number, index = self._chain.get_canonical_transaction_index(transaction_hash)
         except TransactionNotFound:

@@ -53,7 +53,7 @@ class Methods:
         }
 
     def answer(self, method: str, params: list[Any]) -> Any:
-        """Give a call's result; RpcError says what is wrong with it."""
+        """A call's result; RpcError says what is wrong with it."""
         found = self._table.get(method)
         if found is None:
             raise RpcError(-32601, f"{method} is not served; there are {', '.join(self._table)}")

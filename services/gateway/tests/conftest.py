@@ -203,7 +203,6 @@ class Platform:
         self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}
 
     def agent(self, name: str = "Ada") -> tuple[str, dict[str, str]]:
-        """Give an agent's id and the headers of its key."""
         key = new_key()
         agent_id = f"agent-{len(self.store.rows):08d}-0000-4000-8000-000000000000"
         self.store.rows[agent_id] = Agent(agent_id, name)

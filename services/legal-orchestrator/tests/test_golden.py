@@ -25,7 +25,7 @@ def samples() -> dict[tuple[str, int], bytes]:
 
 
 def every_event(sessions: Callable[..., Any]) -> list[Event]:
-    """Give events of all types: a session with everything in it, one that was ended, one that goes on from another."""
+    """Events of all types: a session with everything in it, one that was ended, one that goes on from another."""
     session = sessions(profile="stubborn", exclusions=["이혼 경력"])
     questions = [{"text": f"질문 {number}?"} for number in (1, 2, 3)]
     session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}).form(

@@ -26,7 +26,7 @@ class Content(msgspec.Struct, frozen=True):
 
 @cache
 def shipped() -> Content:
-    """Give the questions that come with this package."""
+    """The questions that come with this package."""
     return read(files("playmolt_ox").joinpath("data/questions.json").read_bytes())
 
 

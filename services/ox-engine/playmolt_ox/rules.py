@@ -104,7 +104,7 @@ class Ox(SeatedGame[State, Seat]):
 
 
 def _next_step(state: State) -> Event:
-    """Give what follows when the last submission of a phase is in."""
+    """What follows when the last submission of a phase is in."""
     if state.phase == "first_choice":
         return _reveal(state)
     if len(state.history) < state.round:

@@ -19,7 +19,7 @@ def distribution(choices: Iterable[Choice | None]) -> Distribution:
 
 
 def minority_of(shares: Distribution) -> tuple[Choice | None, int]:
-    """Give the smaller side and what each of it gets: m × (m - 1) for a majority of m; nobody and 0 for 5:0."""
+    """The smaller side and what each of it gets: m × (m - 1) for a majority of m; nobody and 0 for 5:0."""
     if not shares.o or not shares.x:
         return None, 0
     majority = max(shares.o, shares.x)

@@ -67,7 +67,7 @@ class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
         return self.moves if self.phase == "switch" else {}
 
     def final_choice(self, agent_id: str) -> Choice | None:
-        """Give an agent's choice after its switch decision of this round; None before."""
+        """An agent's choice after its switch decision of this round; None before."""
         move = self.moves.get(agent_id)
         if move is None:
             return None
@@ -76,7 +76,6 @@ class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
 
 
 def flipped(choice: Choice) -> Choice:
-    """Give the other choice."""
     return "X" if choice == "O" else "O"
 
 

@@ -42,7 +42,7 @@ _ALLOWED: Final = seats.allowed_actions_of(ACTIONS)
 
 
 def view(state: State, viewer: Viewer) -> OxState:
-    """Give the state as a viewer may see it; who has no seat sees what a spectator sees."""
+    """The state as a viewer may see it; who has no seat sees what a spectator sees."""
     own = state.seat(viewer.agent_id)
     return OxState(
         game_id=state.game_id,
@@ -66,7 +66,7 @@ def view(state: State, viewer: Viewer) -> OxState:
 
 
 def operator_view(state: State) -> dict[str, Any]:
-    """Give the whole state for the operator's page, first choices included."""
+    """The whole state for the operator's page, first choices included."""
     return {
         "max_agents": SEATS,
         "max_rounds": ROUNDS,
@@ -87,12 +87,10 @@ def operator_view(state: State) -> dict[str, Any]:
 
 
 def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
-    """Give what the game wants of an agent now."""
     return tuple(_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id)))
 
 
 def public(event: Event, viewer: Viewer) -> PublicMessage:
-    """Give an event's message for a viewer."""
     if type(event) is FirstChoiceSubmitted:
         return _picked(event, viewer)
     return _PUBLIC[type(event)](event)

@@ -150,7 +150,6 @@ class Operator:
             await pool.close()
 
     async def records(self, stream: str) -> list[Any]:
-        """Give a stream's records."""
         self._has_read = True
         async with self._log() as log:
             stored = await log.load(stream)
@@ -158,7 +157,6 @@ class Operator:
         return list(stored.records)
 
     async def events(self, stream: str) -> list[tuple[str, Any]]:
-        """Give type and data of a stream's events."""
         return [(record.type, msgspec.json.decode(record.data)) for record in await self.records(stream)]
 
     async def until_told(self, stream: str, kind: str, seconds: float = 30) -> None:

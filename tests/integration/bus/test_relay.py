@@ -33,7 +33,7 @@ from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.canonical import canonical_json
 
-from core.tests.log_contract import Game, unit
+from core.tests.log.log_contract import Game, unit
 
 LIMIT = 1_000_000
 APPEND = queries("log")["append"]

@@ -49,7 +49,6 @@ def asked_turns(server: FakeServer) -> list[str]:
 
 
 def system_prompts(server: FakeServer) -> dict[str, str]:
-    """Give turn → the system prompt it was asked with."""
     return {asked.turn.split(" ")[1]: str(asked.body["messages"][0]["content"]) for asked in server.received}
 
 

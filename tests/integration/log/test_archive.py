@@ -23,7 +23,7 @@ from playmolt_core.log.verify import Break, Verification, verify, verify_records
 from playmolt_core.relay.projector import rebuild
 from playmolt_schemas.canonical import canonical_json
 
-from core.tests.log_contract import NOON, OVER, Game, outcome, unit
+from core.tests.log.log_contract import NOON, OVER, Game, outcome, unit
 
 LATER = NOON + timedelta(days=40)
 NOW = NOON + timedelta(days=41)

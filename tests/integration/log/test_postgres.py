@@ -13,7 +13,7 @@ from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 
-from core.tests.log_contract import Game, LogContract, outcome, unit
+from core.tests.log.log_contract import Game, LogContract, outcome, unit
 
 APPEND = queries("log")["append"]
 FIRST, OWNER = 4, 11

@@ -10,7 +10,7 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.postgres import PostgresLog
 
-from core.tests.log_contract import Game, outcome, unit
+from core.tests.log.log_contract import Game, outcome, unit
 
 ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")
 TABLES = {

@@ -30,7 +30,7 @@ def fake_model() -> Iterator[FakeServer]:
 
 
 def platform_with(model: FakeServer, folder: Path) -> Stack:
-    """Give a platform, to be started, that knows the model as `fake`."""
+    """A platform, to be started, that knows the model as `fake`."""
     folder.mkdir(mode=0o755, exist_ok=True)
     catalogue = folder / "models.toml"
     catalogue.write_text(model.toml())

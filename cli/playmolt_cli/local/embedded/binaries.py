@@ -74,7 +74,7 @@ def _copy(install: Path) -> Path:
 
 
 def postgres_version(folder: Path) -> int:
-    """Give the major version of the programs in a folder."""
+    """The major version of the programs in a folder."""
     out = subprocess.run(
         [folder / "postgres", "--version"], check=True, capture_output=True, text=True, timeout=10
     ).stdout
@@ -85,7 +85,7 @@ def postgres_version(folder: Path) -> int:
 
 
 def reachable(path: Path, user: int) -> bool:
-    """Say whether a user without groups may enter a folder and all its parents."""
+    """Whether a user without groups may enter a folder and all its parents."""
     return all(_may_enter(os.stat(part), user) for part in (path.resolve(), *path.resolve().parents))
 
 

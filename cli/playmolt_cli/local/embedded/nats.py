@@ -33,7 +33,7 @@ class _Conf(Template):
 
 
 def inbox(user: str) -> str:
-    """Give the subjects on which a user's requests are answered; nobody else may listen there."""
+    """The subjects on which a user's requests are answered; nobody else may listen there."""
     return f"_INBOX.{user}.>"
 
 
@@ -52,7 +52,7 @@ def _stream_calls(stream: str) -> list[str]:
 
 
 def _permissions(user: str) -> tuple[list[str], list[str]]:
-    """Give what a user may publish and subscribe, besides its inbox and discovery."""
+    """What a user may publish and subscribe, besides its inbox and discovery."""
     if user == "gateway":
         return (
             [_all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG],
@@ -80,7 +80,7 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
 
 
 def users(password_of: Callable[[str], str]) -> list[dict[str, Any]]:
-    """Give the `users` block of the server's configuration: each service with just its subjects.
+    """The `users` block of the server's configuration: each service with just its subjects.
 
     A client has to use the inbox prefix `_INBOX.<user>`. `admin` may do everything.
     """
@@ -143,7 +143,7 @@ class Nats(Server):
         )
 
     def answers(self) -> bool:
-        """Say whether clients are welcomed and JetStream is on."""
+        """Whether clients are welcomed and JetStream is on."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as wire, wire.makefile("rb") as lines:
                 greeting = lines.readline(65_536)

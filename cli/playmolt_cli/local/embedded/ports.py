@@ -12,7 +12,7 @@ _TRIES: Final = 200
 
 
 def free_port() -> int:
-    """Give a port of 127.0.0.1 that nothing listens on, and that no other process is given while this one lives.
+    """A port of 127.0.0.1 that nothing listens on, and that no other process is given while this one lives.
 
     Looking alone is not enough: between the look and the start of the server another `up` may look, too. Raises OSError
     when it finds none.

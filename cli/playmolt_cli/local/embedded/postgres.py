@@ -77,7 +77,7 @@ class Postgres(Server):
         )
 
     def answers(self) -> bool:
-        """Say whether sessions are taken, which the server writes into its pid file once recovery is over."""
+        """Whether sessions are taken, which the server writes into its pid file once recovery is over."""
         if self.process is None or not self.alive():
             return False
         try:

@@ -46,10 +46,10 @@ class Server(ABC):
 
     @abstractmethod
     def answers(self) -> bool:
-        """Say whether this very process takes clients now; waits a second at most."""
+        """Whether this very process takes clients now; waits a second at most."""
 
     def alive(self) -> bool:
-        """Say whether the process runs."""
+        """Whether the process runs."""
         return self.process is not None and self.process.poll() is None
 
     def launch(self) -> subprocess.Popen[bytes]:

@@ -181,7 +181,7 @@ def answer_response(answer: Answer) -> Response:
 async def _checked_body(
     services: Services, route: Route, caller: Caller, head: Head, request: Request
 ) -> Any | Refusal:
-    """Give (typed body, command), or why not."""
+    """(typed body, command), or why not."""
     if route.request is None:
         return None, CommandId(uuid.uuid4().hex if route.writes else "", "")
     body = await services.bodies.read(request.receive, head.content_length)

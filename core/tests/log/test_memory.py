@@ -4,7 +4,7 @@ import pytest
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import EventLog
 
-from core.tests.log_contract import Game, LogContract
+from core.tests.log.log_contract import Game, LogContract
 
 
 class TestMemoryLog(LogContract):

@@ -13,9 +13,9 @@ from playmolt_core.relay.feeds import EVENTS, SPECTATE
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record, record_hash
 
-from core.tests.log_contract import Game, unit
+from core.tests.log.log_contract import Game, unit
 
-PAGE = (Path(__file__).parents[2] / "docs" / "event-log.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "event-log.md").read_text("utf-8")
 
 
 def blocks(language: str) -> list[str]:

@@ -21,7 +21,7 @@ print("went on")
 
 
 def _spoken(log: Path, room: int) -> list[str]:
-    """Give the lines of a process whose log file has room for so many bytes."""
+    """The lines of a process whose log file has room for so many bytes."""
     with log.open("w") as out:
         done = subprocess.run(
             [sys.executable, "-c", SPEAKS, str(room)],

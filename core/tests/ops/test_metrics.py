@@ -7,7 +7,7 @@ from playmolt_core.llm.figures import ModelFigures
 from playmolt_core.llm.port import Attempt, Usage
 from playmolt_core.ops.metrics import METRICS, Histogram, Sample, label, render, table
 
-PAGE = Path(__file__).parents[2] / "docs" / "telemetry.md"
+PAGE = Path(__file__).parents[3] / "docs" / "telemetry.md"
 
 
 def test_the_page_lists_every_figure() -> None:

@@ -4,7 +4,7 @@ import msgspec
 from playmolt_core.log.batch import extends, rounds
 from playmolt_core.log.port import Unit
 
-from core.tests.log_contract import Game
+from core.tests.log.log_contract import Game
 
 
 def test_what_shares_no_stream_goes_at_once() -> None:
