@@ -89,7 +89,7 @@ def _pcs(figure: PcsSoFar | None) -> str:
     """Write PCS beside the highest of its floors: what it would be about without any difference."""
     if figure is None:
         return ""
-    floors = (figure.floor_iid, figure.floor_stage1, figure.floor_phase1)
+    floors = (figure.floor_iid, figure.floor_null)
     return f"{float(figure.pcs):.3f} ({max(float(floor) for floor in floors if floor is not None):.3f})"
 
 

@@ -328,11 +328,12 @@ class DeviationLine(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True):
+class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """PCS of a cell over the turns taken so far, and what it would be about without any difference (its floors).
 
-    Decimal strings. `floor_stage1` and `floor_phase1`, the divergence inside an arm, need two runs there. `n_…` count
-    valid turns.
+    Decimal strings. `floor_null` is the mean over all labelings of the runs; looks of before there was one have none.
+    `floor_stage1` and `floor_phase1`, how much single runs of an arm differ, are no floors, and need two runs there.
+    `n_…` count valid turns.
     """
 
     pcs: str
@@ -343,6 +344,7 @@ class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True):
     n_phase1: int
     runs_stage1: int
     runs_phase1: int
+    floor_null: str | None = None
 
 
 class LookLine(msgspec.Struct, frozen=True, kw_only=True):

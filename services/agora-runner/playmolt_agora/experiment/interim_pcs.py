@@ -69,13 +69,16 @@ def see(state: State, command: commands.SeePcs) -> Decision:
 
 def _figure(stage1: Sequence[Counts], phase1: Sequence[Counts]) -> PcsSoFar:
     from playmolt_agora.measures import pcs  # noqa: PLC0415 -- numpy: only who looks has to wait for it
+    from playmolt_agora.measures.inference.streams import stream  # noqa: PLC0415
 
     cell = pcs.Cell("", "", pcs.counted_arm(stage1), pcs.counted_arm(phase1))
     within = (pcs.floor_runs(arm, cell.alpha) for arm in (cell.stage1, cell.phase1))
     floors = [None if value is None else six_decimals(value) for value in within]
+    _, floor = cell.test(stream("", "pcs_so_far"))
     return PcsSoFar(
         pcs=six_decimals(cell.pcs or 0.0),
         floor_iid=six_decimals(pcs.floor_iid(cell.stage1.n, cell.phase1.n)),
+        floor_null=six_decimals(floor),
         floor_stage1=floors[0],
         floor_phase1=floors[1],
         n_stage1=cell.stage1.n,

@@ -1,8 +1,8 @@
 """A study's turns through every measure (`measures.md`): the tables, what each row was computed from, both versions.
 
 Per-run rows describe every run. Pooled rows describe the runs that are not exploratory; a study of nothing but
-exploratory runs (pilots) pools those. `pcs`, `ri_ext` and `tests` take the confirmatory set: no exploratory run and
-no model of a run with more than a fifth of its turns failed.
+exploratory runs (pilots) pools those. `pcs`, `delta_pcs`, `ri_ext` and `tests` take the confirmatory set: no
+exploratory run and no model of a run with more than a fifth of its turns failed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ from playmolt_agora.measures.inference import confirmatory, contrasts, hypothese
 
 Imported = Sequence[Mapping[str, Any]]
 Found = dict[str, list[Result]]
-CONFIRMATORY: Final = ("pcs", "ri_ext", "tests")
-CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "pcs_models")
+CONFIRMATORY: Final = ("pcs", "ri_ext", "tests", "delta_pcs")
+CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "unadjusted")
 """The tables of the confirmatory set."""
 DESCRIPTIVE: Final = (
     *("shares", "ri", "drift", "shared_model", "pint", "parse", "gini"),
@@ -91,7 +91,11 @@ def study(
         "gini": inequality.rows(ginis),
         "shares": [*rates.agents(turns), *rates.cells(pooled)],
     }
-    beside = {**_beside(turns, pooled, cells, seed), "headline": treatments.rows(kept, seed, stage1_import)}
+    beside = {
+        **_beside(turns, pooled, cells, seed),
+        "headline": treatments.rows(kept, seed, stage1_import),
+        "unadjusted": hypotheses.unadjusted(hypotheses.figures(kept, seed), seed),
+    }
     whole = _confirmatory(planned, everyone, seed, tested) if excluded else {}
     other = {f"unexcluded_{name}": rows for name, rows in whole.items()}
     store = _Store(seed, _exploratory(turns), _failing(excluded), events or {})
@@ -163,6 +167,7 @@ def _confirmatory(turns: Frame, cells: Sequence[pcs.Cell], seed: str, tested: Se
         "pcs": [pcs.row(cell, seed) for cell in cells],
         "ri_ext": ritual.fading(turns, seed),
         "tests": confirmatory.rows(turns, cells, seed, tested),
+        "delta_pcs": pcs.differences(cells),
     }
 
 
@@ -171,7 +176,6 @@ def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.Cell], seed: str) -
     spans, points = contrasts.intervals(compared, seed)
     return {
         "pcs_left_out": pcs.left_out_rows(cells),
-        "pcs_models": pcs.differences(cells, seed),
         "pcs_pure": pcs.pure(pooled),
         "contrast_intervals": spans,
         "contrast_shares": points,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from playmolt_agora.measures.data.definitions import PERMUTATIONS, SMOOTHING, windows
+from playmolt_agora.measures.data.definitions import ERROR_PARTS, PERMUTATIONS, SMOOTHING, windows
 from playmolt_agora.measures.data.frame import Frame, Integers
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, miller_madow, normed_entropy
@@ -51,20 +51,40 @@ def longest(turns: Frame) -> int:
 def of_persona(turns: Frame, seed: str) -> list[Window]:
     """The windows of one persona's agents in one run, pooled."""
     seat = turns.seats[0]
-    total = windows(seat.turns_planned)
-    at = numbered(turns)
-    counts = turns.counts(at, total)
-    null = _null(turns, at, total, stream(seed, "id_null", seat.run, seat.persona or ""))
+    counts, null = _windows(turns, stream(seed, "id_null", seat.run, seat.persona or ""))
+    means = null.mean(axis=0)
     return [
         Window(
             n=int(row.sum()),
             h=miller_madow(row),
             h_norm=normed_entropy(row),
             id_raw=_raw(counts[0], row, first_window=place == 0),
-            id_null=number(null[place]) if counts[0].sum() and row.sum() else None,
+            id_null=number(means[place]) if counts[0].sum() and row.sum() else None,
         )
         for place, row in enumerate(counts)
     ]
+
+
+def of_agent(turns: Frame, seed: str) -> tuple[Floats, Floats]:
+    """One agent's normed entropy by window, and its excess drift where each tenth of the null's draws is left out.
+
+    The second is (11, windows): all draws first. NaN where a window has no valid turn.
+    """
+    seat = turns.seats[0]
+    counts, null = _windows(turns, stream(seed, "id_null", seat.run, seat.persona or "", seat.agent))
+    entropy = [normed_entropy(row) for row in counts]
+    raw = [_raw(counts[0], row, first_window=place == 0) for place, row in enumerate(counts)]
+    parts = null.reshape(ERROR_PARTS, -1, null.shape[1]).sum(axis=1)
+    rest = (parts.sum(axis=0) - parts) / (PERMUTATIONS - PERMUTATIONS // ERROR_PARTS)
+    means = np.concatenate([null.mean(axis=0)[None], rest])
+    return np.array(entropy, dtype=np.float64), np.array(raw, dtype=np.float64) - means
+
+
+def _windows(turns: Frame, generator: np.random.Generator) -> tuple[Integers, Floats]:
+    """Counts by window, and the divergences of windows under each rearrangement."""
+    total = windows(turns.seats[0].turns_planned)
+    at = numbered(turns)
+    return turns.counts(at, total), _null(turns, at, total, generator)
 
 
 def by_persona(turns: Frame) -> dict[tuple[str, str | None], Frame]:
@@ -160,7 +180,7 @@ def _raw(first: Integers, row: Integers, *, first_window: bool) -> float | None:
 
 
 def _null(turns: Frame, at: Integers, total: int, generator: np.random.Generator) -> Floats:
-    """Mean divergence of each window over rearrangements of each agent's own valid actions over its valid turns."""
+    """Divergence of each window (draws, windows) when each agent's own valid actions change their turns at random."""
     counts = np.zeros((PERMUTATIONS, total * turns.k), dtype=np.int64)
     draws = np.arange(PERMUTATIONS)[:, None]
     for seat in range(len(turns.seats)):
@@ -169,5 +189,4 @@ def _null(turns: Frame, at: Integers, total: int, generator: np.random.Generator
         flat = draws * total * turns.k + at[own] * turns.k + actions
         counts += np.bincount(flat.ravel(), minlength=counts.size).reshape(counts.shape)
     laid = counts.reshape(PERMUTATIONS, total, turns.k)
-    values = count_jsd(laid, laid[:, :1], SMOOTHING).mean(axis=0)
-    return np.asarray(values, dtype=np.float64)
+    return np.asarray(count_jsd(laid, laid[:, :1], SMOOTHING), dtype=np.float64)

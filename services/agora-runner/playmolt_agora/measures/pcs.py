@@ -4,17 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.arms import COSTS_REAL
-from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, TIE
+from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, INDICATIVE_RUNS
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
-from playmolt_agora.measures.inference import attainable_p, bootstrap, families, permutation
+from playmolt_agora.measures.inference import attainable_p, families, jackknife, permutation
+from playmolt_agora.measures.inference.bootstrap import Interval
 from playmolt_agora.measures.inference.streams import stream
 
 _LN2: Final = float(np.log(2))
@@ -40,6 +41,15 @@ class Arm:
 
     def without(self, at: int) -> "Arm":
         return Arm(self.runs[:at] + self.runs[at + 1 :], np.delete(self.counts, at, axis=0))
+
+
+class Difference(NamedTuple):
+    """A difference of two divergences, its interval and its p."""
+
+    delta: float
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,13 +89,30 @@ class Cell:
                 values.append((name, run, float(value)))
         return values
 
-    def replicates(self, generator: np.random.Generator) -> Floats:
-        return bootstrap.replicates(
-            generator,
-            self.stage1.counts,
-            self.phase1.counts,
-            lambda first, second: count_jsd(first.sum(axis=1), second.sum(axis=1), self.alpha),
-        )
+    def interval(self) -> Interval:
+        """The 95 % interval of the divergence; none below three runs an arm."""
+        found = None if self.pcs is None else self._spread()
+        fewest = min(len(self.stage1.runs), len(self.phase1.runs))
+        low, high = (None, None) if found is None else found.interval(0.0, 1.0)
+        return Interval(low, high, fewest <= INDICATIVE_RUNS)
+
+    def test(self, generator: np.random.Generator) -> tuple[permutation.Test, float]:
+        """The exact permutation test of run labels, and the mean of its distribution: the floor at these very sizes."""
+        values, complete = permutation.relabelled(self.stage1.counts, self.phase1.counts, self._divergence, generator)
+        p = (permutation.exact_p if complete else permutation.drawn_p)(values, self.pcs or 0.0)
+        count = permutation.labelings(len(self.stage1.runs), len(self.phase1.runs))
+        return permutation.Test(p, count), float(values.mean())
+
+    def each_left_out(self) -> tuple[Floats, Floats] | None:
+        """The divergence without each run of either arm; None below three runs an arm."""
+        return jackknife.left_out(self.stage1.counts, self.phase1.counts, self._divergence)
+
+    def _spread(self) -> jackknife.Spread | None:
+        left_out = self.each_left_out()
+        return None if left_out is None else jackknife.Spread(self.pcs or 0.0, left_out)
+
+    def _divergence(self, first: Floats, second: Floats) -> Floats:
+        return np.asarray(count_jsd(first, second, self.alpha))
 
 
 def arm(turns: Frame) -> Arm:
@@ -169,7 +196,10 @@ def floor_iid(n: int, m: int, k: int = len(ACTIONS)) -> float:
 
 
 def floor_runs(one: Arm, alpha: float) -> float | None:
-    """Mean divergence between pairs of runs inside an arm; None below two runs."""
+    """Mean divergence between pairs of runs inside an arm; None below two runs.
+
+    It tells how much single runs differ and is no floor of a divergence of pooled arms, which are larger.
+    """
     pairs = [count_jsd(one.counts[a], one.counts[b], alpha) for a, b in combinations(range(len(one.runs)), 2)]
     return number(np.mean(pairs)) if pairs else None
 
@@ -231,34 +261,42 @@ def pure(turns: Frame) -> list[Result]:
     ]
 
 
-def differences(all_cells: Sequence[Cell], seed: str) -> list[Result]:
-    """Compare models within a language by the difference of their PCS: the table `pcs_models`, Holm over its pairs."""
+def differences(all_cells: Sequence[Cell]) -> list[Result]:
+    """Compare models within a language by the difference of their PCS: the table `delta_pcs`, Holm over its pairs."""
     rows: list[Result] = []
     for language in sorted({cell.language for cell in all_cells}):
         full = [cell for cell in all_cells if cell.language == language and not cell.empty]
-        drawn = {cell.model: cell.replicates(stream(seed, "pcs", cell.model, language)) for cell in full}
-        rows += [_difference(one, other, drawn[one.model] - drawn[other.model]) for one, other in combinations(full, 2)]
-    adjusted = families.holm([each.row["p"] for each in rows])
-    for each, p in zip(rows, adjusted, strict=True):
-        each.row["p_holm"] = p
+        pairs = [_difference(one, other) for one, other in combinations(full, 2)]
+        adjusted = families.holm([each.row["p"] for each in pairs])
+        for each, p in zip(pairs, adjusted, strict=True):
+            each.row["p_holm"] = p
+        rows += pairs
     return rows
 
 
-def _difference(one: Cell, other: Cell, drawn: Floats) -> Result:
+def difference(one: Cell, other: Cell) -> Difference:
+    """What one model's PCS is above another's, with its interval and test; these are None below three runs an arm."""
+    value = (one.pcs or 0.0) - (other.pcs or 0.0)
+    mine, others = one.each_left_out(), other.each_left_out()
+    if mine is None or others is None:
+        return Difference(value)
+    a, b = one.pcs or 0.0, other.pcs or 0.0
+    spread = jackknife.Spread(value, [*(each - b for each in mine), *(a - each for each in others)])
+    return Difference(value, *spread.interval(-1.0, 1.0), spread.p())
+
+
+def _difference(one: Cell, other: Cell) -> Result:
     arms = (one.stage1, one.phase1, other.stage1, other.phase1)
-    sizes = [len(each.runs) for each in arms]
-    span = bootstrap.interval(drawn, min(sizes), max(sizes))
-    tail = min(np.count_nonzero(drawn <= TIE), np.count_nonzero(drawn >= -TIE))
+    found = difference(one, other)
     return Result(
         {
-            "language": one.language,
             "model_a": one.model,
             "model_b": other.model,
-            "delta_pcs": (one.pcs or 0.0) - (other.pcs or 0.0),
-            "ci_lo": span.low,
-            "ci_hi": span.high,
-            "indicative": span.indicative,
-            "p": min(1.0, 2 * (1 + int(tail)) / (1 + drawn.size)),
+            "language": one.language,
+            "delta": found.delta,
+            "ci_lo": found.low,
+            "ci_hi": found.high,
+            "p": found.p,
             "p_holm": None,
         },
         runs=tuple(run for each in arms for run in each.runs),
@@ -300,15 +338,11 @@ def _figures(cell: Cell, seed: str) -> dict[str, Any]:
 def _uncertainty(cell: Cell, seed: str) -> dict[str, Any]:
     sizes = len(cell.stage1.runs), len(cell.phase1.runs)
     if cell.empty:
-        names = ("ci_lo", "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings")
+        names = ("ci_lo", "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_null")
         return dict.fromkeys(names)
-    span = bootstrap.interval(cell.replicates(stream(seed, "pcs", cell.model, cell.language)), *sizes)
+    span = cell.interval()
     left_out = [value for _, _, value in cell.left_out()]
-    tested = permutation.two_arms(
-        [(cell.stage1.counts, cell.phase1.counts)],
-        lambda p, q: count_jsd(p, q, cell.alpha),
-        stream(seed, "pcs_perm", cell.model, cell.language),
-    )
+    tested, floor = cell.test(stream(seed, "pcs_perm", cell.model, cell.language))
     return {
         "ci_lo": span.low,
         "ci_hi": span.high,
@@ -318,6 +352,7 @@ def _uncertainty(cell: Cell, seed: str) -> dict[str, Any]:
         "p_perm": tested.p,
         "p_min": float(attainable_p.relabelled([sizes])[1]),
         "labelings": tested.labelings,
+        "floor_null": floor,
     }
 
 

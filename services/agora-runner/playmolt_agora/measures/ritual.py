@@ -1,7 +1,7 @@
 """Acts for gain that gain nothing: the Ritual Index and whether it fades (`measures.md`, section 5)."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,15 @@ from playmolt_agora.measures.inference.streams import stream
 
 Level = Literal["agent", "run_model", "run_persona"]
 Group = Literal["model", "persona"]
+
+
+class Rate(NamedTuple):
+    """An agent's RI* in a run of Set A or B."""
+
+    run: str
+    model: str
+    persona: str
+    ri_star: float
 
 
 def rows(turns: Frame) -> list[Result]:
@@ -36,22 +45,40 @@ def fading(turns: Frame, seed: str) -> list[Result]:
 
 
 def test(turns: Frame, group: Group, seed: str) -> tuple[float | None, permutation.Test, tuple[str, ...]]:
-    """Test RI* of models or personas over the runs of Sets A and B: statistic, test, runs."""
-    chosen = turns.where(lambda seat: seat.set in {"A", "B"} and getattr(seat, group) is not None)
-    values = by_run(chosen, group)
-    statistic, tested = permutation.within_rows(values, stream(seed, f"ri_star:{group}"))
-    return statistic, tested, chosen.runs
+    """Test RI* of models or personas over the agents of Sets A and B: statistic, test, runs.
+
+    Labels are exchanged among the agents of a run that share the other factor, which then stays as the design has it.
+    """
+    chosen = turns.where(lambda seat: seat.set in {"A", "B"} and seat.persona is not None)
+    rituals, valid = chosen.tally(chosen.ritual), chosen.tally(chosen.valid)
+    kept = np.flatnonzero(valid)
+    agents = [
+        Rate(seat.run, seat.model, seat.persona or "", rituals[at] / valid[at])
+        for at, seat in enumerate(chosen.seats)
+        if valid[at]
+    ]
+    statistic, tested = exchanged(agents, group, stream(seed, f"ri_star:{group}"))
+    return statistic, tested, tuple(sorted({chosen.seats[at].run for at in kept}))
 
 
-def by_run(turns: Frame, group: Group) -> Floats:
-    """RI* of each run (row) and group (column), NaN where the run has no valid turn of the group."""
-    runs, run = turns.index(lambda seat: seat.run)
-    names, column = turns.index(lambda seat: getattr(seat, group) or "")
-    cell, size = run * len(names) + column, len(runs) * len(names)
-    ritual = np.bincount(cell[turns.ritual], minlength=size).astype(np.float64)
-    valid = np.bincount(cell[turns.valid], minlength=size)
-    shares = np.divide(ritual, valid, out=np.full(size, np.nan), where=valid > 0)
-    return np.asarray(shares.reshape(len(runs), len(names)))
+def exchanged(
+    agents: Sequence[Rate], group: Group, generator: np.random.Generator
+) -> tuple[float | None, permutation.Test]:
+    """The test of a factor over agents' RI*; None where there are not two groups."""
+    exchange = exchange_of(agents, group)
+    if exchange.empty:
+        return None, permutation.Test(None, None)
+    return exchange.test(np.array([agent.ri_star for agent in agents], dtype=np.float64), generator)
+
+
+def exchange_of(agents: Sequence[Rate], group: Group) -> permutation.Exchange:
+    """The arrangements of a factor's labels, whatever the agents' RI*."""
+    other: Group = "persona" if group == "model" else "model"
+    return permutation.Exchange(
+        [agent.run for agent in agents],
+        [getattr(agent, other) for agent in agents],
+        [getattr(agent, group) for agent in agents],
+    )
 
 
 def slope(histories: list[Bools]) -> float | None:
@@ -128,8 +155,7 @@ def _fading(set_: str, model: str, group: Frame, seed: str) -> Result:
         for run in (group.runs if len(group.runs) > 1 else ())
         if (value := slope([history for seat, history in kept.items() if seat.run != run])) is not None
     ]
-    null = _null(list(kept.values()), stream(seed, "ri_ext", set_, model)) if beta is not None else np.empty(0)
-    centre, excess, p = _beyond(beta, null)
+    centre, excess, p = beyond(beta, list(kept.values()), stream(seed, "ri_ext", set_, model))
     return Result(
         {
             "set": set_,
@@ -149,18 +175,24 @@ def _fading(set_: str, model: str, group: Frame, seed: str) -> Result:
     )
 
 
-def _beyond(beta: float | None, null: Floats) -> tuple[float | None, float | None, float | None]:
+def beyond(
+    beta: float | None, kept: Sequence[Bools], generator: np.random.Generator
+) -> tuple[float | None, float | None, float | None]:
     """The null's mean, how far β exceeds it, and the two-sided p of that distance."""
+    null = np.empty(0) if beta is None else _null(kept, generator)
     if beta is None or null.size == 0:
         return None, None, None
     centre = float(null.mean())
     return centre, beta - centre, permutation.drawn_p(np.abs(null - centre), abs(beta - centre))
 
 
-def _null(kept: list[Bools], generator: np.random.Generator) -> Floats:
-    y, there = logit.padded(kept)
+def _null(kept: Sequence[Bools], generator: np.random.Generator) -> Floats:
+    """Β of histories rotated by random offsets: what follows on what stays, only where it began is chance."""
+    y, there = logit.padded(list(kept))
     drawn = np.zeros((PERMUTATIONS, *y.shape), dtype=np.bool_)
     for at, history in enumerate(kept):
-        drawn[:, at, : len(history)] = generator.permuted(np.tile(history, (PERMUTATIONS, 1)), axis=1)
+        offsets = generator.integers(0, len(history), PERMUTATIONS)
+        turned = (np.arange(len(history)) + offsets[:, None]) % len(history)
+        drawn[:, at, : len(history)] = history[turned]
     values = logit.slopes(drawn, there)
     return np.asarray(values[~np.isnan(values)], dtype=np.float64)

@@ -1,11 +1,11 @@
 """The smallest p that each planned test can reach with the runs it has (measures.md, sections 3, 5 and 7)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest
+from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest, SquareAgent
 from playmolt_schemas.agora.turn import Language
 
 from playmolt_agora.measures.data.definitions import windows
@@ -57,28 +57,32 @@ def attainable_of(plan: Plan, test: str) -> Attainable:
     if not runs:
         return Attainable("0 runs", None, None, "needs Phase 2 runs of Set A or B")
     if family == "ri_star":
-        return _ritual(_held(plan, by_model=what == "model"))
+        return _ritual(plan, by_model=what == "model")
     return _instruction(plan, test, runs)
 
 
-def _held(plan: Plan, *, by_model: bool) -> list[frozenset[str]]:
-    """The models or personas that each run of Sets A and B holds; of five models or more not every run has all."""
+def persona_seats(plan: Plan) -> list[tuple[SquareAgent, ...]]:
+    """The seats of each run of Sets A and B."""
     phase = plans.phase_of(plan, "phase2")
     sets = sum(name in plans.WITH_PERSONA for name in plans.sets(plan))
-    seats = [
-        latin_squares.seats_a(latin_squares.labels(plan), number + 1, pairs=plan.pairs)
-        for number in range(phase.runs if phase else 0)
+    runs = range(phase.runs if phase else 0)
+    return sets * [
+        tuple(latin_squares.seats_a(latin_squares.labels(plan), number + 1, pairs=plan.pairs)) for number in runs
     ]
-    return sets * [frozenset(seat.model if by_model else str(seat.persona) for seat in run) for run in seats]
 
 
-def _ritual(held: Sequence[frozenset[str]]) -> Attainable:
-    groups = len(frozenset().union(*held))
+def _ritual(plan: Plan, *, by_model: bool) -> Attainable:
+    """Labels are exchanged among the agents of a run that share the other factor."""
+    held = persona_seats(plan)
+    strata: dict[tuple[int, str], list[str]] = {}
+    for run, seats in enumerate(held):
+        for seat in seats:
+            label, other = (seat.model, str(seat.persona)) if by_model else (str(seat.persona), seat.model)
+            strata.setdefault((run, other), []).append(label)
+    groups = len({label for labels in strata.values() for label in labels})
     if groups == 1:
         return Attainable(f"{len(held)} runs", None, None, "one group has nothing to differ from")
-    sizes = sorted({len(each) for each in held})
-    some = "" if sizes == [groups] else f", {' or '.join(map(str, sizes))} in a run"
-    return Attainable(f"{len(held)} runs, {groups} groups{some}", *attainable_p.shuffled(held))
+    return Attainable(f"{len(held)} runs, {groups} groups", *attainable_p.exchanged(list(strata.values())))
 
 
 def _instruction(plan: Plan, test: str, runs: int) -> Attainable:

@@ -147,8 +147,8 @@ def pcs_markup(study: Study, drawn: Mapping[str, Figure]) -> str:
 
 _COMPANIONS: Final = (
     "alpha", "pcs", "distance", "n_stage1", "n_phase1", "runs_stage1", "runs_phase1", "ci_lo",
-    "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_iid", "floor_stage1",
-    "floor_phase1", "pcs_agent", "pcs_early", "pcs_within", "pcs_within_coverage", "pcs_place",
+    "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_iid", "floor_null",
+    "floor_stage1", "floor_phase1", "pcs_agent", "pcs_early", "pcs_within", "pcs_within_coverage", "pcs_place",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from playmolt_agora.report.study import Study, rows
 
 _LONG: Final = 40
 _DRAWN: Final = frozenset(
-    ("contrast_intervals", "contrast_shares", "network", "occupancy", "pcs_left_out", "pcs_models", "rolling")
+    ("contrast_intervals", "contrast_shares", "network", "occupancy", "pcs_left_out", "rolling", "unadjusted")
 )
 """Results that have a figure, or a place of their own."""
 _FURTHER: Final = {
@@ -72,6 +72,10 @@ def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:
     names = confirmatory.registered_tests(study)
     found = [row for row in rows(study.tables.get("tests")) if row["test"] not in names and row["n"]]
     body = confirmatory.tests_markup(study, "Tests that were not registered", found) if found else ""
+    if any(row["n"] for row in rows(study.further.get("unadjusted"))):
+        body += rows_markup(
+            "H1 and H2 with no model's mean subtracted (descriptive)", rows(study.further["unadjusted"])
+        )
     if rows(study.tables.get("shared_model")):
         body += rows_markup(
             "Contrast of Jester and Archivist of the model that plays both in a run", rows(study.tables["shared_model"])

@@ -25,7 +25,7 @@ def gallery(study: Study) -> dict[str, Figure]:
         (counts.dissoc_figure, bool(rows(study.tables.get("dissoc")))),
         (contrasts.contrast_figure, bool(rows(study.tables.get("contrasts")))),
         (contrasts.point_figure, bool(rows(study.further.get("contrast_shares")))),
-        (contrasts.model_figure, bool(rows(study.further.get("pcs_models")))),
+        (contrasts.model_figure, bool(rows(study.tables.get("delta_pcs")))),
     )
     figures = [make(study) for make, holds in makers if holds]
     return {figure.name: figure for figure in figures}

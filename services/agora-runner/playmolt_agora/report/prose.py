@@ -89,10 +89,11 @@ CAPTIONS: Final = {
     ),
     "occupancy": ("Shares of agent-turns by the place before acting; the alleys are read as one. All models together."),
     "pcs": (
-        "Dot: PCS. Line: 95 % bootstrap interval over runs; it is no test of PCS = 0, since PCS cannot be negative."
-        " Wide grey bar: range when one run is left out. Coloured strokes: the floors, what pure sampling and the "
-        "runs of one arm among themselves already give. A hollow dot marks an interval that is only indicative (an "
-        "arm has three runs or fewer)."
+        "Dot: PCS. Line: 95 % interval (jackknife over runs, t quantiles; none below three runs an arm); it is no test "
+        "of PCS = 0, since PCS cannot be negative. Wide bar: range when one run is left out. Coloured strokes: the "
+        "floors, what PCS is when nothing differs: at these very sizes (floor_null), and if turns were independent "
+        "(floor_iid). floor_stage1 and floor_phase1 in the table tell how much single runs of an arm differ; they are "
+        "no floors. A hollow dot marks an interval that is only indicative (an arm has three runs or fewer)."
     ),
     "pcs-parts": (
         "Each action's part of PCS; the parts sum to PCS. Line: 95 % interval of the sum. Strokes: the floors, in "
@@ -143,8 +144,8 @@ CAPTIONS: Final = {
         "interval is only indicative."
     ),
     "pcs-models": (
-        "Differences of PCS between two models in one language, with 95 % intervals from the bootstraps of both "
-        "cells; p by Holm over the pairs stands in the numbers. A hollow mark: only indicative."
+        "Differences of PCS between two models in one language, with 95 % intervals and p from the jackknife over the "
+        "runs of both cells; p by Holm over the pairs stands in the numbers."
     ),
     "contrast-shares": (
         "Differences of the shares of actions: Korean less English, and with a persona less without. Lines: 95 % "

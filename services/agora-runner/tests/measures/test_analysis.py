@@ -99,7 +99,9 @@ def test_provenance_is_of_the_tables_there_are(small, analysed):
     assert set(analysed.provenance) == {*analysed.tables, *analysed.beside}
     failed = {"parse_code": "timeout", "action": None, "fn_class": None, "dissoc": "U", "success": False}
     found = study([record | failed if record["run"] == "phase2/A/1" else record for record in small], seed="s")
-    assert set(found.unexcluded) == {"unexcluded_pcs", "unexcluded_ri_ext", "unexcluded_tests"}
+    assert set(found.unexcluded) == {
+        *("unexcluded_pcs", "unexcluded_ri_ext", "unexcluded_tests", "unexcluded_delta_pcs")
+    }
     assert set(found.provenance) == {*found.tables, *found.beside, *found.unexcluded}
     assert found.unexcluded["unexcluded_ri_ext"]["agents"] != found.tables["ri_ext"]["agents"]
 

@@ -1,4 +1,5 @@
-from itertools import starmap
+import statistics
+from itertools import combinations, starmap
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from playmolt_agora.measures.divergence import count_jsd, jsd_parts, shares
 from playmolt_agora.measures.inference import attainable_p, bootstrap, permutation
 from playmolt_agora.measures.inference.sampling import intervals
 from playmolt_schemas.agora.turn import ACTIONS
+from scipy import stats
+from scipy.spatial import distance
 
 STAGE1 = ((2, 11, 5, 1, 1, 0), (3, 9, 5, 1, 0, 2), (1, 12, 4, 1, 1, 1), (2, 10, 6, 0, 0, 2), (2, 10, 5, 1, 1, 1))
 PHASE1 = ((16, 0, 12, 4, 0, 1), (15, 0, 13, 4, 0, 1), (16, 0, 12, 4, 1, 1))
@@ -60,10 +63,64 @@ def test_runs_left_out_one_by_one(cell):
     assert values == pytest.approx([0.3528, 0.3722, 0.3341, 0.3541, 0.3561, 0.3424, 0.3457, 0.3512], abs=5e-5)
 
 
+def written_out(first, second, alpha):
+    """Divergence by scipy's distance, squared; each run left out by hand."""
+    p, q = (np.sum(side, axis=0) + alpha for side in (first, second))
+    return distance.jensenshannon(p / p.sum(), q / q.sum(), base=2) ** 2
+
+
+def jackknifed(arms, statistic, value):
+    """Bias, error and Welch's degrees of freedom of a statistic of arms of runs, from the textbook."""
+    bias, parts, frees = 0.0, [], []
+    for at, arm in enumerate(arms):
+        n = len(arm)
+        without = [statistic([*arms[:at], [*arm[:run], *arm[run + 1 :]], *arms[at + 1 :]]) for run in range(n)]
+        bias += (n - 1) * (statistics.mean(without) - value)
+        parts.append((n - 1) ** 2 / n * statistics.variance(without))
+        frees.append(n - 1)
+    error = sum(parts) ** 0.5
+    freedom = sum(parts) ** 2 / sum(part**2 / free for part, free in zip(parts, frees, strict=True))
+    return value - bias, error, freedom
+
+
 def test_the_interval_over_runs(cell):
-    span = bootstrap.interval(cell.replicates(np.random.Generator(np.random.PCG64(12345))), 5, 3)
-    assert (span.low, span.high) == (pytest.approx(0.317, abs=0.01), pytest.approx(0.405, abs=0.01))
+    centre, error, freedom = jackknifed(
+        [STAGE1, PHASE1], lambda arms: written_out(*arms, 0.5), written_out(STAGE1, PHASE1, 0.5)
+    )
+    low, high = stats.t.interval(0.95, freedom, loc=centre, scale=error)
+    span = cell.interval()
+    assert (span.low, span.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
     assert span.indicative
+    assert 0 < span.low < cell.pcs < span.high < 1
+
+
+def test_an_interval_ends_where_a_divergence_can():
+    same = [[30, 30, 1, 1, 1, 1], [20, 40, 1, 1, 1, 1], [45, 15, 1, 1, 1, 1]]
+    span = pcs.Cell("E", "ko", arm("s", same), arm("p", same[::-1])).interval()
+    assert span.low == 0.0
+    apart = pcs.Cell("E", "ko", arm("s", [[700, 0], [500, 0], [900, 0]]), arm("p", [[1, 650], [0, 700], [40, 900]]))
+    assert apart.interval().high == 1.0
+
+
+def test_runs_that_are_all_alike_have_an_interval_without_width():
+    cell = pcs.Cell("E", "ko", arm("s", [[300, 300]] * 3), arm("p", [[150, 450]] * 3))
+    assert cell.interval().low == cell.interval().high == pytest.approx(cell.pcs, abs=1e-12)
+
+
+def test_no_interval_below_three_runs_an_arm():
+    two = pcs.Cell("E", "ko", arm("s", STAGE1), arm("p", PHASE1[:2]))
+    assert two.interval() == bootstrap.Interval(None, None, True)
+
+
+def test_the_floor_is_the_mean_over_all_labelings(cell):
+    runs = [*STAGE1, *PHASE1]
+    null = [
+        written_out([runs[at] for at in chosen], [run for at, run in enumerate(runs) if at not in chosen], 0.5)
+        for chosen in combinations(range(8), 5)
+    ]
+    tested, floor = cell.test(np.random.default_rng(1))
+    assert floor == pytest.approx(statistics.mean(null), abs=1e-12)
+    assert tested == permutation.Test(1 / 56, 56)
 
 
 def test_floors(cell):
@@ -134,7 +191,7 @@ def test_one_run_an_arm_can_neither_be_left_out_nor_tested(turns):
     row = pcs.row(pcs.cells(frame(records))[0], "seed").row
     assert (row["loro_min"], row["floor_stage1"]) == (None, None)
     assert (row["labelings"], row["p_perm"], row["p_min"]) == (2, 1.0, 1.0)
-    assert row["ci_lo"] == row["ci_hi"] == pytest.approx(row["pcs"], abs=1e-12)
+    assert (row["ci_lo"], row["ci_hi"]) == (None, None)
 
 
 def test_agents_weigh_the_same_however_long_they_lived(turns):
@@ -215,12 +272,33 @@ def test_runs_with_real_costs_are_an_arm_of_their_own(study, turns):
 
 def test_models_are_compared_by_the_difference_of_their_divergence(study):
     level = [{**record, "model": "M", "run": f"{record['run']}/M", "action": "idle"} for record in study()]
-    rows = pcs.differences(pcs.cells(frame(study() + level)), "seed")
+    rows = pcs.differences(pcs.cells(frame(study() + level)))
     row = rows[0].row
-    assert (row["model_a"], row["model_b"]) == ("E", "M")
-    assert row["delta_pcs"] == pytest.approx(0.3548, abs=5e-5)
-    assert 0.3 < row["ci_lo"] < row["delta_pcs"] < row["ci_hi"] < 0.42
-    assert row["p"] == row["p_holm"] == pytest.approx(2 / 2001)
+    assert (row["model_a"], row["model_b"], row["language"]) == ("E", "M", "ko")
+    assert row["delta"] == pytest.approx(0.3548, abs=5e-5)
+    idle = [[[0, 0, 0, 0, 0, sum(run)] for run in side] for side in (STAGE1, PHASE1)]
+    centre, error, freedom = jackknifed(
+        [STAGE1, PHASE1, *idle], lambda arms: written_out(*arms[:2], 0.5) - written_out(*arms[2:], 0.5), row["delta"]
+    )
+    low, high = stats.t.interval(0.95, freedom, loc=centre, scale=error)
+    assert (row["ci_lo"], row["ci_hi"]) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
+    assert row["p"] == row["p_holm"] == pytest.approx(2 * stats.t.sf(centre / error, freedom), abs=1e-12)
+
+
+def test_pairs_of_models_are_corrected_within_a_language(study):
+    records = [
+        {**record, "model": model, "language": language, "run": f"{record['run']}/{model}/{language}"}
+        for model in "EMH"
+        for language in ("ko", "en")
+        for record in study()
+        if model == "E" or record["turn"] % (3 if model == "M" else 4)
+    ]
+    rows = [each.row for each in pcs.differences(pcs.cells(frame(records)))]
+    assert len(rows) == 6
+    for language in ("ko", "en"):
+        found = [row for row in rows if row["language"] == language]
+        smallest = min(row["p"] for row in found)
+        assert min(row["p_holm"] for row in found) == pytest.approx(min(1, 3 * smallest), abs=1e-12)
 
 
 def test_adaptive_sampling_looks_at_the_interval_of_the_row(study):
@@ -238,10 +316,12 @@ def test_adaptive_sampling_of_a_share_looks_at_phase_1_alone(study):
     assert intervals(alone, "p:speak", "seed") == {("E", "ko"): (low, high)}
 
 
-@pytest.mark.parametrize("measure", ["pcs", "p:speak"])
-def test_one_run_has_no_interval_to_be_narrow(study, measure):
+@pytest.mark.parametrize(("measure", "fewest"), [("pcs", 3), ("p:speak", 2)])
+def test_too_few_runs_have_no_interval_to_be_narrow(study, measure, fewest):
     runs = sorted({record["run"] for record in study() if record["phase"] == "phase1"})
-    one = [record for record in study() if record["phase"] != "phase1" or record["run"] == runs[0]]
-    assert intervals(one, measure, "seed") == {("E", "ko"): None}
-    two = [record for record in study() if record["phase"] != "phase1" or record["run"] in runs[:2]]
-    assert intervals(two, measure, "seed")[("E", "ko")] is not None
+
+    def of(count):
+        return [record for record in study() if record["phase"] != "phase1" or record["run"] in runs[:count]]
+
+    assert intervals(of(fewest - 1), measure, "seed") == {("E", "ko"): None}
+    assert intervals(of(fewest), measure, "seed")[("E", "ko")] is not None

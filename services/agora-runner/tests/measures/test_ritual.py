@@ -1,3 +1,6 @@
+import itertools
+import statistics
+
 import numpy as np
 import pytest
 from playmolt_agora.measures import ritual
@@ -118,29 +121,137 @@ def test_a_model_that_never_acts_for_gain_has_no_slope(turn):
     assert {row[name] for name in ("beta", "beta_null", "beta_excess", "p_perm")} == {None}
 
 
-def test_three_runs_in_one_order():
-    statistic, tested = permutation.within_rows(np.array([[1.0, 2.0, 4.0]] * 3), np.random.default_rng(1))
-    assert tested == permutation.Test(pytest.approx(6 / 216, abs=1e-12), 216)
-    assert statistic == pytest.approx(sum((value - 7 / 3) ** 2 for value in (1, 2, 4)), abs=1e-12)
+GOLDEN = (("x", "E", 1), ("x", "M", 2), ("y", "M", 4), ("y", "H", 8), ("z", "H", 16), ("z", "E", 32))
 
 
-def test_models_of_the_runs_of_sets_a_and_b(turn):
-    records = [
-        turn(turn=at, run=f"run-{run}", set="AB"[run % 2], agent=model, model=model, place_before="market", action=act)
-        for run in range(4)
-        for model, rituals in (("E", 1), ("M", 2), ("H", 4))
-        for at in range(1, 6)
-        for act in ["trade" if at <= rituals else "idle"]
+def written_out(runs):
+    """The test of model by listing every arrangement: labels change places inside a stratum of a run."""
+
+    def statistic(arranged):
+        names = sorted({model for run in arranged for _, model, _ in run})
+        cells = {
+            (at, name): statistics.mean(value for _, model, value in run if model == name)
+            for at, run in enumerate(arranged)
+            for name in names
+            if any(model == name for _, model, _ in run)
+        }
+        grand = statistics.mean(cells.values())
+        means = [statistics.mean(value for (_, model), value in cells.items() if model == name) for name in names]
+        return sum((mean - grand) ** 2 for mean in means)
+
+    def arranged(run):
+        strata = [[row for row in run if row[0] == name] for name in sorted({row[0] for row in run})]
+        for chosen in itertools.product(*(sorted(set(itertools.permutations(row[1] for row in s))) for s in strata)):
+            yield [
+                (row[0], label, row[2])
+                for stratum, labels in zip(strata, chosen, strict=True)
+                for row, label in zip(stratum, labels, strict=True)
+            ]
+
+    every = [statistic(each) for each in itertools.product(*map(arranged, runs))]
+    observed = statistic(runs)
+    return observed, sum(value >= observed - 1e-12 for value in every) / len(every), len(every)
+
+
+def agents(runs):
+    return [
+        ritual.Rate(f"run-{at}", model, persona, value) for at, run in enumerate(runs) for persona, model, value in run
     ]
+
+
+@pytest.mark.parametrize(("runs", "p"), [(1, 5 / 8), (2, 23 / 64)])
+def test_labels_are_exchanged_inside_strata(runs, p):
+    observed, written, count = written_out([GOLDEN] * runs)
+    assert written == pytest.approx(p, abs=1e-12)
+    found = ritual.exchanged(agents([GOLDEN] * runs), "model", np.random.default_rng(1))
+    assert found == (pytest.approx(observed, abs=1e-9), permutation.Test(pytest.approx(p, abs=1e-12), count))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_uneven_designs_agree_with_the_list_of_all_arrangements(seed):
+    generator = np.random.default_rng(seed)
+    runs = [
+        [
+            (str(generator.choice(["x", "y"])), str(generator.choice(["E", "M", "H"])), float(generator.integers(9)))
+            for _ in range(5)
+        ]
+        for _ in range(2)
+    ]
+    statistic, p, count = written_out(runs)
+    found = ritual.exchanged(agents(runs), "model", np.random.default_rng(1))
+    assert found == (pytest.approx(statistic, abs=1e-9), permutation.Test(pytest.approx(p, abs=1e-12), count))
+
+
+def test_six_runs_of_the_white_room_are_enumerated_and_seven_drawn():
+    generator = np.random.default_rng(5)
+    runs = [[(*row[:2], row[2] + generator.normal()) for row in GOLDEN] for _ in range(7)]
+    _, six = ritual.exchanged(agents(runs[:6]), "model", np.random.default_rng(1))
+    assert (six.labelings, round(six.p * 8**6, 6) % 1) == (8**6, 0)
+    statistic, seven = ritual.exchanged(agents(runs), "model", np.random.default_rng(1))
+    assert seven.labelings == 8**7
+    hits = seven.p * 10_001
+    assert hits == pytest.approx(round(hits), abs=1e-9)
+    assert statistic > 0
+
+
+def test_many_agents_of_one_label_are_one_arrangement():
+    alike = [("x", "E", float(at)) for at in range(30)]
+    found = ritual.exchanged(agents([[*alike, ("y", "E", 1.0), ("y", "M", 2.0)]]), "model", np.random.default_rng(1))
+    assert found[1].labelings == 2
+
+
+def test_one_group_has_nothing_to_differ_from():
+    alone = ritual.exchanged(agents([[("x", "E", 1.0), ("y", "E", 2.0)]]), "model", np.random.default_rng(1))
+    assert alone == (None, permutation.Test(None, None))
+    assert ritual.exchanged([], "model", np.random.default_rng(1)) == (None, permutation.Test(None, None))
+
+
+def test_models_and_personas_of_the_runs_of_sets_a_and_b(turn):
+    seats = [("merchant", "E", 1), ("merchant", "M", 2), ("jester", "M", 2), ("jester", "H", 4)]
+    records = [
+        turn(
+            turn=at, run=f"run-{run}", set="AB"[run % 2], agent=f"{persona}-{model}", model=model, persona=persona,
+            place_before="market", action="trade" if at <= rituals else "idle",
+        )
+        for run in range(4)
+        for persona, model, rituals in seats
+        for at in range(1, 6)
+    ]  # fmt: skip
     others = [{**record, "set": "C", "run": "other"} for record in records]
-    _, tested, runs = ritual.test(frame(records + others), "model", "seed")
-    assert tested == permutation.Test(pytest.approx(6**-3, abs=1e-12), 6**4)
-    assert runs == ("run-0", "run-1", "run-2", "run-3")
+    silent = {"parse_code": "timeout", "agent": "silent", "persona": "merchant", "model": "E"}
+    unheard = [turn(run="run-1", **silent)]
+    for factor, other in (("model", 0), ("persona", 1)):
+        rows = [(seat[other], seat[1 - other], seat[2] / 5) for seat in seats]
+        statistic, p, count = written_out([rows] * 4)
+        found, tested, runs = ritual.test(frame(records + others + unheard), factor, "seed")
+        assert (found, tested) == (
+            pytest.approx(statistic, abs=1e-12), permutation.Test(pytest.approx(p, abs=1e-12), count),
+        )  # fmt: skip
+        assert runs == ("run-0", "run-1", "run-2", "run-3")
 
 
-def test_a_group_that_a_run_lacks_is_not_permuted_there():
-    values = np.array([[1.0, 2.0, np.nan], [1.0, 2.0, 4.0]])
-    _, tested = permutation.within_rows(values, np.random.default_rng(1))
-    assert tested.labelings == 2 * 6
-    nothing = np.array([[1.0, np.nan]])
-    assert permutation.within_rows(nothing, np.random.default_rng(1)) == (None, permutation.Test(None, None))
+def test_a_difference_of_the_other_factor_does_not_hide_one(turn):
+    """Personas are .15 apart and the models .1, in three runs without noise."""
+    shift = {"x": -0.15, "y": 0.0, "z": 0.15}
+    effect = {"E": 0.0, "M": 0.1, "H": 0.2}
+    runs = [[(row[0], row[1], 0.3 + shift[row[0]] + effect[row[1]]) for row in GOLDEN]] * 3
+    _, tested = ritual.exchanged(agents(runs), "model", np.random.default_rng(1))
+    assert tested.p == pytest.approx(5 / 8**3, abs=1e-12)
+
+
+def test_the_null_rotates_each_history():
+    kept = [X, np.roll(Y, 3), X[:9]]
+    centre, excess, p = ritual.beyond(0.4, kept, np.random.default_rng(2))
+    generator = np.random.default_rng(2)
+    offsets = [generator.integers(0, len(history), 500) for history in kept]
+    null = np.array(
+        [
+            ritual.slope([np.roll(history, -int(own[draw])) for history, own in zip(kept, offsets, strict=True)])
+            for draw in range(500)
+        ],
+        dtype=float,
+    )
+    null = null[~np.isnan(null)]
+    assert centre == pytest.approx(null.mean(), abs=1e-6)
+    assert excess == pytest.approx(0.4 - null.mean(), abs=1e-6)
+    assert p == pytest.approx((1 + (abs(null - null.mean()) >= 0.4 - null.mean()).sum()) / (1 + len(null)), abs=1e-12)

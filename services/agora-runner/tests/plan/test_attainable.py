@@ -67,47 +67,29 @@ def test_flips_agree_with_enumeration(runs: int) -> None:
     assert (len(flips), found) == attainable_p.flipped(runs)
 
 
-@pytest.mark.parametrize(("groups", "runs"), [(3, 3), (3, 2), (2, 4)])
-def test_shuffles_agree_with_enumeration(groups: int, runs: int) -> None:
-    base = np.random.default_rng(3).normal(size=groups)
-    orders = list(product(permutations(range(groups)), repeat=runs))
-
-    def statistic(chosen: Any) -> float:
-        means = np.mean([base[list(order)] for order in chosen], axis=0)
-        return float(((means - means.mean()) ** 2).sum())
-
-    held = runs * ["abcdef"[:groups]]
-    assert (len(orders), smallest(base, statistic, orders)) == attainable_p.shuffled(held)
-
-
 @pytest.mark.parametrize(
-    "held", [("abc", "abc"), ("abcd", "bcde"), ("abc", "cde"), ("ab", "cd"), ("abc", "abd", "abe"), ("ab", "bc", "ca")]
+    "strata",
+    [("ab", "bc", "ca"), ("ab", "ab", "ab"), ("abc", "abc"), ("abb", "ab"), ("abcd",), ("aab", "abb"), ("aa", "ab")],
 )
-def test_shuffles_of_runs_that_hold_some_of_the_groups_agree_with_enumeration(held: tuple[str, ...]) -> None:
-    names = sorted(set("".join(held)))
-    values = np.full((len(held), len(names)), np.nan)
+def test_exchanges_agree_with_enumeration(strata: tuple[str, ...]) -> None:
+    """The best p over arrangements of drawn values, each agent's its own, is the smallest that is said to be there."""
     generator = np.random.default_rng(3)
-    for row, groups in zip(values, held, strict=True):
-        row[[names.index(group) for group in groups]] = generator.normal(size=len(groups))
-    places = [[names.index(group) for group in groups] for groups in held]
-    best = (-1.0, 1.0)
-    for chosen in product(*(permutations(range(len(place))) for place in places)):
-        table = np.full_like(values, np.nan)
-        for row, mine, place, order in zip(table, values, places, chosen, strict=True):
-            row[place] = mine[place][list(order)]
-        statistic, tested = permutation.within_rows(table, np.random.default_rng(1))
-        best = max(best, (statistic or 0.0, -(tested.p or 1.0)))
-    labelings, p = attainable_p.shuffled(held)
-    assert (tested.labelings, -best[1]) == (labelings, pytest.approx(float(p)))
-
-
-def test_shuffles_of_three_runs_of_three_groups() -> None:
-    assert attainable_p.shuffled(["abc"] * 3) == (216, Fraction(6, 216))
+    values = generator.normal(size=sum(map(len, strata)))
+    places = [at for at, labels in enumerate(strata) for _ in labels]
+    best = Fraction(1)
+    count = 0
+    for chosen in product(*(sorted(set(permutations(labels))) for labels in strata)):
+        labels = [label for stratum in chosen for label in stratum]
+        exchange = permutation.Exchange(["run"] * len(labels), places, labels)
+        _, tested = exchange.test(values, generator)
+        count = tested.labelings or 0
+        best = min(best, Fraction(tested.p or 1).limit_denominator(10_000))
+    assert attainable_p.exchanged(strata) == (count, best)
 
 
 def test_what_is_drawn_goes_no_lower_than_its_draws_let_it() -> None:
-    assert attainable_p.shuffled(["abc"] * 6) == (46_656, Fraction(1, 7776))
-    assert attainable_p.shuffled(["abc"] * 7) == (6**7, Fraction(1, 10_001))
+    assert attainable_p.exchanged(["ab", "bc", "ca"] * 6) == (8**6, Fraction(1, 8**6))
+    assert attainable_p.exchanged(["ab", "bc", "ca"] * 7) == (8**7, Fraction(1, 10_001))
     assert attainable_p.flipped(15) == (2**15, Fraction(1, 2**15))
     assert attainable_p.flipped(16) == (2**16, Fraction(1, 10_001))
     tested = permutation.sign_flips(np.full(16, 0.1), np.random.default_rng(1))
@@ -149,7 +131,7 @@ class TestPlannedTests:
         h1 = found["H1"]
         assert (h1.n, h1.p_exact, h1.p_holm, h1.reachable) == ("6 runs", "1/64", 2 / 64, True)
         assert not found["ri_star:model"].confirmatory
-        assert found["ri_star:model"].p_exact == "1/7776"
+        assert found["ri_star:model"].p_exact == "1/262144"
 
     def test_holm_runs_over_all_models_whichever_are_registered(self) -> None:
         phases = {"stage1": {"runs": 5}, "phase1": {"runs": 3}}
@@ -165,21 +147,20 @@ class TestPlannedTests:
     def test_ri_star_is_not_corrected(self) -> None:
         found = planned(phases={"phase2": {}}, hypotheses=["ri_star"])
         tests = [found[f"ri_star:{group}"] for group in ("model", "persona")]
-        assert [(test.p_exact, test.p_holm, test.reachable) for test in tests] == 2 * [("1/7776", None, True)]
+        assert [(test.p_exact, test.p_holm, test.reachable) for test in tests] == 2 * [("1/262144", None, True)]
 
     def test_an_unreachable_test_without_correction_says_why(self) -> None:
         values = {"name": "n", "models": MODELS, "phases": {"phase2": {"sets": ["A"]}}}
         plan = reading.read(json.dumps({**values, "hypotheses": [{"test": "ri_star:model", "alpha": "0.001"}]}))
         assert isinstance(plan, Plan)
         (fault,) = preview(plan, Catalogue({})).faults
-        assert "the smallest p is 1/36 = 0.02778. Plan" in fault.message
+        assert "the smallest p is 1/512 = 0.001953. Plan" in fault.message
 
     def test_of_five_models_a_run_holds_four(self) -> None:
         models = [f"m{number}" for number in range(5)]
         plan = {"models": models, "phases": {"phase2": {"sets": ["A"], "runs": 2}}, "allow_unbalanced": True}
         found = planned(**plan)["ri_star:model"]
-        # Three models play in both runs and can be renamed alike.
-        assert (found.n, found.labelings, found.p_exact) == ("2 runs, 5 groups, 4 in a run", 24**2, "1/96")
+        assert (found.n, found.labelings, found.p_exact) == ("2 runs, 5 groups", 8**2, "1/64")
 
     def test_five_runs_cannot_carry_h1_and_h2_together(self) -> None:
         phases = {"phase2": {"runs": 5, "sets": ["A"]}}

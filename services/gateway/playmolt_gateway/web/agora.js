@@ -197,7 +197,7 @@ function summary(state) {
 function pcs(state) {
   const last = state.looks.findLast((look) => look.turns !== null);
   if (!last) return null;
-  const floors = (found) => [found.floor_iid, found.floor_stage1, found.floor_phase1].map((floor) => floor ?? "–").join(" / ");
+  const floors = (found) => [found.floor_iid, found.floor_null].map((floor) => floor ?? "–").join(" / ");
   return table(t("agora.pcs", { turns: last.turns }), [t("agora.cell"), { number: "PCS" }, { number: t("agora.floors") }, { number: t("agora.valid") }],
     Object.entries(last.pcs).map(([cell, found]) => [cell, { number: found.pcs }, { number: floors(found) }, { number: `${found.n_stage1} / ${found.n_phase1}` }]));
 }

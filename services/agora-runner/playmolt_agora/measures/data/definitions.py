@@ -18,6 +18,9 @@ QUANTILES: Final = (0.025, 0.975)
 INDICATIVE_RUNS: Final = 3
 PERMUTATIONS: Final = 500
 EXACT_LIMIT: Final = 50_000
+EXACT_EXCHANGES: Final = 300_000
+INTERVAL_RUNS: Final = 3
+ERROR_PARTS: Final = 10
 DRAWS: Final = 10_000
 TIE: Final = 1e-12
 EXCLUDED_ABOVE: Final = Fraction(1, 5)
@@ -39,6 +42,9 @@ NUMBERS: Final[dict[str, str]] = {
     "indicative_runs": str(INDICATIVE_RUNS),
     "permutations": str(PERMUTATIONS),
     "exact_limit": str(EXACT_LIMIT),
+    "exact_exchanges": str(EXACT_EXCHANGES),
+    "interval_runs": str(INTERVAL_RUNS),
+    "error_parts": str(ERROR_PARTS),
     "draws": str(DRAWS),
     "tie": str(TIE),
     "excluded_above": str(EXCLUDED_ABOVE),
@@ -56,18 +62,23 @@ TEXTS: Final[dict[str, str]] = {
     "gini": "sum of (2i - n - 1) x(i) over n sum x, ascending; living agents, start of the epoch; 0 without a sum",
     "shares": "attempts on valid turns: p over valid turns, q on turns where feasible, r_seed over the sum of living "
     "others on all turns, r_literal over planned turns times others at the start, r_dyad met over others near",
-    "pcs": "JSD in bits of Stage 1 and Phase 1 actions of a model in a language, pooled over runs; bootstrap over "
-    "runs; exact permutation of run labels; floors from pairs of runs inside an arm",
+    "pcs": "JSD in bits of Stage 1 and Phase 1 actions of a model in a language, pooled over runs; interval by the "
+    "jackknife over runs, bias corrected, t with Welch's degrees of freedom, cut at 0 and 1, none below three runs an "
+    "arm; exact permutation of run labels, whose mean is the floor at these sizes",
+    "delta_pcs": "difference of two models' PCS in a language; interval and two-sided t test by the jackknife over the "
+    "runs of all four arms; Holm over the pairs of a language",
     "ri": "ritual = valid, instrumental, success, null effect; ri_seed over successful instrumental acts, ri_star over "
     "valid turns, ri_opp over valid turns on which trade or support was feasible",
     "ri_ext": "slope of log(1 + earlier rituals) in a logit with agent intercepts, on feasible turns, less its mean "
-    "over permutations inside each agent",
+    "over rotations of each agent's series by random offsets",
     "drift": "JSD of a window with the first, smoothed, less its mean over rearrangements of each agent's own actions; "
     "entropy by Miller and Madow",
     "washout": "JSD of a model's actions with a persona and without one by window, less its mean over relabelings of "
     "the agents",
     "tests": "pcs per model with languages as strata, Holm over models; H1 = max(H1a, H1b), H2 = max(H2a, H2b), Holm "
-    "over the two, members without a p counted; ri_star by labels permuted inside each run, uncorrected",
+    "over the two, members without a p counted; H1a, H1b and H2a from each agent's windows less the mean of its "
+    "model's agents in the set, signs of run differences flipped; H2b from the Jester's agents, unadjusted; ri_star of "
+    "agents by labels exchanged among the agents of one run that share the other factor, uncorrected",
     "shared_model": "first-window entropy of Jester less Archivist of a model that plays both in a run",
     "pint": "successful speak, support, whisper or trade with another agent in the same place, over valid turns",
     "parse": "codes per run and model; excluded with more than a fifth of the turns failed",
@@ -109,5 +120,8 @@ def hashes() -> dict[str, str]:
 
 
 def version() -> str:
-    """The version that results name: `measures@` and 12 hex digits of the hash of all definitions."""
-    return f"measures@{digest(hashes())[:12]}"
+    """The version that results name: `measures@3-` and 12 hex digits of the hash of all definitions.
+
+    Before it had a number, a version was `measures@` and a hash; what names one of those keeps its meaning.
+    """
+    return f"measures@3-{digest(hashes())[:12]}"

@@ -19,8 +19,8 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "pcs": (
         *_columns(
             "model language alpha pcs distance n_stage1 n_phase1 runs_stage1 runs_phase1 ci_lo ci_hi indicative "
-            "loro_min loro_max p_perm p_min labelings floor_iid floor_stage1 floor_phase1 pcs_agent pcs_early "
-            "pcs_within pcs_within_coverage pcs_place"
+            "loro_min loro_max p_perm p_min labelings floor_iid floor_null floor_stage1 floor_phase1 pcs_agent "
+            "pcs_early pcs_within pcs_within_coverage pcs_place"
         ),
         *(f"contrib_{action}" for action in ACTIONS),
     ),
@@ -31,19 +31,20 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "ri_ext": _columns("set model agents agents_kept beta beta_loro_min beta_loro_max beta_null beta_excess p_perm"),
     "drift": _columns("run language persona condition window n h h_norm id_raw id_null id_excess"),
     "washout": _columns("language model persona window n_on n_off pw pw_null pw_excess"),
-    "tests": _columns("test statistic p p_holm labelings n"),
+    "tests": _columns("test statistic p p_holm labelings n p_error"),
     "shared_model": _columns("run model contrast"),
     "pint": _columns("run valid interactions p_int t_rule early_idle"),
     "parse": ("run", "model", "turns", "failed", "fail_share", "excluded", *CODES),
     "gini": _columns("run epoch kind gini"),
     "dissoc": _columns("phase model language dissoc_a dissoc_b dissoc_c dissoc_u coherence"),
     "contrasts": _columns("contrast phase condition model jsd"),
+    "delta_pcs": _columns("model_a model_b language delta ci_lo ci_hi p p_holm"),
 }
 
 BESIDE: Final[dict[str, tuple[str, ...]]] = {
     "headline": _columns("figure phase set model language treatment n value"),
     "pcs_left_out": _columns("model language arm run pcs"),
-    "pcs_models": _columns("language model_a model_b delta_pcs ci_lo ci_hi indicative p p_holm"),
+    "unadjusted": _columns("test statistic p labelings n"),
     "pcs_pure": _columns("model language n_costs_real n_phase1 pcs_pure"),
     "contrast_intervals": _columns("contrast phase condition model jsd ci_lo ci_hi indicative"),
     "contrast_shares": _columns(

@@ -1,15 +1,16 @@
 """The smallest p that a test can reach (`measures.md`, sections 0, 3, 5 and 7); a plan asks before there is a turn.
 
-Tests are exact up to 50,000 arrangements. Beyond, arrangements are drawn, and no p lies below 1 / (1 + draws).
+Tests are exact up to 50,000 arrangements, those of RI* up to 300,000. Beyond, arrangements are drawn, and no p lies
+below 1 / (1 + draws).
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb, factorial, prod
 from typing import Final
 
-from playmolt_agora.measures.data.definitions import DRAWS, EXACT_LIMIT
+from playmolt_agora.measures.data.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT
 
 Attainable = tuple[int, Fraction]
 """How many labelings there are, and the smallest p among them."""
@@ -35,15 +36,17 @@ def flipped(runs: int) -> Attainable:
     return labelings, Fraction(1, labelings) if labelings <= EXACT_LIMIT else DRAWN
 
 
-def shuffled(held: Sequence[Collection[str]]) -> Attainable:
-    """Permute labels inside each run among the groups that it holds.
+def exchanged(strata: Sequence[Sequence[str]]) -> Attainable:
+    """Exchange labels inside each stratum, which is given by its agents' labels.
 
-    Labelings tie that rename groups alike in all runs; that keeps every run's groups only where the renamed ones are in
-    the same runs.
+    Arrangements tie that rename groups alike everywhere; that keeps every stratum's labels only where the renamed
+    groups have equally many agents in each of them.
     """
-    labelings = prod(factorial(len(groups)) for groups in held)
-    if labelings > EXACT_LIMIT:
+    labelings = prod(
+        factorial(len(labels)) // prod(factorial(count) for count in Counter(labels).values()) for labels in strata
+    )
+    if labelings > EXACT_EXCHANGES:
         return labelings, DRAWN
-    names = {group for groups in held for group in groups}
-    alike = Counter(tuple(name in groups for groups in held) for name in names)
+    names = {group for labels in strata for group in labels}
+    alike = Counter(tuple(labels.count(name) for labels in strata) for name in names)
     return labelings, Fraction(prod(factorial(count) for count in alike.values()), labelings)

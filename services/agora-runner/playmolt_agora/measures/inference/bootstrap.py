@@ -1,7 +1,5 @@
 """Percentile bootstrap over runs, because agents of one run are not independent (`measures.md`, section 0)."""
 
-from collections.abc import Callable
-
 import msgspec
 import numpy as np
 
@@ -24,17 +22,6 @@ def resamples(generator: np.random.Generator, first: int, second: int) -> tuple[
     bounds = np.repeat(np.array([first, second], dtype=np.int64), [first, second])
     drawn = generator.integers(0, np.tile(bounds, (BOOTSTRAPS, 1)))
     return drawn[:, :first], drawn[:, first:]
-
-
-def replicates(
-    generator: np.random.Generator, first: Floats, second: Floats, statistic: Callable[[Floats, Floats], Floats]
-) -> Floats:
-    """Compute a statistic of two arms of runs (runs first axis, in sorted order) for every replicate.
-
-    The statistic takes (2000, runs, …) of each arm and gives (2000,).
-    """
-    left, right = resamples(generator, len(first), len(second))
-    return statistic(first[left], second[right])
 
 
 def interval(values: Floats, first: int, second: int) -> Interval:

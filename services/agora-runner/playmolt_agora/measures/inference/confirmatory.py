@@ -38,8 +38,14 @@ def _hypotheses(turns: Frame, seed: str) -> list[Result]:
     sizes = {part: found.parts[part].size for part in hypotheses.PARTS}
     whole = {name: _larger(parts[f"{name}a"].p, parts[f"{name}b"].p) for name in ("H1", "H2")}
     adjusted = families.corrected(whole)
+    # H1 is H1b where that is the larger of the two: then it has its error.
+    error = hypotheses.p_error(found, seed)
+    errors = {"H1b": error, "H1": error if whole["H1"] is not None and whole["H1"] == parts["H1b"].p else None}
     return [
-        *(_row(part, means[part], parts[part], found.runs, n=sizes[part]) for part in hypotheses.PARTS),
+        *(
+            _row(part, means[part], parts[part], found.runs, n=sizes[part], p_error=errors.get(part))
+            for part in hypotheses.PARTS
+        ),
         *(
             _row(
                 name,
@@ -48,6 +54,7 @@ def _hypotheses(turns: Frame, seed: str) -> list[Result]:
                 found.runs,
                 n=min(sizes[f"{name}a"], sizes[f"{name}b"]),
                 p_holm=adjusted[name],
+                p_error=errors.get(name),
             )
             for name, p in whole.items()
         ),
@@ -76,7 +83,16 @@ def _row(
     n: int | None = None,
     p_holm: float | None = None,
     alpha: float | None = None,
+    p_error: float | None = None,
 ) -> Result:
     units = len(runs) if n is None else n
-    row = {"test": name, "statistic": statistic, "p": test.p, "p_holm": p_holm, "labelings": test.labelings, "n": units}
+    row = {
+        "test": name,
+        "statistic": statistic,
+        "p": test.p,
+        "p_holm": p_holm,
+        "labelings": test.labelings,
+        "n": units,
+        "p_error": p_error,
+    }
     return Result(row, runs=runs, n=units, unit="run", alpha=alpha)

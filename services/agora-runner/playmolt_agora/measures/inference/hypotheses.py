@@ -1,7 +1,7 @@
 """H1 and H2 with runs as units (`measures.md`, section 7)."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,7 +12,6 @@ from playmolt_agora.measures.data.definitions import LEVEL_MARGIN, TIE
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.divergence import Floats, normed_entropy
-from playmolt_agora.measures.drift import Window
 from playmolt_agora.measures.inference import permutation
 from playmolt_agora.measures.inference.permutation import Test
 from playmolt_agora.measures.inference.streams import stream
@@ -24,33 +23,167 @@ PARTS: Final = ("H1a", "H1b", "H2a", "H2b")
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What the runs of Sets A and B say for each part, in their order; a run that says nothing is left out."""
+    """What the runs of Sets A and B say for each part, in their order; a run that says nothing is left out.
+
+    `unadjusted` is the same without any model's mean subtracted. `rest` has H1b where each tenth of the draws of
+    `id_null` is left out: (10, runs).
+    """
 
     runs: tuple[str, ...]
     parts: dict[str, Floats]
+    unadjusted: dict[str, Floats] = {}
+    rest: Floats = np.empty((0, 0))
 
     def means(self) -> dict[str, float | None]:
         """The statistic of each part: its mean over runs."""
-        return {part: float(values.mean()) if values.size else None for part, values in self.parts.items()}
+        return _means(self.parts)
+
+    def unadjusted_means(self) -> dict[str, float | None]:
+        return _means(self.unadjusted)
 
 
 def figures(turns: Frame, seed: str) -> Figures:
     """H1a and H2a as differences of entropy, H1b of slopes of excess drift, H2b as Jester's slope, by run."""
-    by_run = _in_sets(turns).groups(lambda seat: seat.run)
-    values: dict[str, list[float]] = {part: [] for part in PARTS}
-    for run in sorted(by_run):
-        personas = by_run[run].groups(lambda seat: seat.persona)
-        found = {name: drift.of_persona(group, seed) for name, group in personas.items()}
-        for part, value in _run(found.get(JESTER, []), found.get(ARCHIVIST, [])).items():
-            if value is not None:
-                values[part].append(value)
-    return Figures(tuple(sorted(by_run)), {part: np.array(listed) for part, listed in values.items()})
+    agents = list(_in_sets(turns).groups(lambda seat: seat).items())
+    if not agents:
+        nothing: dict[str, Floats] = {part: np.empty(0) for part in PARTS}
+        return Figures((), nothing, nothing)
+    found = [drift.of_agent(turns, seed) for _, turns in agents]
+    design = Design([AgentOf(seat.set or "", seat.run, seat.model, seat.persona) for seat, _ in agents])
+    entropy, excess = _laid([each for each, _ in found]), _laid([each for _, each in found])
+    parts, raw = design.parts(entropy, excess[0]), design.raw_parts(entropy, excess[0])
+    rest = design.parts(entropy, excess[1:])["H1b"]
+    return Figures(design.runs, _present(parts), _present(raw), rest)
 
 
 def parts(found: Figures, seed: str) -> dict[str, Test]:
     """Test the four parts: three by sign flips, H2b by equivalence with 0."""
-    flips = {part: permutation.sign_flips(found.parts[part], stream(seed, part)) for part in ("H1a", "H1b", "H2a")}
-    return {**flips, "H2b": Test(level_p(found.parts["H2b"]), None)}
+    return _tests(found.parts, lambda part: stream(seed, part))
+
+
+def unadjusted(found: Figures, seed: str) -> list[Result]:
+    """The four parts with no model's mean subtracted, descriptive: the table `unadjusted`."""
+    tests, means = _tests(found.unadjusted, lambda part: stream(seed, part)), found.unadjusted_means()
+    return [
+        Result(
+            {
+                "test": part,
+                "statistic": means[part],
+                "p": tests[part].p,
+                "labelings": tests[part].labelings,
+                "n": found.unadjusted[part].size,
+            },
+            runs=found.runs,
+            n=found.unadjusted[part].size,
+            unit="run",
+        )
+        for part in PARTS
+    ]
+
+
+def p_error(found: Figures, seed: str) -> float | None:
+    """The Monte Carlo error that `id_null` leaves in the p of H1b: its jackknife over tenths of the draws."""
+    values = [permutation.sign_flips(row[~np.isnan(row)], stream(seed, "H1b")).p for row in found.rest]
+    if not values or None in values:
+        return None
+    drawn = np.array(values, dtype=np.float64)
+    return float(np.sqrt((drawn.size - 1) * np.square(drawn - drawn.mean()).mean()))
+
+
+class AgentOf(NamedTuple):
+    """Where an agent of Set A or B plays and as whom."""
+
+    set: str
+    run: str
+    model: str
+    persona: str | None
+
+
+class Design:
+    """Which agents' windows go into which mean. Values are (…, agents, windows), NaN where there is none."""
+
+    def __init__(self, agents: Sequence[AgentOf]) -> None:
+        self.runs = tuple(sorted({agent.run for agent in agents}))
+        self._peers = _alike([(agent.set, agent.model) for agent in agents])
+        self._jesters, self._archivists = (
+            np.array([[agent[1::2] == (run, name) for agent in agents] for run in self.runs], dtype=np.float64).reshape(
+                len(self.runs), len(agents)
+            )
+            for name in (JESTER, ARCHIVIST)
+        )
+
+    def parts(self, entropy: Floats, excess: Floats) -> dict[str, Floats]:
+        """H1a, H1b, H2a, H2b of each run: (…, runs), NaN where it says nothing.
+
+        From each agent's window the mean of its model's agents in the set is subtracted; the Jester's slope stays.
+        """
+        return self._parts(entropy - mean_of(self._peers, entropy), excess - mean_of(self._peers, excess), entropy)
+
+    def raw_parts(self, entropy: Floats, excess: Floats) -> dict[str, Floats]:
+        """The same with nothing subtracted."""
+        return self._parts(entropy, excess, entropy)
+
+    def _parts(self, entropy: Floats, excess: Floats, own: Floats) -> dict[str, Floats]:
+        wild, strict = (mean_of(side, entropy) for side in (self._jesters, self._archivists))
+        drifting, staying = (mean_of(side, excess)[..., 1:] for side in (self._archivists, self._jesters))
+        return {
+            "H1a": (wild - strict)[..., 0] if entropy.shape[-1] else np.full(wild.shape[:-1], np.nan),
+            "H1b": slopes(drifting) - slopes(staying),
+            "H2a": _over_windows(wild) - _over_windows(strict),
+            "H2b": mean_of(self._jesters, slopes(own)[..., None])[..., 0],
+        }
+
+
+def mean_of(members: Floats, values: Floats) -> Floats:
+    """The means over members (groups, agents) of values (…, agents, windows), without those that have none."""
+    there = ~np.isnan(values)
+    total, count = members @ np.where(there, values, 0.0), members @ there
+    return np.asarray(np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0))
+
+
+def slopes(values: Floats) -> Floats:
+    """Least-squares slopes over the last axis, windows; NaN for fewer than two windows with a value."""
+    there = ~np.isnan(values)
+    count = there.sum(axis=-1, keepdims=True)
+    x = np.arange(values.shape[-1], dtype=np.float64)
+    centred = np.where(there, x - np.divide((there * x).sum(axis=-1, keepdims=True), np.maximum(count, 1)), 0.0)
+    above = (centred * np.where(there, values, 0.0)).sum(axis=-1)
+    below = np.square(centred).sum(axis=-1)
+    return np.asarray(np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0))
+
+
+def _over_windows(values: Floats) -> Floats:
+    there = ~np.isnan(values)
+    count = there.sum(axis=-1)
+    total = np.where(there, values, 0.0).sum(axis=-1)
+    return np.asarray(np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0))
+
+
+def _alike(keys: Sequence[Hashable]) -> Floats:
+    return np.array([[one == other for other in keys] for one in keys], dtype=np.float64).reshape(len(keys), len(keys))
+
+
+def _laid(rows: Sequence[Floats]) -> Floats:
+    """Agents' values (…, windows) as (…, agents, windows), as many windows as the longest has."""
+    longest = max((row.shape[-1] for row in rows), default=0)
+    shape = rows[0].shape[:-1] if rows else ()
+    laid = np.full((*shape, len(rows), longest), np.nan)
+    for at, row in enumerate(rows):
+        laid[..., at, : row.shape[-1]] = row
+    return laid
+
+
+def _present(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    return {part: values[~np.isnan(values)] for part, values in parts.items()}
+
+
+def _means(parts: Mapping[str, Floats]) -> dict[str, float | None]:
+    return {part: float(values.mean()) if values.size else None for part, values in parts.items()}
+
+
+def _tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, Test]:
+    flips = {part: permutation.sign_flips(parts[part], generator(part)) for part in ("H1a", "H1b", "H2a")}
+    return {**flips, "H2b": Test(level_p(parts["H2b"]), None)}
 
 
 def level_p(slopes: Sequence[float] | Floats) -> float | None:
@@ -66,16 +199,6 @@ def level_p(slopes: Sequence[float] | Floats) -> float | None:
     if error <= TIE * float(np.abs(values).max()):
         return 0.0 if room > TIE else 1.0
     return float(stdtr(values.size - 1, -room / error))
-
-
-def slope(values: Sequence[float | None], first: int = 1) -> float | None:
-    """Least-squares slope over window numbers, the first one given; None for fewer than two windows with a value."""
-    points = [(place, value) for place, value in enumerate(values, first) if value is not None]
-    if len(points) < 2:
-        return None
-    x, y = np.array(points, dtype=np.float64).T
-    centred = x - x.mean()
-    return float(centred @ y / (centred @ centred))
 
 
 def shared_models(turns: Frame) -> list[Result]:
@@ -102,21 +225,6 @@ def merchant_between(turns: Frame, seed: str) -> list[Result]:
 
 def _in_sets(turns: Frame) -> Frame:
     return turns.where(lambda seat: seat.set in {"A", "B"})
-
-
-def _run(jester: list[Window], archivist: list[Window]) -> dict[str, float | None]:
-    level = [each.h_norm for each in jester]
-    wild, strict = ([each.id_excess for each in side[1:]] for side in (jester, archivist))
-    return {
-        "H1a": _minus(_first(jester), _first(archivist)),
-        "H1b": _minus(slope(strict, 2), slope(wild, 2)),
-        "H2a": _minus(_mean(level), _mean([each.h_norm for each in archivist])),
-        "H2b": slope(level),
-    }
-
-
-def _first(found: list[Window]) -> float | None:
-    return found[0].h_norm if found else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -1,17 +1,18 @@
 """Exact and Monte Carlo tests (`measures.md`, sections 0, 3, 5 and 7).
 
 Exact tests count the observed arrangement and take ties within 1e-12 as reached; beyond 50,000 arrangements 10,000 are
-drawn and p = (1 + hits) / (1 + draws).
+drawn and p = (1 + hits) / (1 + draws). Exchanges inside strata are exact up to 300,000.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import combinations, permutations, product
-from math import comb, factorial, prod
+from math import comb, factorial, isqrt, prod
 
 import msgspec
 import numpy as np
 
-from playmolt_agora.measures.data.definitions import DRAWS, EXACT_LIMIT, TIE
+from playmolt_agora.measures.data.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT, TIE
+from playmolt_agora.measures.data.frame import Integers
 from playmolt_agora.measures.divergence import Floats
 
 Relabeling = tuple[Floats, Floats]
@@ -51,6 +52,15 @@ def members(size: int, chosen: int, generator: np.random.Generator) -> tuple[Flo
     return inside, total <= EXACT_LIMIT
 
 
+def relabelled(
+    first: Floats, second: Floats, statistic: Callable[[Floats, Floats], Floats], generator: np.random.Generator
+) -> tuple[Floats, bool]:
+    """A statistic of two arms of runs under every labelling of the runs, or drawn ones, and whether it is every one."""
+    rows = np.concatenate([first, second])
+    inside, complete = members(len(rows), len(first), generator)
+    return statistic(inside @ rows, (1 - inside) @ rows), complete
+
+
 def two_arms(
     strata: Sequence[tuple[Floats, Floats]],
     statistic: Callable[[Floats, Floats], Floats],
@@ -67,9 +77,8 @@ def two_arms(
     parts: list[Floats] = []
     exact = True
     for first, second in strata:
-        rows = np.concatenate([first, second])
-        inside, complete = members(len(rows), len(first), generator)
-        parts.append(statistic(inside @ rows, (1 - inside) @ rows))
+        values, complete = relabelled(first, second, statistic, generator)
+        parts.append(values)
         exact &= complete
     if exact:
         return Test(_at_least_share(parts, observed), count)
@@ -89,28 +98,117 @@ def sign_flips(differences: Floats, generator: np.random.Generator) -> Test:
     return Test(drawn_p(signs @ differences / n, float(differences.mean())), 2**n)
 
 
-def within_rows(values: Floats, generator: np.random.Generator) -> tuple[float | None, Test]:
-    """Test that groups (columns) differ by permuting the values of each run (row) among the groups it has.
+class Exchange:
+    """Labels of groups exchanged inside strata: which arrangements there are, for any values of the agents.
 
-    NaN: the run lacks the group. The statistic, given first, is the sum over groups of squared distances of the
-    group's mean over runs from the mean of all values.
+    The statistic is the sum over groups of squared distances of the group's mean over runs (of its mean in each run it
+    is in) from the mean of all these run means. It is linear in the values but for the squares, so that the runs are
+    laid out in two halves and each pair of half arrangements is one product.
     """
-    rows = [row for row in values if np.count_nonzero(~np.isnan(row))]
-    if not rows or len({at for row in rows for at in np.flatnonzero(~np.isnan(row))}) < 2:
-        return None, Test(None, None)
-    table = np.array(rows)
-    per_group = np.count_nonzero(~np.isnan(table), axis=0)
-    centre = float(np.nanmean(table))
 
-    def statistic(sums: Floats) -> Floats:
-        means = np.divide(sums, per_group, out=np.full_like(sums, centre), where=per_group > 0)
-        return np.asarray(((means - centre) ** 2).sum(axis=-1))
+    def __init__(self, runs: Sequence[str], strata: Sequence[Hashable], groups: Sequence[str]) -> None:
+        """One entry an agent: its run, its stratum inside the run, and the group whose labels are exchanged."""
+        self._names = sorted(set(groups))
+        self._own = np.array([self._names.index(group) for group in groups], dtype=np.int64)
+        places: dict[str, dict[Hashable, list[int]]] = {}
+        for at, (run, stratum) in enumerate(zip(runs, strata, strict=True)):
+            places.setdefault(run, {}).setdefault(stratum, []).append(at)
+        self._runs = [list(inside.values()) for inside in places.values()]
+        ways = [prod(_ways(self._own[stratum]) for stratum in strata_of_run) for strata_of_run in self._runs]
+        self.labelings: int = prod(ways)
+        held = np.array([[group in self._own[_joined(run)] for group in range(len(self._names))] for run in self._runs])
+        per_group, cells = held.sum(axis=0) if self._runs else np.zeros(0), int(held.sum())
+        self._deviation = np.diag(1 / np.maximum(per_group, 1)) - (1 / max(cells, 1))
+        self._halves = self._exact_halves(ways) if self.complete else ()
 
-    observed = float(statistic(np.nansum(table, axis=0)))
-    count = prod(factorial(int(np.count_nonzero(~np.isnan(row)))) for row in rows)
-    if count <= EXACT_LIMIT:
-        return observed, Test(exact_p(statistic(_all_sums(rows)), observed), count)
-    return observed, Test(drawn_p(statistic(_drawn_sums(rows, generator)), observed), count)
+    @property
+    def complete(self) -> bool:
+        """Whether every arrangement is looked at, none drawn."""
+        return self.labelings <= EXACT_EXCHANGES
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are not two groups to tell apart."""
+        return len(self._names) < 2
+
+    def statistic(self, values: Floats) -> float:
+        labels = self._own[None]
+        return float(np.square(self._deviations(self._runs, labels) @ values).sum(axis=1)[0])
+
+    def test(self, values: Floats, generator: np.random.Generator) -> tuple[float, Test]:
+        """The statistic of agents' values and its p."""
+        observed = self.statistic(values)
+        if not self.complete:
+            labels = np.tile(self._own, (DRAWS, 1))
+            for stratum in (each for run in self._runs for each in run):
+                labels[:, stratum] = generator.permuted(labels[:, stratum], axis=1)
+            drawn = np.zeros((DRAWS, len(self._names)))
+            for run in self._runs:
+                drawn += self._drawn(run, labels, values)
+            return observed, Test(drawn_p(np.square(drawn @ self._deviation.T).sum(axis=1), observed), self.labelings)
+        one, two = (half @ values for half in self._halves)
+        squares = np.square(one).sum(axis=1)[:, None] + np.square(two).sum(axis=1)[None]
+        reached = np.count_nonzero(2 * one @ two.T >= observed - TIE - squares)
+        return observed, Test(reached / self.labelings, self.labelings)
+
+    def _exact_halves(self, ways: Sequence[int]) -> tuple[Floats, Floats]:
+        first: list[int] = []
+        size = 1
+        for at in sorted(range(len(ways)), key=lambda at: -ways[at]):
+            if size * ways[at] <= max(1, isqrt(self.labelings)) or not first:
+                first.append(at)
+                size *= ways[at]
+        second = [at for at in range(len(ways)) if at not in first]
+        one, two = (self._half([self._runs[at] for at in chosen]) for chosen in (first, second))
+        return one, two
+
+    def _half(self, runs: list[list[list[int]]]) -> Floats:
+        """The deviations that every arrangement of some runs adds: (arrangements, groups, agents)."""
+        total = np.zeros((1, len(self._names), self._own.size))
+        for run in runs:
+            labels = np.tile(self._own, (1, 1))
+            for stratum in run:
+                orders = np.array(list(_orders(self._own[stratum].tolist())), dtype=np.int64)
+                labels = np.repeat(labels, len(orders), axis=0)
+                labels[:, stratum] = np.tile(orders, (len(labels) // len(orders), 1))
+            own = self._deviations([run], labels)
+            total = (total[:, None] + own[None]).reshape(-1, *total.shape[1:])
+        return total
+
+    def _deviations(self, runs: list[list[list[int]]], labels: Integers) -> Floats:
+        """How the values of agents under these labels (arrangements, agents) add up to the groups' deviations."""
+        total = np.zeros((len(labels), len(self._names), self._own.size))
+        for run in runs:
+            agents = _joined(run)
+            member = labels[:, None, agents] == np.arange(len(self._names))[None, :, None]
+            total[:, :, agents] = member / np.maximum(member.sum(axis=2, keepdims=True), 1)
+        return np.asarray(np.einsum("gh,ahn->agn", self._deviation, total))
+
+    def _drawn(self, run: list[list[int]], labels: Integers, values: Floats) -> Floats:
+        agents = _joined(run)
+        means = np.zeros((len(labels), len(self._names)))
+        for group in range(len(self._names)):
+            member = labels[:, agents] == group
+            means[:, group] = (member @ values[agents]) / np.maximum(member.sum(axis=1), 1)
+        return means
+
+
+def _ways(labels: Integers) -> int:
+    return factorial(labels.size) // prod(factorial(int(count)) for count in np.bincount(labels))
+
+
+def _orders(labels: list[int]) -> Iterator[list[int]]:
+    """Every order of labels of which some may be equal, each once."""
+    if not labels:
+        yield []
+    for first in sorted(set(labels)):
+        rest = labels.copy()
+        rest.remove(first)
+        yield from ([first, *others] for others in _orders(rest))
+
+
+def _joined(run: list[list[int]]) -> list[int]:
+    return [at for stratum in run for at in stratum]
 
 
 def _at_least_share(parts: list[Floats], observed: float) -> float:

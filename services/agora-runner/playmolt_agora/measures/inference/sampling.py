@@ -1,4 +1,4 @@
-"""The intervals that adaptive sampling looks at (agora.md, `adaptive`; conventions of `measures.md`, section 0)."""
+"""The intervals that adaptive sampling looks at (agora.md, `adaptive`; `measures.md`, sections 0 and 3)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -30,27 +30,14 @@ def intervals(
     `stage1_import` are the counts that stand instead of Stage 1 runs, as `analysis.study` takes them.
     """
     turns = frame(records)
-    found = (
-        _of_pcs(turns, seed, stage1_import) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)
-    )
+    found = _of_pcs(turns, stage1_import) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)
     return {
         key: None if span.low is None or span.high is None else (span.low, span.high) for key, span in found.items()
     }
 
 
-def _of_pcs(
-    turns: Frame, seed: str, stage1_import: Sequence[Mapping[str, Any]]
-) -> dict[tuple[str, str], bootstrap.Interval]:
-    return {
-        (cell.model, cell.language): bootstrap.Interval()
-        if cell.empty or min(len(cell.stage1.runs), len(cell.phase1.runs)) < _FEWEST
-        else bootstrap.interval(
-            cell.replicates(stream(seed, "pcs", cell.model, cell.language)),
-            len(cell.stage1.runs),
-            len(cell.phase1.runs),
-        )
-        for cell in pcs.cells(turns, stage1_import)
-    }
+def _of_pcs(turns: Frame, stage1_import: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], bootstrap.Interval]:
+    return {(cell.model, cell.language): cell.interval() for cell in pcs.cells(turns, stage1_import)}
 
 
 def _of_share(turns: Frame, action: str, seed: str) -> dict[tuple[str, str], bootstrap.Interval]:

@@ -51,24 +51,24 @@ def model_figure(study: Study) -> Figure:
             "condition": None,
             "model": f"{row['model_a']} − {row['model_b']}",
         }
-        for row in rows(study.further.get("pcs_models"))
+        for row in rows(study.tables.get("delta_pcs"))
     ]
     looks = {model: style(index) for index, model in enumerate(in_order(row["model"] for row in found))}
     groups = _grouped(found)
-    alt = _alt("Differences of PCS", groups, "delta_pcs")
-    drawing, panel = _field(groups, looks, _span(found, "delta_pcs"), "difference of PCS, bits")
+    alt = _alt("Differences of PCS", groups, "delta")
+    drawing, panel = _field(groups, looks, _span(found, "delta"), "difference of PCS, bits")
     drawing.line(panel.x(0), panel.top, panel.x(0), panel.top + panel.height, hue=SOFT, dash="3 3")
     at = 0.0
     for name, lines in groups.items():
-        at = _group(panel, at, name, lines, looks, "delta_pcs")
-    columns = ("language", "model_a", "model_b", "delta_pcs", "ci_lo", "ci_hi", "indicative", "p", "p_holm")
+        at = _group(panel, at, name, lines, looks, "delta")
+    columns = ("language", "model_a", "model_b", "delta", "ci_lo", "ci_hi", "p", "p_holm")
     return drawn(
         "pcs-models",
         "Differences of PCS between models",
         drawing,
         alt,
-        measure="pcs_models",
-        table="pcs_models",
+        measure="delta_pcs",
+        table="delta_pcs",
         runs=shown_runs(study, "stage1", "phase1"),
         columns=columns,
         of=found,

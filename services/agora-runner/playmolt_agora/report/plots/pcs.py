@@ -11,8 +11,8 @@ from playmolt_agora.report.plots.figure import ACTION_STYLES, WIDTH, Figure, dra
 from playmolt_agora.report.study import Study, rows
 
 _LEFT = 190.0
-_FLOORS = (("floor_iid", HUES[3], "sampling floor"), ("floor_stage1", HUES[1], "Stage 1 runs among themselves"),
-           ("floor_phase1", HUES[2], "Phase 1 runs among themselves"))  # fmt: skip
+_FLOORS = (("floor_null", HUES[1], "what PCS is at these sizes when nothing differs"),
+           ("floor_iid", HUES[3], "the same for independent turns"))  # fmt: skip
 
 
 def estimate_figure(study: Study) -> Figure:
@@ -39,7 +39,7 @@ def estimate_figure(study: Study) -> Figure:
 
 
 _COLUMNS = (
-    "model", "language", "pcs", "ci_lo", "ci_hi", "loro_min", "loro_max", "floor_iid", "floor_stage1", "floor_phase1",
+    "model", "language", "pcs", "ci_lo", "ci_hi", "loro_min", "loro_max", "floor_iid", "floor_null",
     "runs_stage1", "runs_phase1", "indicative",
 )  # fmt: skip
 
@@ -54,9 +54,7 @@ def _key(drawing: Drawing) -> None:
 
 def _end(cells: list[dict[str, Any]]) -> float:
     values = [
-        cell.get(name) or 0.0
-        for cell in cells
-        for name in ("pcs", "ci_hi", "loro_max", "floor_iid", "floor_stage1", "floor_phase1")
+        cell.get(name) or 0.0 for cell in cells for name in ("pcs", "ci_hi", "loro_max", "floor_iid", "floor_null")
     ]
     return min(1.0, rounded_up(max(values, default=0.0)))
 

@@ -29,12 +29,6 @@ def test_labels_are_drawn_where_they_are_too_many():
     assert tested == permutation.Test(pytest.approx(1 / 10_001), 2_704_156)
 
 
-def test_values_are_permuted_at_random_where_orders_are_too_many():
-    values = np.array([[1.0, 2.0, 4.0]] * 8)
-    _, tested = permutation.within_rows(values, np.random.default_rng(1))
-    assert tested == permutation.Test(pytest.approx(1 / 10_001, abs=3e-4), 6**8)
-
-
 def test_pages_l():
     ranked = [np.array([1.0, 2.0, 3.0])] * 3
     assert permutation.page(ranked, np.random.default_rng(1)) == (42.0, permutation.Test(pytest.approx(1 / 216), 216))
