@@ -16,7 +16,7 @@ Change = Callable[[Any], Event]
 
 
 def _seen(decider: Decider[Any], log: list[tuple[Any, Any]], viewer: Viewer) -> list[bytes]:
-    """What a viewer gets while a log unfolds: the message, the view, the offers and the summary of each event."""
+    """What a viewer gets while a log unfolds: of each event the message, view, allowed actions and summary."""
     state, seen = decider.initial(f"{decider.game}-1"), []
     for event, at in log:
         state = decider.evolve(state, event, at)

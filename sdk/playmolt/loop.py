@@ -55,7 +55,7 @@ class Turn(api.Turn, frozen=True):
 
 
 class BotObject(Protocol):
-    """A bot as an object: `act` gets the state and the offers and gives the action (or an awaitable of it)."""
+    """A bot as an object: `act` gets the state and the allowed actions and gives the action (or an awaitable of it)."""
 
     def act(self, state: State, actions: Sequence[ActionOffer], /) -> Action | Awaitable[Action]: ...
 

@@ -37,7 +37,7 @@ class Worker:
         await leased.submit(Answer(effect_id=leased.effect.id, text="so it is"))
 
 
-class House:
+class Engines:
     """One log, any number of engines on it."""
 
     def __init__(self) -> None:
@@ -86,11 +86,11 @@ class House:
 
 
 @pytest.fixture
-async def house() -> AsyncIterator[House]:
-    house = House()
-    house.engine()
-    yield house
-    for engine in house.engines:
+async def engines() -> AsyncIterator[Engines]:
+    engines = Engines()
+    engines.engine()
+    yield engines
+    for engine in engines.engines:
         await engine.stop()
 
 
@@ -100,168 +100,168 @@ async def until(what: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_session_is_opened_once_whatever_is_repeated(house: House) -> None:
+async def test_a_session_is_opened_once_whatever_is_repeated(engines: Engines) -> None:
     command = uuid.uuid4().hex
     target = id_of_command("jury", command)
-    answers = [await house.command("open", target, "weather", command_id=command, fingerprint="f") for _ in range(3)]
+    answers = [await engines.command("open", target, "weather", command_id=command, fingerprint="f") for _ in range(3)]
     assert {(answer.status, answer.body) for answer in answers} == {(201, answers[0].body)}
-    assert await house.types(target) == ["opened"]
-    other = await house.command("open", target, "war", command_id=command, fingerprint="g")
+    assert await engines.types(target) == ["opened"]
+    other = await engines.command("open", target, "war", command_id=command, fingerprint="g")
     assert other.status == 422
 
 
-async def test_only_a_route_that_opens_makes_a_stream(house: House) -> None:
-    assert (await house.command("put", id_of_command("jury", "0"), "why")).status == 404
-    assert (await house.query("read", id_of_command("jury", "0"))).status == 404
-    assert await house.log.position() == 0
+async def test_only_a_route_that_opens_makes_a_stream(engines: Engines) -> None:
+    assert (await engines.command("put", id_of_command("jury", "0"), "why")).status == 404
+    assert (await engines.query("read", id_of_command("jury", "0"))).status == 404
+    assert await engines.log.position() == 0
 
 
-async def test_a_refused_opening_leaves_nothing(house: House) -> None:
+async def test_a_refused_opening_leaves_nothing(engines: Engines) -> None:
     target = id_of_command("jury", "0")
-    assert (await house.command("open", target, 7)).status == 400
-    assert (await house.query("read", target)).status == 404
-    assert (await house.command("open", target, "weather")).status == 201
+    assert (await engines.command("open", target, 7)).status == 400
+    assert (await engines.query("read", target)).status == 404
+    assert (await engines.command("open", target, "weather")).status == 201
 
 
-async def test_a_dry_run_stores_nothing(house: House) -> None:
-    answer = await house.command("open", id_of_command("jury", "0"), "weather", {"dry": 1})
+async def test_a_dry_run_stores_nothing(engines: Engines) -> None:
+    answer = await engines.command("open", id_of_command("jury", "0"), "weather", {"dry": 1})
     assert (answer.status, answer.body) == (200, b'{"dry":true}')
-    assert await house.log.position() == 0
+    assert await engines.log.position() == 0
 
 
-async def test_nobody_else_knows_of_it(house: House) -> None:
-    session = await house.opened()
-    assert (await house.query("read", session, agent="bob")).status == 404
-    assert (await house.command("put", session, "why", agent="bob")).status == 404
-    assert (await house.call("feed", session, {}, agent="bob")).status == 404
-    feed = msgspec.json.decode((await house.call("feed", session, {})).body)
+async def test_nobody_else_knows_of_it(engines: Engines) -> None:
+    session = await engines.opened()
+    assert (await engines.query("read", session, agent="bob")).status == 404
+    assert (await engines.command("put", session, "why", agent="bob")).status == 404
+    assert (await engines.call("feed", session, {}, agent="bob")).status == 404
+    feed = msgspec.json.decode((await engines.call("feed", session, {})).body)
     assert [(message["type"], message["session_id"]) for message in feed["messages"]] == [("opened", session)]
     future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-    house.engines[0].receive_public(Call(1, "feed", session), future.set_result)
+    engines.engines[0].receive_public(Call(1, "feed", session), future.set_result)
     assert (await future).status == 404
 
 
-async def test_a_list_holds_the_callers_own(house: House) -> None:
-    await house.opened()
-    assert (await house.query("list", "")).body == b'["weather"]'
-    assert (await house.query("list", "", agent="bob")).body == b"[]"
+async def test_a_list_holds_the_callers_own(engines: Engines) -> None:
+    await engines.opened()
+    assert (await engines.query("list", "")).body == b'["weather"]'
+    assert (await engines.query("list", "", agent="bob")).body == b"[]"
 
 
-async def test_the_question_is_stored_before_it_is_answered(house: House) -> None:
-    session, command = await house.opened(), uuid.uuid4().hex
-    house.worker.go.clear()
-    answer = await house.command("put", session, "why", command_id=command)
-    assert (answer.status, await house.types(session)) == (202, ["opened", "asked"])
-    house.worker.go.set()
+async def test_the_question_is_stored_before_it_is_answered(engines: Engines) -> None:
+    session, command = await engines.opened(), uuid.uuid4().hex
+    engines.worker.go.clear()
+    answer = await engines.command("put", session, "why", command_id=command)
+    assert (answer.status, await engines.types(session)) == (202, ["opened", "asked"])
+    engines.worker.go.set()
 
     async def told() -> bool:
-        return (await house.query("put", session, command_id=command)).status == 200
+        return (await engines.query("put", session, command_id=command)).status == 200
 
     await until(told)
-    repeat = await house.command("put", session, "why", command_id=command)
+    repeat = await engines.command("put", session, "why", command_id=command)
     assert (repeat.status, repeat.body) == (200, b'{"answer":"so it is"}')
-    assert await house.types(session) == ["opened", "asked", "answered"]
+    assert await engines.types(session) == ["opened", "asked", "answered"]
 
 
-async def test_of_two_engines_one_fulfils_an_effect(house: House) -> None:
-    session = await house.opened()
-    house.engine()
-    house.worker.go.clear()
-    await house.command("put", session, "why")
+async def test_of_two_engines_one_fulfils_an_effect(engines: Engines) -> None:
+    session = await engines.opened()
+    engines.engine()
+    engines.worker.go.clear()
+    await engines.command("put", session, "why")
     await asyncio.sleep(0.7)
-    assert house.worker.attempts == [1]
-    house.worker.go.set()
+    assert engines.worker.attempts == [1]
+    engines.worker.go.set()
 
     async def answered() -> bool:
-        return "answered" in await house.types(session)
+        return "answered" in await engines.types(session)
 
     await until(answered)
     await asyncio.sleep(0.7)
-    assert house.worker.attempts == [1]
+    assert engines.worker.attempts == [1]
 
 
-async def test_an_effect_whose_worker_breaks_is_taken_up_again_as_the_next_attempt(house: House) -> None:
-    session = await house.opened()
-    house.worker.faults = 1
-    await house.command("put", session, "why")
+async def test_an_effect_whose_worker_breaks_is_taken_up_again_as_the_next_attempt(engines: Engines) -> None:
+    session = await engines.opened()
+    engines.worker.faults = 1
+    await engines.command("put", session, "why")
 
     async def answered() -> bool:
-        return "answered" in await house.types(session)
+        return "answered" in await engines.types(session)
 
     await until(answered)
-    assert house.worker.attempts == [1, 2]
+    assert engines.worker.attempts == [1, 2]
 
 
-async def test_an_effect_of_a_stopped_engine_is_taken_up_by_another(house: House) -> None:
-    session = await house.opened()
-    house.worker.go.clear()
-    await house.command("put", session, "why")
+async def test_an_effect_of_a_stopped_engine_is_taken_up_by_another(engines: Engines) -> None:
+    session = await engines.opened()
+    engines.worker.go.clear()
+    await engines.command("put", session, "why")
     await asyncio.sleep(0.1)
-    stopping = asyncio.create_task(house.engines.pop(0).stop())
-    house.engine()
+    stopping = asyncio.create_task(engines.engines.pop(0).stop())
+    engines.engine()
     await stopping
-    house.worker.go.set()
+    engines.worker.go.set()
 
     async def answered() -> bool:
-        return "answered" in await house.types(session)
+        return "answered" in await engines.types(session)
 
     await until(answered)
-    assert house.worker.attempts[-1] == 2
+    assert engines.worker.attempts[-1] == 2
 
 
-async def test_rules_that_break_harm_no_other_session(house: House) -> None:
-    broken, session = await house.opened(), await house.opened()
-    rules = house.engines[0].decider
+async def test_rules_that_break_harm_no_other_session(engines: Engines) -> None:
+    broken, session = await engines.opened(), await engines.opened()
+    rules = engines.engines[0].decider
 
     def effects(state: Any) -> Any:
         if state.id == broken and state.waiting:
             raise RuntimeError("the rules broke")
         return Asking.effects(rules, state)  # type: ignore[arg-type]
 
-    house.engines[0].decider.effects = effects
-    await house.command("put", broken, "why")
-    await house.command("put", session, "why")
+    engines.engines[0].decider.effects = effects
+    await engines.command("put", broken, "why")
+    await engines.command("put", session, "why")
 
     async def answered() -> bool:
-        return "answered" in await house.types(session)
+        return "answered" in await engines.types(session)
 
     await until(answered)
 
 
-async def test_what_one_session_opens_in_another_is_stored_with_it(house: House) -> None:
-    session = await house.opened()
-    assert (await house.command("close", session)).status == 200
+async def test_what_one_session_opens_in_another_is_stored_with_it(engines: Engines) -> None:
+    session = await engines.opened()
+    assert (await engines.command("close", session)).status == 200
     successor = successor_of(session)
-    assert await house.types(session) == ["opened", "closed"]
-    assert msgspec.json.decode((await house.query("read", successor)).body)["topic"] == "after weather"
+    assert await engines.types(session) == ["opened", "closed"]
+    assert msgspec.json.decode((await engines.query("read", successor)).body)["topic"] == "after weather"
 
 
 @pytest.mark.parametrize("remembered", [True, False])
-async def test_an_archived_session_is_one_that_is_not_there(house: House, remembered: bool) -> None:
-    session = await house.opened()
-    house.log.archive(session)
+async def test_an_archived_session_is_one_that_is_not_there(engines: Engines, remembered: bool) -> None:
+    session = await engines.opened()
+    engines.log.archive(session)
     if not remembered:
-        house.engines[0].streams.drop(session)
-    unknown = await house.query("read", id_of_command("jury", "0"))
+        engines.engines[0].streams.drop(session)
+    unknown = await engines.query("read", id_of_command("jury", "0"))
     assert unknown.status == 404
-    assert (await house.query("read", session)).body == unknown.body
-    assert (await house.command("put", session, "why")).status == 404
-    assert (await house.command("open", session, "weather")).status == 404
-    assert msgspec.json.decode((await house.query("list", session)).body) == []
-    assert (await house.call("feed", session, {})).status == 404
+    assert (await engines.query("read", session)).body == unknown.body
+    assert (await engines.command("put", session, "why")).status == 404
+    assert (await engines.command("open", session, "weather")).status == 404
+    assert msgspec.json.decode((await engines.query("list", session)).body) == []
+    assert (await engines.call("feed", session, {})).status == 404
 
 
-async def test_a_long_answer_comes_in_parts(house: House) -> None:
-    session = await house.opened()
-    first = await house.query("long", session)
+async def test_a_long_answer_comes_in_parts(engines: Engines) -> None:
+    session = await engines.opened()
+    first = await engines.query("long", session)
     assert (first.status, first.content_type, first.total) == (200, "text/plain", 2_000_000)
     body = first.body
     while len(body) < first.total:
-        body += (await house.query("long", session, len(body))).body
+        body += (await engines.query("long", session, len(body))).body
     assert body == b"x" * 2_000_000
 
 
 @pytest.mark.parametrize("body", [{}, {"route": "open"}, {"route": 7, "params": {}, "query": {}}, []])
-async def test_a_body_that_is_no_call_is_refused(house: House, body: Any) -> None:
+async def test_a_body_that_is_no_call_is_refused(engines: Engines, body: Any) -> None:
     for op in ("command", "query"):
-        assert (await house.call(op, id_of_command("jury", "0"), body)).status in (400, 404)  # type: ignore[arg-type]
+        assert (await engines.call(op, id_of_command("jury", "0"), body)).status in (400, 404)  # type: ignore[arg-type]
