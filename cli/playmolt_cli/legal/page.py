@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from playmolt_legal.guardrails.marking import Marker
-from playmolt_schemas.games.legal import Facts, Gate, Hit, Session, Steering, Turn
+from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, Steering, Turn
 from rich.console import Console
 
 from playmolt_cli.legal.words import Words
@@ -63,9 +63,10 @@ class Page(TerminalText):
         label = words.texts.report
         self.head(words.say("facts"))
         marked = marker.marked
-        confirmed = [(fact.id, marked(fact.text) + _ids((*fact.evidence, *fact.timeline))) for fact in facts.confirmed]
+        confirmed = [(fact.id, self._fact(fact, marker)) for fact in facts.confirmed]
         self._items(label["confirmed"], confirmed)
-        self._items(label["disputed"], [(item.id, marked(item.text)) for item in facts.disputed])
+        self._items(label["disputed"], [(fact.id, self._fact(fact, marker)) for fact in facts.disputed])
+        self._items(label["refused"], [("✗", _refused(item)) for item in facts.refused])
         self._items(label["unknown"], [(item.id, marked(item.text)) for item in facts.questions])
         self._items(label["evidence"], [(item.id, f"{item.title}: {item.description}") for item in facts.evidence])
         agreed = f" ({label['agreed']})"
@@ -74,6 +75,13 @@ class Page(TerminalText):
         self._items(words.say("corrections"), [("•", item.text) for item in facts.corrections])
         if facts.risk_accepted:
             self.line(f"{words.say('risk')} {facts.risk_accepted.by}, {facts.risk_accepted.at}", 1)
+
+    def _fact(self, fact: Fact, marker: Marker) -> str:
+        """A fact in the person's words, then a model's, its state, its source and what backs it."""
+        texts = self.words.texts
+        wording = f" ({marker.marked(fact.wording)})" if fact.wording else ""
+        standing = f" [{texts.states[fact.state]}, {texts.sources[fact.source]}]"
+        return f"{marker.marked(fact.text)}{wording}{standing}{_ids((*fact.evidence, *fact.timeline))}"
 
     def steering(self, steering: Steering) -> None:
         """Write what the person wants; what is not set stays out."""
@@ -215,6 +223,10 @@ def _field(path: str, rule: Mapping[str, Any]) -> str:
 
 def _json(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _refused(item: RefusedItem) -> str:
+    return f"{item.text} ({item.particular})" if item.particular else item.text
 
 
 def _ids(ids: Iterable[str]) -> str:

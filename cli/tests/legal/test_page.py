@@ -8,6 +8,7 @@ from playmolt_cli.legal.page import Page, speaking
 from playmolt_cli.legal.words import Words
 from playmolt_schemas.games.legal import (
     Citation,
+    Fact,
     Facts,
     Failed,
     Gate,
@@ -130,12 +131,12 @@ def test_what_nobody_supplied_is_marked_at_the_gate_and_in_the_facts() -> None:
         n=1, phase="JUDGE_R1", role="judge", title="Judge", round=1, output={}, draft=None, hits=(), unresolved=(),
         warnings=(), unverified=("Article 75",),
     )  # fmt: skip
-    facts = Facts(disputed=(Numbered(id="D1", text="Article 75 was kept"),))
+    facts = Facts(disputed=(Fact(id="D1", text="Article 75 was kept", state="disputed"),))
     written, file = page()
     written.session(session(gate=asked, turns=(judge,), facts=facts))
     said = [line.strip() for line in file.getvalue().splitlines() if "Article" in line]
     assert said == [
-        "D1 Article 75 (unverified) was kept", "C1 Text of Article 75 (unverified)",
+        "D1 Article 75 (unverified) was kept [disputed, a model's proposal]", "C1 Text of Article 75 (unverified)",
         "• Article 75 (unverified) or Article 750", "• Article 75 (unverified)?",
     ]  # fmt: skip
 

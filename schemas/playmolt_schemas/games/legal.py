@@ -24,6 +24,10 @@ Compliance = Literal["OK", "NOT_OK"]
 Check = Literal["unsupported_fact", "certain_advice", "out_of_focus", "exclusion"]
 FailureCode = Literal["model_unavailable", "invalid_reply", "refused"]
 Kind = Literal["ask", "repair", "rewrite"]
+FactState = Literal["proposed", "agreed", "disputed", "superseded", "withdrawn"]
+FactSource = Literal["agreed", "evidence", "person", "model"]
+"""What a fact came from: an entry of the timeline ticked as agreed, evidence, the person's own word, a model alone."""
+RefusalReason = Literal["quote_not_found", "particular_not_supplied"]
 
 TITLE_CHARS: Final = 200
 JURISDICTION_CHARS: Final = 100
@@ -151,12 +155,26 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """JSON that a model gives."""
 
 
+Quote = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
+
+
 class ProposedFact(Reply, frozen=True, kw_only=True):
-    """A fact that a model takes to be confirmed; it is when it names evidence or an agreed entry of the timeline."""
+    """A fact that a model takes to be confirmed, with the words of one input that it stands in, copied.
+
+    It is confirmed when it names evidence; one that names an agreed entry of the timeline only words that entry.
+    """
 
     text: Text
+    quote: Quote | None = None
     evidence: list[Id] = []
     timeline: list[Id] = []
+
+
+class QuotedText(Reply, frozen=True, kw_only=True):
+    """A text with the words of one input that it stands in, copied."""
+
+    text: Text
+    quote: Quote | None = None
 
 
 class PlainText(Reply, frozen=True, kw_only=True):
@@ -169,7 +187,7 @@ class Stipulation(Reply, frozen=True, kw_only=True, rename="pascal"):
     """The answer of FACTS_STIPULATE."""
 
     confirmed_facts: list[ProposedFact]
-    disputed_facts: list[PlainText]
+    disputed_facts: list[QuotedText]
     missing_facts_questions: list[PlainText]
 
 
@@ -260,13 +278,33 @@ class VerifierOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 # The session
 
 
-class ConfirmedFact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact backed by evidence or agreed on."""
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact with its state and source. The letter of its id says where it began.
+
+    `text` is an agreed entry's own words, `wording` a model's for the same; `quote` are the words of an input that a
+    proposal stands in. `replaces` and `replaced_by` are ids, `reason` says why it was changed last.
+    """
 
     id: str
     text: str
-    evidence: tuple[str, ...]
-    timeline: tuple[str, ...]
+    wording: str | None = None
+    quote: str | None = None
+    state: FactState = "proposed"
+    source: FactSource = "model"
+    evidence: tuple[str, ...] = ()
+    timeline: tuple[str, ...] = ()
+    replaces: str | None = None
+    replaced_by: str | None = None
+    reason: str | None = None
+
+
+class RefusedItem(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model proposed and no input holds: `particular` is the date, sum, name or law that nobody supplied."""
+
+    text: str
+    quote: str | None
+    reason: RefusalReason
+    particular: str | None
 
 
 class Numbered(msgspec.Struct, frozen=True, kw_only=True):
@@ -296,6 +334,7 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
     """What the person corrected, who and when."""
 
+    id: str = ""
     text: str
     by: str
     at: str
@@ -309,11 +348,15 @@ class RiskAccepted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts of a session; `questions` are those still open."""
+    """The facts of a session; `questions` are those still open.
 
-    confirmed: tuple[ConfirmedFact, ...] = ()
-    disputed: tuple[Numbered, ...] = ()
+    `confirmed` is what is agreed or backed by evidence, `refused` what a model proposed and no input holds.
+    """
+
+    confirmed: tuple[Fact, ...] = ()
+    disputed: tuple[Fact, ...] = ()
     questions: tuple[Numbered, ...] = ()
+    refused: tuple[RefusedItem, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     timeline: tuple[TimelineItem, ...] = ()
     corrections: tuple[Correction, ...] = ()
@@ -390,6 +433,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     checklist: tuple[Numbered, ...]
     issues: tuple[str, ...]
     focus: tuple[str, ...]
+    refused: tuple[RefusedItem, ...] = ()
     schema: dict[str, Any]
 
 
@@ -513,8 +557,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 class ReportFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts by what is known of them."""
 
-    confirmed: tuple[ConfirmedFact, ...]
-    disputed: tuple[Numbered, ...]
+    confirmed: tuple[Fact, ...]
+    disputed: tuple[Fact, ...]
     unknown: tuple[Numbered, ...]
 
 
@@ -589,4 +633,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     next_steps: tuple[str, ...]
     citations: tuple[Citation, ...]
     unverified: tuple[str, ...]
+    refused: tuple[RefusedItem, ...]
     disclaimer: str

@@ -3,14 +3,15 @@
 from typing import Any, ClassVar, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.legal import (
     AnyForm,
     CaseType,
     Check,
     Citation,
-    ConfirmedFact,
     Evidence,
+    Fact,
     Facts,
     FailureCode,
     GateName,
@@ -19,6 +20,7 @@ from playmolt_schemas.games.legal import (
     Kind,
     Language,
     Numbered,
+    RefusedItem,
     Steering,
     TimelineItem,
 )
@@ -111,12 +113,16 @@ class DraftSetAside(Event, frozen=True, kw_only=True):
 
 
 class FactsStipulated(Event, frozen=True, kw_only=True):
-    """The facts are sorted, numbered anew."""
+    """The facts are sorted: all that there are from then on. `refused`, where there is any, stands in no input.
+
+    Facts of a record from before they had a state are read without one (`state.known`).
+    """
 
     type: ClassVar[str] = "facts_stipulated"
-    confirmed: tuple[ConfirmedFact, ...]
-    disputed: tuple[Numbered, ...]
+    confirmed: tuple[Fact, ...]
+    disputed: tuple[Fact, ...]
     questions: tuple[Numbered, ...]
+    refused: tuple[RefusedItem, ...] | UnsetType = UNSET
 
 
 class TurnRecorded(Event, frozen=True, kw_only=True):

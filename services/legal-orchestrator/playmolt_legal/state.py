@@ -14,6 +14,7 @@ from playmolt_schemas.games.legal import (
     Correction,
     EndForm,
     Evidence,
+    Fact,
     Facts,
     FactsForm,
     Failed,
@@ -142,6 +143,22 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return next((entry for entry in reversed(self.gate_history) if entry.gate != "facts"), None)
 
 
+def known(facts: Facts) -> Facts:
+    """Facts with their states: a record from before facts had one holds none."""
+    return replace(
+        facts,
+        confirmed=tuple(fact if fact.source != "model" else _backed(fact) for fact in facts.confirmed),
+        disputed=tuple(replace(fact, state="disputed") for fact in facts.disputed),
+        corrections=tuple(replace(each, id=f"C{place}") for place, each in enumerate(facts.corrections, 1)),
+    )
+
+
+def _backed(fact: Fact) -> Fact:
+    if fact.timeline:
+        return replace(fact, state="agreed", source="agreed")
+    return replace(fact, state="proposed", source="evidence")
+
+
 def numbered_timeline(facts: Facts, more: MoreFacts) -> tuple[TimelineItem, ...]:
     """Added entries of the timeline with the ids that follow."""
     return tuple(
@@ -172,12 +189,15 @@ def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
         "model": event.model,
         "previous_session": event.previous_session,
         "narrative": event.narrative or Narrative(),
-        "facts": event.facts or Facts(),
+        "facts": known(event.facts or Facts()),
     }
 
 
 def _posted(state: State, event: FactsPosted, _: datetime) -> Changes:
     facts = Facts(evidence=event.evidence, timeline=event.timeline, corrections=state.facts.corrections)
+    if event.timeline == state.facts.timeline and event.evidence == state.facts.evidence:
+        # Carried over as they stand, with what the person has said of them.
+        facts = replace(facts, confirmed=state.facts.confirmed, disputed=state.facts.disputed)
     return {"narrative": event.narrative, "facts": facts, "settled": False}
 
 
@@ -207,8 +227,14 @@ def _set_aside(_: State, event: DraftSetAside, at: datetime) -> Changes:
 
 
 def _stipulated(state: State, event: FactsStipulated, _: datetime) -> Changes:
-    facts = replace(state.facts, confirmed=event.confirmed, disputed=event.disputed, questions=event.questions)
-    return {"facts": facts, "settled": False}
+    facts = replace(
+        state.facts,
+        confirmed=event.confirmed,
+        disputed=event.disputed,
+        questions=event.questions,
+        refused=event.refused or (),
+    )
+    return {"facts": known(facts), "settled": False}
 
 
 def _recorded(state: State, event: TurnRecorded, _: datetime) -> Changes:
@@ -281,7 +307,7 @@ def _risk_taken(state: State, event: RiskTaken, at: datetime) -> Changes:
 
 
 def _corrected(state: State, event: FactsCorrected, at: datetime) -> Changes:
-    correction = Correction(text=event.text, by=event.by, at=rfc3339(at))
+    correction = Correction(id=f"C{len(state.facts.corrections) + 1}", text=event.text, by=event.by, at=rfc3339(at))
     return {"facts": replace(state.facts, corrections=(*state.facts.corrections, correction))}
 
 

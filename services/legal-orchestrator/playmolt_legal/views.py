@@ -104,6 +104,7 @@ def _gate(state: State, gate: GateOpened) -> Gate:
         checklist=gate.checklist,
         issues=gate.issues,
         focus=gate.focus,
+        refused=state.facts.refused,
         schema=gate_schemas.schema(state, gate),
     )
 

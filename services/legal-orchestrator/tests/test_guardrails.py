@@ -426,11 +426,11 @@ def test_unverified_law_is_named_wherever_it_stands(told: Any) -> None:
     assert guardrails.inspect(told, output).unverified == ("민법 제750조", "2019다12345")
 
 
-def test_law_that_only_the_model_words_into_a_confirmed_fact_is_unverified(session: Any) -> None:
-    fact = {"text": "인수증은 민법 제750조를 인용한다.", "evidence": ["E1"], "timeline": []}
+def test_law_that_only_the_model_words_into_a_fact_is_nobodys(session: Any) -> None:
+    fact = {"text": "인수증은 민법 제750조를 인용한다.", "quote": "물품을 받았다는 서명", "evidence": ["E1"]}
     session.facts().spoken({"ConfirmedFacts": [fact], "DisputedFacts": [], "MissingFactsQuestions": []})
     found = guardrails.inspect(session.state, {**said("민법 제750조에 따른다.", ["F1"]), "Citations": ["민법 제750조"]})
-    assert found.hits == ()
+    assert {hit.check for hit in found.hits} == {"unsupported_fact"}
     assert found.unverified == ("민법 제750조",)
     assert found.citations == (Citation(text="민법 제750조", unverified=True),)
 

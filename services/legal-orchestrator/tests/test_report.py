@@ -58,7 +58,7 @@ def test_it_has_the_fields_of_its_shape(session: Any) -> None:
     assert set(plain(of(session))) == {
         "language", "case", "facts", "evidence", "timeline", "corrections", "issues", "best_cases", "findings",
         "decision_range", "evidence_matrix", "risks", "strategy", "settlement", "order", "gate_history",
-        "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "disclaimer",
+        "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "refused", "disclaimer",
     }  # fmt: skip
 
 
@@ -90,14 +90,16 @@ def test_a_criminal_case_has_no_settlement(sessions: Any) -> None:
 
 def test_the_matrix_says_who_relies_on_what(session: Any) -> None:
     rows = [(row.fact, row.evidence) for row in of(session).evidence_matrix]
-    assert rows == [("F1", "E1"), ("F2", "E2"), ("F3", "T1")]
+    assert rows == [("F1", "T1"), ("F2", "E1"), ("F3", "E2")]
     relied = {row.evidence: row.relied_on_by for row in of(session).evidence_matrix}
-    assert relied == {"E1": ("judge", "claimant", "opposing"), "E2": ("judge", "claimant"), "T1": ()}
+    assert relied == {"T1": ("judge", "claimant", "opposing"), "E1": ("judge", "claimant"), "E2": ("claimant",)}
 
 
 def test_evidence_that_backs_no_fact_is_in_the_matrix_too(session: Any) -> None:
     session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": []})
-    assert [(row.fact, row.evidence) for row in of(session).evidence_matrix] == [(None, "E1"), (None, "E2")]
+    assert [(row.fact, row.evidence) for row in of(session).evidence_matrix] == [
+        ("F1", "T1"), (None, "E1"), (None, "E2"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -300,7 +302,7 @@ def test_what_the_ids_stand_for_is_told(session: Any) -> None:
     assert '<a id="t1"></a>**T1** 2024-03-05: 물품을 인도했다 (다툼 없음)\n' in text
     assert '<a id="t2"></a>**T2** 2024-04-01: 대금을 독촉했다\n' in text
     assert "- 대금은 700만원이었다. · agent-1 · 2026" in text
-    assert "| [F3](#f3) | [T1](#t1) |" in text
+    assert "| [F1](#f1) | [T1](#t1) |" in text
 
 
 def test_every_asserting_line_links_to_its_id(session: Any) -> None:
@@ -354,14 +356,11 @@ def test_what_only_begins_like_what_the_person_supplied_is_unverified(
 
 
 def test_law_that_the_sorted_facts_and_the_gates_name_is_marked(session: Any) -> None:
-    confirmed = {"text": "인수증은 민법 제750조를 인용한다.", "evidence": ["E1"], "timeline": []}
-    disputed, question = [{"text": "제751조가 문제된다."}], [{"text": "제752조가 문제되는가?"}]
-    session.facts().spoken(
-        {"ConfirmedFacts": [confirmed], "DisputedFacts": disputed, "MissingFactsQuestions": question}
-    )
+    questions = [{"text": "제752조가 문제되는가?"}]
+    session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions})
     session.to("VERIFIER_R1").status("Conditional", MissingEvidence=["제753조의 본문"])
     text = render_md(of(session))
-    for named in ("민법 제750조", "제751조", "제752조", "제753조"):
+    for named in ("제752조", "제753조"):
         assert f"{named} (미확인)" in text
         assert text.count(named) == text.count(f"{named} (미확인)")
 
@@ -397,7 +396,7 @@ def test_the_word_document_opens_and_holds_the_text(hostile: Report) -> None:
     assert hostile.disclaimer in text
     headings = [each.text for each in book.paragraphs if each.style and each.style.name == "Heading 1"]
     assert headings[0] == "리스크"
-    assert [cell.text for cell in book.tables[0].rows[1].cells][:2] == ["F1", "E1"]
+    assert [cell.text for cell in book.tables[0].rows[1].cells][:2] == ["F1", "T1"]
     body = zipfile.ZipFile(io.BytesIO(package)).read("word/document.xml").decode()
     anchors = set(re.findall(r'w:anchor="(\w+)"', body))
     assert anchors

@@ -12,7 +12,6 @@ from playmolt_legal.events import (
     DraftSetAside,
     FactsCorrected,
     FactsPosted,
-    FactsStipulated,
     GateAnswered,
     GateOpened,
     GuardrailHit,
@@ -149,32 +148,12 @@ def test_facts_are_told_at_the_intake_only(session: Any, phase: str) -> None:
     session.to(phase).facts().refused(Code.SESSION_PHASE)
 
 
-def proposal(*confirmed: dict[str, Any], questions: int = 0) -> dict[str, Any]:
+def proposal(*confirmed: dict[str, Any], questions: int = 0, disputed: tuple[Any, ...] = ()) -> dict[str, Any]:
     return {
         "ConfirmedFacts": list(confirmed),
-        "DisputedFacts": [{"text": "하자가 있었다"}],
+        "DisputedFacts": [{"text": "물품에 하자가 있었다"}, *disputed],
         "MissingFactsQuestions": [{"text": f"질문 {number}?"} for number in range(1, questions + 1)],
     }
-
-
-def test_only_evidence_or_an_agreed_entry_confirms_a_fact(session: Any) -> None:
-    session.facts().spoken(
-        proposal(
-            {"text": "증거로", "evidence": ["E1", "E9"], "timeline": []},
-            {"text": "합의로", "evidence": [], "timeline": ["T1", "T2"]},
-            {"text": "합의되지 않음", "evidence": [], "timeline": ["T2"]},
-            {"text": "없는 증거", "evidence": ["E9"], "timeline": []},
-            {"text": "아무것도 없음"},
-        )
-    ).then(like(FactsStipulated), like(TurnStarted, phase="JUDGE_R1"))
-    facts = session.view()["facts"]
-    assert facts["confirmed"] == [
-        {"id": "F1", "text": "증거로", "evidence": ["E1"], "timeline": []},
-        {"id": "F2", "text": "합의로", "evidence": [], "timeline": ["T1"]},
-    ]
-    assert [(fact["id"], fact["text"]) for fact in facts["disputed"]] == [
-        ("D1", "하자가 있었다"), ("D2", "합의되지 않음"), ("D3", "없는 증거"), ("D4", "아무것도 없음"),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("questions", "phase"), [(0, "JUDGE_R1"), (2, "JUDGE_R1"), (3, "USER_GATE"), (5, "USER_GATE")])
@@ -514,8 +493,8 @@ def test_the_words_for_no_citation_are_no_citation(session: Any, cited: Any, kep
 
 
 def test_the_stream_names_law_that_only_the_sorted_facts_name(session: Any) -> None:
-    worded = [{"text": "민법 제750조와 제563조를 본다."}]
-    session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": worded, "MissingFactsQuestions": worded})
+    asked = [{"text": "민법 제750조와 제563조를 보는가?"}]
+    session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": asked})
     (done,) = [message for message in session.messages() if message["type"] == "turn_done"]
     assert done["unverified"] == ["민법 제750조"]
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.games.legal import ConfirmedFact, Facts, FactsForm, Numbered, Round1Form
+from playmolt_schemas.games.legal import Fact, Facts, FactsForm, Numbered, Round1Form
 
 from playmolt_legal.guardrails.particulars import Particular, particulars
 from playmolt_legal.roles.outputs import composed
@@ -68,7 +68,7 @@ class Corpus(msgspec.Struct, frozen=True):
 
 def of(state: State) -> Corpus:
     """What an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
-    facts = (fact.text for fact in state.facts.confirmed)
+    facts = [text for fact in state.facts.confirmed for text in (fact.text, fact.wording) if text]
     return _corpus((*_texts(state), *facts, *_picked(state)), basis_ids(state.facts))
 
 
@@ -80,6 +80,10 @@ def supplied(state: State) -> Corpus:
     return _corpus(tuple(_texts(state)), basis_ids(state.facts))
 
 
+def of_texts(texts: tuple[str, ...]) -> Corpus:
+    return _corpus(texts, frozenset())
+
+
 def basis_ids(facts: Facts) -> frozenset[str]:
     """The ids that a statement may rest on: confirmed facts, evidence, agreed entries of the timeline."""
     return frozenset(
@@ -89,12 +93,13 @@ def basis_ids(facts: Facts) -> frozenset[str]:
     )
 
 
-def stipulated(
-    confirmed: Iterable[ConfirmedFact], disputed: Iterable[Numbered], questions: Iterable[Numbered]
-) -> Iterator[str]:
+def stipulated(confirmed: Iterable[Fact], disputed: Iterable[Fact], questions: Iterable[Numbered]) -> Iterator[str]:
     """What a model worded when it sorted the facts."""
-    yield from (fact.text for fact in confirmed)
-    yield from (item.text for item in (*disputed, *questions))
+    for fact in (*confirmed, *disputed):
+        yield fact.text
+        if fact.wording:
+            yield fact.wording
+    yield from (question.text for question in questions)
 
 
 def uncited(known: Corpus, text: str) -> Iterator[str]:

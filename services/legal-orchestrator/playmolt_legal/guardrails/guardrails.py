@@ -92,9 +92,13 @@ def _made_up_in(known: Corpus, field: str, text: str) -> Iterator[Hit]:
 
 
 def _made_up(known: Corpus, sentence: str) -> bool:
-    if any(not known.supplies(particular) for particular in particulars(sentence)):
-        return True
-    return any(not known.names(name) for name in names(sentence))
+    return any(True for _ in beyond(known, sentence))
+
+
+def beyond(known: Corpus, sentence: str) -> Iterator[str]:
+    """The dates, sums, laws, case numbers and names of a sentence that do not stand in a corpus."""
+    yield from (each.text for each in particulars(sentence) if not known.supplies(each))
+    yield from (name for name in names(sentence) if not known.names(name))
 
 
 def _cites(known: Corpus, sentence: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
-from playmolt_schemas.games.legal import GateEntry, Report, ReportedHit, Statement
+from playmolt_schemas.games.legal import Fact, GateEntry, Report, ReportedHit, Statement
 
 from playmolt_legal.guardrails.guardrails import HIT_CHARS
 from playmolt_legal.guardrails.marking import Marker
@@ -122,13 +122,22 @@ class _Writer:
         facts = self.report.facts
         yield self.head("confirmed")
         for fact in facts.confirmed:
-            yield Line(text=self.marked(fact.text), anchor=fact.id, refs=(*fact.evidence, *fact.timeline))
-        for name, items in (("disputed", facts.disputed), ("unknown", facts.unknown)):
-            yield self.head(name)
-            yield from (Line(text=self.marked(item.text), anchor=item.id) for item in items)
-            if not items:
-                yield Line(text=self.label["nothing"])
+            yield self._fact(fact)
+        yield self.head("disputed")
+        yield from [self._fact(fact) for fact in facts.disputed] or [Line(text=self.label["nothing"])]
+        yield self.head("unknown")
+        unknown = [Line(text=self.marked(item.text), anchor=item.id) for item in facts.unknown]
+        yield from unknown or [Line(text=self.label["nothing"])]
+        if self.report.refused:
+            yield self.head("refused")
+            yield from (Line(text=item.text) for item in self.report.refused)
         yield from self._told()
+
+    def _fact(self, fact: Fact) -> Line:
+        wording = f" ({self.marked(fact.wording)})" if fact.wording else ""
+        standing = f" · {self.words.states[fact.state]}, {self.words.sources[fact.source]}"
+        text = f"{self.marked(fact.text)}{wording}{standing}"
+        return Line(text=text, anchor=fact.id, refs=(*fact.evidence, *fact.timeline))
 
     def _told(self) -> Iterator[Line]:
         """What the person told, where there is any."""

@@ -71,6 +71,7 @@ def report(state: State) -> Report | Refused:
         next_steps=tuple(judge.output["RecommendedNextSteps"]) if judge else (),
         citations=_citations(state),
         unverified=_unverified(state),
+        refused=state.facts.refused,
         disclaimer=words.disclaimer,
     )
 

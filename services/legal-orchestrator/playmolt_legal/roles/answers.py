@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from playmolt_core.game.decider import Event
-from playmolt_schemas.games.legal import Check, ConfirmedFact, GateStatus, Hit
+from playmolt_schemas.games.legal import Check, GateStatus, Hit
 
-from playmolt_legal.events import DraftSetAside, FactsStipulated, GuardrailHit, TurnRecorded
+from playmolt_legal.events import DraftSetAside, GuardrailHit, TurnRecorded
+from playmolt_legal.facts import stipulation
 from playmolt_legal.forms import gates, phases
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.roles import outputs
@@ -20,7 +21,7 @@ def events(state: State, answer: Any) -> tuple[Event, ...]:
     """The events of an answer to the turn that is owed. Raises InvalidReply where it does not fit its schema."""
     output = outputs.read(answer, state.phase, state.case_type)
     if state.phase == phases.STIPULATE:
-        return (_stipulated(state, output),)
+        return (stipulation.stipulated(state, output),)
     found = guardrails.inspect(state, output)
     if found.hits and state.draft is None:
         return (*_by_check(state, found.hits), DraftSetAside(phase=state.phase, output=output))
@@ -49,25 +50,3 @@ def _status(state: State, output: Mapping[str, Any], hits: tuple[Hit, ...]) -> G
     if status == "Go" and (hits or gates.unresolved(state, state.round)):
         return "Conditional"
     return status
-
-
-def _stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
-    """A proposal is confirmed by evidence there is, or by an agreed entry of the timeline; else it stays disputed."""
-    evidence = {item.id for item in state.facts.evidence}
-    agreed = {entry.id for entry in state.facts.timeline if entry.agreed}
-    confirmed: list[ConfirmedFact] = []
-    disputed = [fact["text"] for fact in output["DisputedFacts"]]
-    for fact in output["ConfirmedFacts"]:
-        backing = tuple(dict.fromkeys(each for each in fact["evidence"] if each in evidence))
-        entries = tuple(dict.fromkeys(each for each in fact["timeline"] if each in agreed))
-        if not backing and not entries:
-            disputed.append(fact["text"])
-            continue
-        identifier = f"F{len(confirmed) + 1}"
-        confirmed.append(ConfirmedFact(id=identifier, text=fact["text"], evidence=backing, timeline=entries))
-    questions = (question["text"] for question in output["MissingFactsQuestions"])
-    return FactsStipulated(
-        confirmed=tuple(confirmed),
-        disputed=gates.numbered("D", disputed),
-        questions=gates.numbered("Q", questions),
-    )

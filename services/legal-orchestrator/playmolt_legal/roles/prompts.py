@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import UNKNOWN, FactsForm, Hit
+from playmolt_schemas.games.legal import UNKNOWN, Fact, FactsForm, Hit, RefusedItem
 
 from playmolt_legal.effects import PendingTurn
 from playmolt_legal.forms import gates, phases
@@ -130,13 +130,18 @@ def _material(state: State, here: phases.TurnPhase) -> str:
 def _facts(state: State) -> dict[str, Any]:
     facts = state.facts
     return {
-        "confirmed": facts.confirmed,
-        "disputed": facts.disputed,
+        "confirmed": [_fact(fact) for fact in facts.confirmed],
+        "disputed": [_fact(fact) for fact in facts.disputed],
         "unknown": [{"id": each.id, "text": each.text, "status": UNKNOWN} for each in facts.questions],
         "evidence": facts.evidence,
         "timeline": facts.timeline,
         "corrections": [correction.text for correction in facts.corrections],
     }
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    told = {"id": fact.id, "text": fact.text, "wording": fact.wording, "state": fact.state, "source": fact.source}
+    return {**told, "evidence": fact.evidence, "timeline": fact.timeline}
 
 
 def _told(turn: Spoken) -> dict[str, Any]:
@@ -164,6 +169,18 @@ def _stipulation(state: State) -> list[Message]:
         {"role": "system", "content": f"{words.stipulate}\n\n{words.schema}\n{asked}"},
         {"role": "user", "content": f"{words.material}\n{as_data(data)}"},
     ]
+
+
+def restipulation(state: State, refused: Iterable[RefusedItem]) -> str:
+    """What a model is told of the items that stand in no input: each with its reason."""
+    words = texts.of(state.language)
+    named = [_refusal(words, item) for item in refused]
+    return "\n".join([words.restipulate, *named])
+
+
+def _refusal(words: texts.Texts, item: RefusedItem) -> str:
+    what = item.particular if item.particular is not None else item.quote or item.text
+    return f"- {item.reason} ({words.refusals[item.reason]}): {as_data(what)} / {as_data(item.text)}"
 
 
 def _rewrite(words: texts.Texts, draft: dict[str, Any], hits: Iterable[Hit]) -> list[Message]:

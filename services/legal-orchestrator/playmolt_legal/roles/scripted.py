@@ -24,6 +24,7 @@ ALIASES: Final[Mapping[str, Profile]] = {
 }
 """The model aliases that stand for a character: `scripted`, `scripted-no-go` …"""
 _FACT_CHARS: Final = 300
+_QUOTE_CHARS: Final = 500
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,6 +88,7 @@ class _Script:
         confirmed = [
             {
                 "text": words.evidence_fact.format(id=item.id, title=item.title, text=item.description),
+                "quote": f"{item.title} {item.description}"[:_QUOTE_CHARS],
                 "evidence": [item.id],
                 "timeline": [],
             }
@@ -94,9 +96,13 @@ class _Script:
         ]
         for entry in state.facts.timeline:
             text = words.agreed_fact.format(when=entry.when, what=entry.what)
-            confirmed.append({"text": text, "evidence": [], "timeline": [entry.id]})
+            confirmed.append({"text": text, "quote": entry.what[:_QUOTE_CHARS], "evidence": [], "timeline": [entry.id]})
         claims = state.narrative.opposing_claims
-        disputed = [{"text": words.disputed_claim.format(text=claims[:2000])}] if claims else []
+        disputed = (
+            [{"text": words.disputed_claim.format(text=claims[:2000]), "quote": claims[:_QUOTE_CHARS]}]
+            if claims
+            else []
+        )
         return {
             "ConfirmedFacts": confirmed,
             "DisputedFacts": disputed,

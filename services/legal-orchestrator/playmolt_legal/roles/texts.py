@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.legal import CaseType, Check, Language, Role
+from playmolt_schemas.games.legal import CaseType, Check, FactSource, FactState, Language, RefusalReason, Role
 
 _DATA: Final = files("playmolt_legal").joinpath("data")
 
@@ -30,6 +30,8 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     support: str
     confirm_disputed: str
     stipulate: str
+    restipulate: str
+    refusals: Mapping[RefusalReason, str]
     setting: str
     rules: str
     tasks: Mapping[str, str]
@@ -39,6 +41,8 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rewrite: str
     checks: Mapping[Check, str]
     report: Mapping[str, str]
+    states: Mapping[FactState, str]
+    sources: Mapping[FactSource, str]
     roles: Mapping[Role, str]
     disclaimer: str
 

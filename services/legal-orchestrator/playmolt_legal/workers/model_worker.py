@@ -1,12 +1,13 @@
 """The worker that has a model speak, for the turn in progress."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
 from playmolt_core.effects.recording import recorder
-from playmolt_core.llm.conversation import Answered, ask_object
+from playmolt_core.llm.conversation import QUOTED_CHARS, REPAIRS, Answered, ask_object, asked_again
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Failed, Message, Model, ModelRequest, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
@@ -14,6 +15,7 @@ from playmolt_schemas.games.legal import Kind
 
 from playmolt_legal import commands
 from playmolt_legal.effects import PendingTurn
+from playmolt_legal.facts import stipulation
 from playmolt_legal.forms import phases
 from playmolt_legal.roles import outputs, prompts, scripted
 from playmolt_legal.state import State
@@ -46,14 +48,38 @@ class ModelWorker:
         if model is None:
             detail = f"there is no model {state.model!r} any more; ask the operator, or open a session with another one"
             return Failed(code="model_unavailable", detail=detail, attempts=0)
-        return await ask_object(
+        request = _request(state, turn)
+        ask = partial(
+            ask_object,
             model,
-            _request(state, turn),
-            recorder(leased, partial(_attempted, leased.effect.id)),
+            record=recorder(leased, partial(_attempted, leased.effect.id)),
             accepted=outputs.accepted_schema(turn.phase, state.case_type),
             check=lambda answer: outputs.fault(answer, turn.phase, state.case_type),
             korean=state.language == "ko",
         )
+        answer = await ask(request)
+        if turn.phase == phases.STIPULATE and isinstance(answer, Answered):
+            return await _grounded(state, request, answer, ask)
+        return answer
+
+
+async def _grounded(
+    state: State, request: ModelRequest, first: Answered, ask: Callable[..., Awaitable[Answered | Failed]]
+) -> Answered:
+    """Have a stipulation repaired once where it names what no input holds; requests are three at most in all."""
+
+    def read(answer: Answered) -> dict[str, Any]:
+        return outputs.read(answer.value, phases.STIPULATE, state.case_type)
+
+    refused = stipulation.refused(state, read(first))
+    if not refused or first.repairs >= REPAIRS:
+        return first
+    demand = prompts.restipulation(state, refused)
+    second = await ask(asked_again(request, first.reply.text[:QUOTED_CHARS], demand), repairs=0)
+    if isinstance(second, Failed):
+        return first
+    whole = stipulation.merged(state, read(first), read(second))
+    return msgspec.structs.replace(second, value=whole, attempts=first.attempts + second.attempts)
 
 
 def _request(state: State, turn: PendingTurn) -> ModelRequest:

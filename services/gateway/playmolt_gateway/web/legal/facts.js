@@ -4,7 +4,7 @@ import { post } from "../parts/api.js";
 import { el, field } from "../parts/dom.js";
 import { Rows } from "../parts/form.js";
 import { actionButton } from "../parts/frame.js";
-import { t } from "../parts/language.js";
+import { t, word } from "../parts/language.js";
 import { marked } from "./turn.js";
 
 const NARRATIVE = 20000;
@@ -53,14 +53,17 @@ function show(fields, rows, fault) {
 /** The facts by what is known of them; `unverified` are the statutes and case numbers in them that nobody supplied. */
 export function factsView(facts, unverified) {
   const backing = (fact) => [...fact.evidence, ...fact.timeline].join(", ");
+  const factShown = (fact) => [marked(fact.text, unverified), fact.wording ? [" (", marked(fact.wording, unverified), ")"] : null,
+    ` · ${word("fact_state", fact.state)}, ${word("fact_source", fact.source)}`, backing(fact) ? ` (${backing(fact)})` : null];
   const list = (heading, items, text) => el("section", { class: "card" }, el("h2", {}, heading),
     items.length ? el("ul", { class: "tight" }, items.map((item) => el("li", { id: item.id, class: "row" },
-      el("span", { class: "tag plain" }, item.id), el("span", {}, text(item))))) : el("p", { class: "quiet" }, t("none")));
+      item.id ? el("span", { class: "tag plain" }, item.id) : null, el("span", {}, text(item))))) : el("p", { class: "quiet" }, t("none")));
   return el("div", { class: "even" },
-    list(t("facts.confirmed"), facts.confirmed, (fact) => [marked(fact.text, unverified), ` (${backing(fact)})`]),
-    list(t("facts.disputed"), facts.disputed, (fact) => marked(fact.text, unverified)),
+    list(t("facts.confirmed"), facts.confirmed, factShown),
+    list(t("facts.disputed"), facts.disputed, factShown),
     list(t("facts.questions"), facts.questions, (question) => marked(question.text, unverified)),
     list(t("facts.evidence"), facts.evidence, (item) => `${item.title}: ${item.description}`),
     list(t("facts.timeline"), facts.timeline, (item) => `${item.when}: ${item.what}${item.agreed ? ` ✓ ${t("field.agreed")}` : ""}`),
-    facts.corrections.length ? list(t("facts.corrections"), facts.corrections.map((one, n) => ({ ...one, id: `C${n + 1}` })), (one) => one.text) : null);
+    facts.corrections.length ? list(t("facts.corrections"), facts.corrections, (one) => one.text) : null,
+    facts.refused.length ? list(t("facts.refused"), facts.refused.map((one) => ({ ...one, id: null })), (one) => [one.text, one.particular ? ` (${one.particular})` : null]) : null);
 }

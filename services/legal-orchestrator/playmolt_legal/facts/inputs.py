@@ -1,0 +1,64 @@
+"""What the person gave, text by text, and whether a text stands in it (legal.md, Facts by code)."""
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from playmolt_schemas.games.legal import TimelineItem
+
+from playmolt_legal.guardrails import corpus
+from playmolt_legal.guardrails.corpus import Corpus
+from playmolt_legal.state import State
+
+_LEAST: Final = 8
+"""So many letters and figures a quote has, unless it is a whole input."""
+
+
+class Input(msgspec.Struct, frozen=True):
+    """One text that the person gave; `whole` is what a short quote of it has to be."""
+
+    text: str
+    whole: str
+
+
+def plain(text: str) -> str:
+    """A text's letters, marks and figures, case folded: what a quote is compared by."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(char for char in folded if unicodedata.category(char)[0] in "LMN")
+
+
+def inputs(state: State) -> tuple[Input, ...]:
+    return tuple(each for each in _inputs(state) if each.text.strip())
+
+
+def supplied(state: State) -> Corpus:
+    """The dates, sums, laws and names that the inputs hold."""
+    return corpus.of_texts(tuple(each.text for each in inputs(state)))
+
+
+def quoted(quote: str, given: tuple[Input, ...]) -> bool:
+    """Whether a quote stands in one single input, and is long enough to say anything."""
+    sought = plain(quote)
+    if not sought:
+        return False
+    return any(sought in plain(each.text) and (len(sought) >= _LEAST or sought == each.whole) for each in given)
+
+
+def entry_input(entry: TimelineItem) -> Input:
+    return Input(f"{entry.when} {entry.what}", plain(entry.what))
+
+
+def _inputs(state: State) -> Iterator[Input]:
+    narrative, facts = state.narrative, state.facts
+    yield from map(_told, (narrative.overview, narrative.acts, narrative.opposing_claims))
+    for addition in narrative.additions:
+        yield _told(addition.text)
+        yield from (_told(f"{answer.question} {answer.text}") for answer in addition.answers)
+    yield from (entry_input(entry) for entry in facts.timeline)
+    yield from (_told(f"{item.title} {item.description}") for item in facts.evidence)
+    yield from (_told(correction.text) for correction in facts.corrections)
+
+
+def _told(text: str) -> Input:
+    return Input(text, plain(text))
