@@ -1,6 +1,6 @@
 """Given a stream with a pending effect, when its worker runs, then what is stored: no process, no bus, no database."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, cast
 
@@ -54,3 +54,8 @@ class EffectScenario(Scenario[S]):
         """See `EventLog`: all that a runner asks the log."""
         due: list[Any] = [effect for effect in self.decider.effects(self.state) if effect.due <= now]
         return [self.stream] if due else []
+
+
+async def no_long_texts(texts: Iterable[str]) -> None:
+    """For a worker whose models say nothing that a record does not hold."""
+    raise AssertionError(f"too long for a record: {list(texts)}")

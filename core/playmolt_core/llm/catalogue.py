@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,7 +29,8 @@ class InvalidCatalogue(ValueError):
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One `[models.ALIAS]`. Prices are per million tokens; a missing one makes every cost unknown, not 0.
 
-    `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one.
+    `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one. `system` is the role that
+    the system text is sent in, for models whose template knows none of that name.
     """
 
     base_url: str
@@ -40,6 +41,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     output_price: Decimal | None = None
     decoding: Decoding | None = None
     reply_tokens: int | None = None
+    system: Literal["system", "user"] | None = None
     concurrent: int = 4
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
@@ -59,7 +61,9 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     def cost(self, usage: Usage | None) -> str | None:
         """A decimal string; None when usage or a price is unknown."""
-        if usage is None or self.input_price is None or self.output_price is None:
+        if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None
+        if self.input_price is None or self.output_price is None:
             return None
         price = usage.prompt_tokens * self.input_price + usage.completion_tokens * self.output_price
         return decimal_text(price / _MILLION)

@@ -19,7 +19,6 @@ _ENGLISH = (
     "Your last reply cannot be used: {fault}\n"
     "Answer again with the same content as one JSON object of the required form, and write nothing else."
 )
-_CUT = "it was cut off, because it was too long; be shorter"
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -109,8 +108,8 @@ async def ask_object(
 
     def read(answer: Reply | Failed) -> tuple[dict[str, Any], Reply] | Failed | Unusable:
         if isinstance(answer, Failed):
-            away = answer.code == "model_unavailable"
-            return answer if away else Unusable(said=answer.reply, fault=answer.detail, code=answer.code)
+            final = answer.cut or answer.code == "model_unavailable"
+            return answer if final else Unusable(said=answer.reply, fault=answer.detail, code=answer.code)
         judged = _judge(answer, accepted or request.schema, check)
         return (judged, answer) if isinstance(judged, dict) else Unusable(said=answer.text, fault=judged)
 
@@ -133,5 +132,5 @@ async def ask_object(
 def _judge(reply: Reply, accepted: Mapping[str, Any] | None, check: Check | None) -> dict[str, Any] | str:
     parsed = parse_object(reply.text, accepted)
     if isinstance(parsed, Unparsed):
-        return _CUT if reply.cut else parsed.detail
+        return parsed.detail
     return (check(parsed.value) if check else None) or parsed.value

@@ -22,8 +22,8 @@ class ModelFigures:
         self._requests[attempt.alias, attempt.outcome] += 1
         self._seconds[attempt.alias].observe(attempt.latency_ms / 1000)
         if attempt.usage is not None:
-            self._tokens[attempt.alias, "prompt"] += attempt.usage.prompt_tokens
-            self._tokens[attempt.alias, "completion"] += attempt.usage.completion_tokens
+            self._tokens[attempt.alias, "prompt"] += attempt.usage.prompt_tokens or 0
+            self._tokens[attempt.alias, "completion"] += attempt.usage.completion_tokens or 0
         if attempt.cost is not None:
             self._costs[attempt.alias] += Decimal(attempt.cost)
 

@@ -21,6 +21,7 @@ DEPTH: Final = 64
 LARGEST: Final = 2**53
 """The largest integer that canonical JSON holds."""
 
+_MARK = "\ufeff"
 _FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
 _SPELT = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
@@ -78,8 +79,9 @@ def schema_faults(value: object, schema: Mapping[str, Any]) -> list[str]:
 
 
 def _unfenced(text: str) -> str:
-    fence = _FENCE.match(text)
-    return fence[2] if fence else text
+    bare = text.strip().strip(_MARK) if _MARK in text else text
+    fence = _FENCE.match(bare)
+    return fence[2] if fence else bare
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -28,13 +28,18 @@ AttemptOutcome = Literal[
     "too_large",
     "empty",
     "rejected",
+    "cut",
 ]
 """How one request ended. `malformed`: the body is no completion. `rejected`: the server refuses the request itself
-(any 4xx but 429), which no repeat of it changes."""
+(any 4xx but 429), which no repeat of it changes. `cut`: the tokens were spent before there was a whole reply."""
 TRANSPORT_FAULTS: Final[frozenset[AttemptOutcome]] = frozenset(
     ("rate_limited", "server_error", "connection", "timeout", "malformed")
 )
-"""What is tried again."""
+"""What is tried again, but for an account that is used up (NO_QUOTA)."""
+UNCHARGED: Final[frozenset[AttemptOutcome]] = frozenset(("rejected", "rate_limited", "server_error"))
+"""Outcomes that cost nothing where the server gave no figures; any other may have cost its worst case."""
+NO_QUOTA: Final = "insufficient_quota"
+"""The code of an account that is used up: a pause does not help."""
 FailureCode = Literal["model_unavailable", "invalid_reply", "refused"]
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -123,13 +128,15 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens as the server counted them."""
+    """Tokens as the server counted them; None for a figure that it did not give."""
 
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
 
     @property
-    def total(self) -> int:
+    def total(self) -> int | None:
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
         return self.prompt_tokens + self.completion_tokens
 
 
@@ -137,9 +144,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One request to a model and what came of it, ready to be stored.
 
     `number` counts the requests of one call of `ask` from 1. `request` is the body as sent, floats as decimal strings;
-    `headers` are ours only, never the key. `reply` is the raw text of the message, or what the body began with when it
-    was no completion; it is cut at REPLY_BYTES and holds neither NUL nor lone surrogates (each becomes U+FFFD). `cost`
-    is None when prices or usage are unknown: it is never guessed.
+    `headers` are ours only, never the key. `reply` is the text of the message without its model's thoughts, or what the
+    body began with when it was no completion; it is cut at REPLY_BYTES. `reasoning` is what the model thought, `raw`
+    the body as it came. None of them holds NUL or lone surrogates (each becomes U+FFFD). `code` is what the server
+    called its error: a status as text, or a word. `cost` is None when prices or usage are unknown: it is never guessed.
+    `warnings` name what cost no reply and should be looked at: `prompt_cut`.
     """
 
     number: int
@@ -159,25 +168,29 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     cost: str | None
     latency_ms: int
     retry_after_ms: int | None = None
+    reasoning: str | None = None
+    raw: str = ""
+    code: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model said: text, tool calls or both. `cut` says that it stopped at `max_tokens`."""
+    """What a model said: text, tool calls or both, never its thoughts."""
 
     text: str
     tool_calls: tuple[ToolCall, ...]
     attempts: int
-    cut: bool = False
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
     """No usable reply after `attempts` requests. `detail` says what happened and what to do next; `reply` is the raw
-    text of the last one."""
+    text of the last one. `cut` says that it had no room for one, which no repair changes."""
 
     code: FailureCode
     detail: str
     attempts: int
     reply: str = ""
+    cut: bool = False
 
 
 Record = Callable[[Attempt], Awaitable[None]]

@@ -59,8 +59,9 @@ def reply(
     usage: tuple[int, int] | None = (10, 5),
     model: str = "fake-model-1",
     delay: float = 0,
+    padding: str = "",
 ) -> Canned:
-    """A completion. Tool calls are (name, arguments): what is no text is sent as JSON."""
+    """A completion. Tool calls are (name, arguments): what is no text is sent as JSON. `padding` makes a long body."""
     calls = [
         {
             "id": f"call_{number}",
@@ -80,6 +81,7 @@ def reply(
     }
     if usage:
         body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+    body |= {"padding": padding} if padding else {}
     return Canned(body=json.dumps(body).encode(), delay=delay)
 
 

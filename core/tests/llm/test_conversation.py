@@ -119,6 +119,17 @@ async def test_a_game_may_demand_more_than_the_schema() -> None:
     assert "직전 답변은 사용할 수 없습니다: a: has to be 2" in server.received[1].last
 
 
-async def test_a_reply_that_was_cut_is_asked_for_shorter() -> None:
-    _, server, _ = await ask(reply('{"a":', finish_reason="length"), GOOD)
-    assert "it was too long; be shorter" in server.received[1].last
+@pytest.mark.parametrize("half", ['{"a":', "", "<think>Well"])
+async def test_a_reply_that_was_cut_is_not_asked_for_again(half: str) -> None:
+    answer, server, attempts = await ask(reply(half, finish_reason="length"), GOOD)
+    assert isinstance(answer, Failed)
+    assert (answer.code, answer.attempts, len(server.received)) == ("invalid_reply", 1, 1)
+    assert "raise `max_tokens`, or turn its thinking off" in answer.detail
+    assert [attempt.outcome for attempt in attempts] == ["cut"]
+
+
+async def test_a_repair_after_an_empty_reply_is_one_message_with_the_question() -> None:
+    _, server, _ = await ask(reply(""), GOOD)
+    system, user = server.received[1].body["messages"]
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert user["content"].startswith("q\n\nYour last reply cannot be used")

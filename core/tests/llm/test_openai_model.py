@@ -41,6 +41,13 @@ from core.tests.llm.fake_server import (
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 LOOK = Tool("look", "Looks at evidence.", {"type": "object", "properties": {"id": {"type": "string"}}})
 
+TOOLS_IN_WORDS = (
+    "Tools you can use:\n- look: Looks at evidence. "
+    'Arguments: {"type":"object","properties":{"id":{"type":"string"}}}\n'
+    'Reply with exactly one JSON object.\nTo use a tool: {"tool": "NAME", "arguments": {…}}\n'
+    'To answer without one: {"text": "…"}'
+)
+
 
 def request(**parts: Any) -> ModelRequest:
     return ModelRequest(**({"alias": "fake", "messages": (Message("user", "안녕"),)} | parts))
@@ -137,9 +144,10 @@ async def test_a_cost_is_never_guessed(connected: Connect) -> None:
         (raw(b"x" * 3 * 1024 * 1024, 502), "server_error"),
         (truncated(), "connection"),
         (raw(b"no json"), "malformed"),
-        (raw(b'{"choices":[]}'), "malformed"),
+        (raw(b"5"), "malformed"),
+        (raw(b'{"choices":[]}'), "server_error"),
         (raw(b'{"choices":[{"message":{"content":5}}]}'), "malformed"),
-        (raw(b'{"error":"busy"}'), "malformed"),
+        (raw(b'{"error":"busy"}'), "server_error"),
         (raw(b"\xff\xfe"), "malformed"),
     ],
 )
@@ -159,7 +167,7 @@ async def test_a_transport_fault_is_tried_again_three_times_then_the_model_is_un
 async def test_a_model_that_comes_back_is_answered_by(connected: Connect) -> None:
     one = connected(status(500), truncated(), raw(b"{}"), reply("here"))
     assert await one.ask() == Reply(text="here", tool_calls=(), attempts=4)
-    assert one.outcomes == ["server_error", "connection", "malformed", "ok"]
+    assert one.outcomes == ["server_error", "connection", "server_error", "ok"]
 
 
 async def test_a_server_that_hangs_is_given_up_at_the_timeout(connected: Connect) -> None:
@@ -183,7 +191,18 @@ async def test_a_server_that_is_not_there_is_a_broken_connection(connected: Conn
 
 @pytest.mark.parametrize(
     ("header", "wait"),
-    [("2", 2.0), ("0", 0.0), ("1.5", 1.5), ("86400", 60.0), ("Thu, 01 Jan 2026 00:00:00 GMT", 0.0), ("soon", 0.5)],
+    [
+        ("2", 2.0),
+        ("0", 0.0),
+        ("1.5", 1.5),
+        ("86400", 60.0),
+        ("Thu, 01 Jan 2026 00:00:00 GMT", 0.0),
+        ("Thu, 01 Jan 2026 00:00:00 -0000", 0.0),
+        ("Wed, 31 Dec 2098 23:59:59 GMT", 60.0),
+        ("Wednesday, 31-Dec-68 23:59:59 GMT", 60.0),
+        ("soon", 0.5),
+        ("-3", 0.5),
+    ],
 )
 async def test_retry_after_is_honoured_up_to_a_minute(connected: Connect, header: str, wait: float) -> None:
     one = connected(status(429, retry_after=header), reply("here"))
@@ -225,10 +244,16 @@ async def test_what_postgres_cannot_hold_is_replaced(connected: Connect) -> None
     assert await one.ask() == Reply(text="a\ufffdb\ufffdc", tool_calls=(), attempts=1)
 
 
-async def test_a_reply_that_was_cut_says_so(connected: Connect) -> None:
-    answer = await connected(reply('{"a"', finish_reason="length")).ask()
+async def test_words_that_stop_at_their_longest_are_words(connected: Connect) -> None:
+    answer = await connected(reply("I think that", finish_reason="length")).ask()
     assert isinstance(answer, Reply)
-    assert answer.cut
+
+
+async def test_half_a_call_is_cut(connected: Connect) -> None:
+    one = connected(reply(None, tool_calls=[("look", '{"id"')], finish_reason="length"))
+    answer = await one.ask(tools=(LOOK,))
+    assert isinstance(answer, Failed)
+    assert (answer.code, answer.cut, one.outcomes) == ("invalid_reply", True, ["cut"])
 
 
 @pytest.mark.parametrize(
@@ -419,8 +444,9 @@ async def test_a_conversation_with_tools_is_put_in_words_for_such_a_server(conne
     said = [(message["role"], message["content"]) for message in one.server.received[1].body["messages"][1:3]]
     assert said == [
         ("assistant", '{"tool": "look", "arguments": {"id":"E1"}}'),
-        ("user", "Result of look: a knife"),
+        ("user", f"Result of look: a knife\n\n{TOOLS_IN_WORDS}"),
     ]
+    assert len(one.server.received[1].body["messages"]) == 3
 
 
 async def test_a_model_that_never_uses_the_tool_it_must_fails_visibly(connected: Connect) -> None:
@@ -463,3 +489,96 @@ async def test_an_attempt_that_cannot_be_recorded_ends_the_ask(connected: Connec
     with pytest.raises(LogUnavailable):
         await one.model.ask(request(), away)
     assert len(one.server.received) == 1
+
+
+SPELT = [
+    '<tool_call>{"name": "look", "arguments": {"id": "E1"}}</tool_call>',
+    '<tool_call>\n{"name": "look", "arguments": {"id": "E1"}}\n',
+    'Let me see. <tool_call>{"name": "look", "arguments": "{\\"id\\": \\"E1\\"}"}</tool_call>',
+    '{"name": "look", "arguments": {"id": "E1"}}',
+    '{"name": "look", "parameters": {"id": "E1"}}',
+    '{"tool": "look", "arguments": {"id": "E1"}}',
+    '```json\n{"name": "look", "arguments": {"id": "E1"}}\n```',
+    '{"type": "function", "function": {"name": "look", "arguments": {"id": "E1"}}}',
+    '[TOOL_CALLS] [{"name": "look", "arguments": {"id": "E1"}}]',
+    '<|python_tag|>{"name": "look", "parameters": {"id": "E1"}}',
+    '<function=look>{"id": "E1"}</function>',
+    "<tool_call>\n<function=look>\n<parameter=id>\nE1\n</parameter>\n</function>\n</tool_call>",
+    '<think>I should look.</think><tool_call>{"name": "look", "arguments": {"id": "E1"}}</tool_call>',
+]
+
+
+@pytest.mark.parametrize("text", SPELT)
+async def test_a_call_that_is_spelt_out_is_that_call(connected: Connect, text: str) -> None:
+    answer = await connected(reply(text)).ask(tools=(LOOK,))
+    assert isinstance(answer, Reply)
+    assert [(call.name, json.loads(call.arguments)) for call in answer.tool_calls] == [("look", {"id": "E1"})]
+    assert answer.text in ("", "Let me see.")
+
+
+async def test_two_calls_that_are_spelt_out_are_two(connected: Connect) -> None:
+    call = '<tool_call>{"name": "look", "arguments": {"id": "%s"}}</tool_call>'
+    answer = await connected(reply(call % "E1" + call % "E2")).ask(tools=(LOOK,))
+    assert isinstance(answer, Reply)
+    assert [call.id for call in answer.tool_calls] == ["call_1", "call_2"]
+
+
+@pytest.mark.parametrize("text", [*(text for text in SPELT if not text.startswith("Let")), "<tool_call>{broken"])
+async def test_a_call_that_nobody_asked_for_is_no_word_of_a_reply(connected: Connect, text: str) -> None:
+    one = connected(reply(text))
+    answer = await one.ask(tools=(LOOK,), tool_choice="none")
+    assert isinstance(answer, Failed)
+    assert (answer.code, one.outcomes) == ("invalid_reply", ["empty"])
+    assert "answer in words" in answer.detail
+
+
+async def test_an_object_that_names_no_tool_is_a_reply(connected: Connect) -> None:
+    text = '{"name": "Kim", "arguments": ["alibi"]}'
+    assert await connected(reply(text)).ask(tools=(LOOK,)) == Reply(text=text, tool_calls=(), attempts=1)
+
+
+async def test_messages_of_one_role_are_one(connected: Connect) -> None:
+    one = connected()
+    await one.ask(messages=(Message("system", "s"), Message("user", "q"), Message("user", "again")))
+    assert one.server.received[0].body["messages"] == [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "q\n\nagain"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "System role not supported",
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+        "messages[0].role: only 'user' and 'assistant' are allowed",
+    ],
+)
+async def test_a_server_that_knows_no_system_role_gets_its_text_from_the_user(connected: Connect, words: str) -> None:
+    one = connected(status(400, words))
+    for _ in range(2):
+        answer = await one.ask(messages=(Message("system", "s"), Message("user", "q")), schema=SCHEMA)
+        assert isinstance(answer, Reply)
+    assert [[message["content"] for message in each.body["messages"]] for each in one.server.received] == [
+        ["s", "q"], ["s\n\nq"], ["s\n\nq"],
+    ]  # fmt: skip
+    assert one.formats() == ["json_schema"] * 3
+
+
+async def test_the_catalogue_may_say_that_there_is_no_system_role(connected: Connect) -> None:
+    one = connected(system="user")
+    await one.ask(messages=(Message("system", "s"), Message("user", "q")))
+    assert one.server.received[0].body["messages"] == [{"role": "user", "content": "s\n\nq"}]
+
+
+async def test_a_prompt_that_is_counted_too_small_twice_in_a_row_is_warned_of(connected: Connect) -> None:
+    one = connected(*[reply("x", usage=(99, 1))] * 2, reply("x", usage=(100, 1)), *[reply("x", usage=(99, 1))] * 2)
+    for _ in range(5):
+        await one.ask(messages=(Message("user", "q" * 1200),))
+    assert [attempt.warnings for attempt in one.attempts] == [(), ("prompt_cut",), (), (), ("prompt_cut",)]
+
+
+async def test_the_key_is_in_no_reply(connected: Connect) -> None:
+    one = connected(reply("Your key is sk-secret."), key="sk-secret")
+    answer = await one.ask()
+    assert b"sk-secret" not in canonical_json([one.attempts[0], answer])

@@ -1,5 +1,6 @@
 """The legal orchestrator's process."""
 
+from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 
@@ -13,7 +14,8 @@ from playmolt_legal.workers.model_worker import ModelWorker
 def build(context: ServiceContext) -> HostedGame:
     rules = Legal()
     aliases = (*ALIASES, *context.catalogue.models)
-    return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: ModelWorker(context.models(Cast()))})
+    worker = ModelWorker(context.models(Cast()), PgBlobs(context.pool).put)
+    return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: worker})
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from playmolt_legal.facts.inputs import plain
 from playmolt_legal.rules import Legal
 from playmolt_legal.workers.model_worker import ModelWorker
 
+from core.tests.effect_scenario import no_long_texts
 from core.tests.scenario import like
 
 RECEIPT = {"text": "인수증에 서명이 있다", "quote": "물품을 받았다는 서명이 있다", "evidence": ["E1"]}
@@ -178,7 +179,7 @@ async def test_a_model_is_asked_once_to_repair_what_stands_nowhere(
     session = sessions(model="scripted-awkward", opened=False)
     session.open(session.body, ("scripted-awkward",)).facts()
     before = len(session.log)
-    await session.carried_out(llm_turn=ModelWorker(Models(Catalogue(), MemoryLimits(), cast_)))
+    await session.carried_out(llm_turn=ModelWorker(Models(Catalogue(), MemoryLimits(), cast_), no_long_texts))
     attempts = [event.kind for event, _, _ in session.log[before:] if isinstance(event, AttemptMade)]
     assert attempts == ["ask", "repair"]
     assert "quote_not_found" in heard[1]

@@ -14,11 +14,12 @@ from playmolt_legal.events import AttemptMade, DraftSetAside, TurnFailed, TurnRe
 from playmolt_legal.workers.model_worker import ModelWorker
 from playmolt_schemas.codes import Code
 
+from core.tests.effect_scenario import no_long_texts
 from core.tests.scenario import like
 
 
 def worker() -> Worker:
-    return ModelWorker(Models(Catalogue(), MemoryLimits(), Cast()))
+    return ModelWorker(Models(Catalogue(), MemoryLimits(), Cast()), no_long_texts)
 
 
 def stored(session: Any, before: int) -> list[Any]:

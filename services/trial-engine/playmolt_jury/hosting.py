@@ -1,5 +1,6 @@
 """The jury as the trial engine hosts it."""
 
+from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.scripted.model import Cast
@@ -28,7 +29,7 @@ def build(context: ServiceContext) -> HostedGame:
     aliases = (SCRIPTED, *context.catalogue.models)
     models = context.models(scripted.add_to(Cast()))
     workers: dict[str, Worker] = {
-        TURN_EFFECT: ModelWorker(jury, models, preload),
+        TURN_EFFECT: ModelWorker(jury, models, PgBlobs(context.pool).put, preload),
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
     return HostedGame(jury, JuryApi(jury, aliases), workers)

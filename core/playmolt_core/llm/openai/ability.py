@@ -1,15 +1,17 @@
 """Which form of a request a server takes: the best one first, a plainer one after a refusal, and what that taught."""
 
+import re
 from typing import Final
 
 import msgspec
 
-from playmolt_core.llm.openai.completion import error_of
 from playmolt_core.llm.openai.request_body import DECODINGS, Form, constrained, offered_tools, spelt
+from playmolt_core.llm.openai.server_errors import error_of
 from playmolt_core.llm.openai.tool_text import demands_tool
 from playmolt_core.llm.port import Attempt, ModelRequest
 
 _REJECTS_PARAMETER: Final = frozenset({400, 415, 422})
+_ROLE = re.compile(r"\broles?\b")
 _NOT_THE_FORM: Final = ("context_length", "context length", "maximum context", "model_not_found", "content_filter")
 _FORMAT_WORDS: Final = ("response_format", "json_schema", "json_object", "schema", "grammar", "structured")
 
@@ -27,7 +29,7 @@ def first_form(request: ModelRequest, known: Form) -> Form:
 def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form | None:
     """The form to ask in next after this attempt; None when there is none or none is needed.
 
-    Each is plainer than the one before, so that there are at most five.
+    Each is plainer than the one before, so that there are at most six.
     """
     text_tools = None
     if form.tools == "native" and offered_tools(request):
@@ -38,13 +40,15 @@ def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form)
     if attempt.outcome != "rejected" or attempt.status not in _REJECTS_PARAMETER:
         return None
     error = error_of(attempt.reply.encode())
-    words = " ".join(error.values()).lower()
+    words = error.words
+    if form.system == "system" and _ROLE.search(words) and any(each.role == "system" for each in request.messages):
+        return msgspec.structs.replace(form, system="user")
     if form.limit == "max_tokens" and "max_completion_tokens" in words:
         return msgspec.structs.replace(form, limit="max_completion_tokens")
     if any(word in words for word in _NOT_THE_FORM):
         return None
-    plainer = _plainer(request, form, error.get("param", ""), words)
-    return plainer or (text_tools if not error.get("param") or "tool" in words else None)
+    plainer = _plainer(request, form, error.param, words)
+    return plainer or (text_tools if not error.param or "tool" in words else None)
 
 
 def _plainer(request: ModelRequest, form: Form, parameter: str, words: str) -> Form | None:
@@ -59,7 +63,7 @@ def learned(request: ModelRequest, form: Form, attempt: Attempt, known: Form) ->
     """What is known of the server after a reply in this form: a refusal alone teaches nothing."""
     if attempt.outcome != "ok":
         return known
-    known = msgspec.structs.replace(known, limit=form.limit)
+    known = msgspec.structs.replace(known, limit=form.limit, system=form.system)
     if form.tools == "text" and (attempt.tool_calls or not demands_tool(request)):
         known = msgspec.structs.replace(known, tools="text")
     bound = request.schema is not None if not offered_tools(request) else spelt(request, form)

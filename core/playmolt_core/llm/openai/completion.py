@@ -1,103 +1,150 @@
-"""Reading what a server answered to a chat completion request."""
+"""Reading what a server answered to a chat completion request: what can be read counts, however odd the rest is."""
 
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.canonical import canonical_json
 
+from playmolt_core.llm.openai.answer_body import document_of
+from playmolt_core.llm.openai.content import Content, content_of
+from playmolt_core.llm.openai.server_errors import ServerError, told_error
+from playmolt_core.llm.openai.storing import json_text, storable
 from playmolt_core.llm.port import REPLY_BYTES, AttemptOutcome, ToolCall, Usage
-from playmolt_core.ops.json_values import parse_json
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-class _Function(msgspec.Struct):
-    name: str
-    arguments: str | dict[str, Any] | None = None
-
-
-class _Call(msgspec.Struct):
-    function: _Function
-    id: str | None = None
-
-
-class _Message(msgspec.Struct):
-    content: str | None = None
-    refusal: str | None = None
-    tool_calls: list[_Call] | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int
-    completion_tokens: int = 0
-
-
-class _Body(msgspec.Struct):
-    choices: list[_Choice]
-    model: str | None = None
-    usage: _Usage | None = None
+CUT_REASONS: Final = frozenset({"length", "max_tokens", "model_length"})
+_LARGEST: Final = 2**53
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply, judged. `text` and the calls are storable as they are."""
+    """A reply, judged. `text`, the thoughts and the calls are storable as they are; `code` is that of an error."""
 
     outcome: AttemptOutcome
     detail: str = ""
     text: str = ""
+    reasoning: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     model: str | None = None
     usage: Usage | None = None
+    code: str = ""
+
+    @property
+    def cut(self) -> bool:
+        """Whether the reply stopped at its longest."""
+        return (self.finish_reason or "").lower() in CUT_REASONS
 
 
 def read_completion(body: bytes) -> Completion:
-    """Judges the body of a 200: ok, refusal, empty, too_large, or malformed when it is no completion."""
+    """Judges the body of a 200: ok, refusal, empty, too_large, an error told in it, or malformed when it is no
+    completion."""
     try:
-        read = msgspec.convert(parse_json(body), type=_Body)
+        document = document_of(body)
     except (ValueError, RecursionError) as error:
         return _malformed(body, str(error))
-    if not read.choices:
-        return _malformed(body, "it has no choices")
-    choice = read.choices[0]
-    usage = read.usage and Usage(read.usage.prompt_tokens, read.usage.completion_tokens)
-    calls = tuple(_tool_call(call, number) for number, call in enumerate(choice.message.tool_calls or (), 1))
-    outcome, detail, text = _judged(choice, calls)
+    if not isinstance(document, dict):
+        return _malformed(body, f"it is a {type(document).__name__}")
+    choice = _choice(document.get("choices"))
+    model, usage = _text(document.get("model")), _usage(document.get("usage"))
+    told = told_error(document, choice)
+    if told is not None or choice is None:
+        return _failed(told or ServerError(), body, model, usage)
+    message = choice.get("message") or choice.get("delta")
+    if not isinstance(message, dict):
+        message = {"content": message if isinstance(message, str) else choice.get("text")}
+    try:
+        content = content_of(message)
+    except ValueError as fault:
+        return _malformed(body, str(fault))
+    reason = _text(choice.get("finish_reason"))
+    calls = _tool_calls(message)
+    outcome, detail, text = _judged(content, reason, calls)
     return Completion(
         outcome=outcome,
         detail=detail,
         text=storable(text),
+        reasoning=content.reasoning and storable(content.reasoning),
         tool_calls=() if outcome == "too_large" else calls,
-        finish_reason=choice.finish_reason and storable(choice.finish_reason),
-        model=read.model and storable(read.model),
-        usage=usage or None,
+        finish_reason=reason,
+        model=model,
+        usage=usage,
     )
 
 
-def _judged(choice: _Choice, calls: tuple[ToolCall, ...]) -> tuple[AttemptOutcome, str, str]:
-    message, text = choice.message, choice.message.content or ""
-    if message.refusal or choice.finish_reason == "content_filter":
-        return "refusal", "the model refused to answer", message.refusal or text
+def _choice(choices: object) -> Mapping[str, Any] | None:
+    return next((each for each in choices if isinstance(each, dict)), None) if isinstance(choices, list) else None
+
+
+def _text(value: object) -> str | None:
+    return storable(value) if isinstance(value, str) and value else None
+
+
+def _usage(value: object) -> Usage | None:
+    """Each figure by itself: one that is no whole number from 0 on is unknown, the others count."""
+    if not isinstance(value, dict):
+        return None
+    prompt, completion = _whole(value.get("prompt_tokens")), _whole(value.get("completion_tokens"))
+    return None if prompt is None and completion is None else Usage(prompt, completion)
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not 0 <= value <= _LARGEST:  # not a number is in no range
+        return None
+    return int(value) if value == int(value) else None
+
+
+def _judged(content: Content, reason: str | None, calls: tuple[ToolCall, ...]) -> tuple[AttemptOutcome, str, str]:
+    text = content.text
+    if content.refusal or reason == "content_filter":
+        return "refusal", "the model refused to answer", content.refusal or text
     size = len(text.encode(errors="replace")) + sum(
         len(call.arguments.encode()) + len(call.name.encode()) for call in calls
     )
     if size > REPLY_BYTES:
         return "too_large", f"the reply has {size} bytes, {REPLY_BYTES} are read: be shorter", text
     if not text.strip() and not calls:
-        return "empty", "the reply is empty", text
+        return "empty", empty_detail(content.reasoning), text
     return "ok", "", text
 
 
-def _tool_call(call: _Call, number: int) -> ToolCall:
-    arguments = call.function.arguments
-    text = arguments if isinstance(arguments, str) else canonical_json(arguments or {}).decode()
-    return ToolCall(storable(call.id or f"call_{number}"), storable(call.function.name), storable(text, limit=None))
+def empty_detail(reasoning: str | None) -> str:
+    return "the reply is empty: the model only thought" if reasoning else "the reply is empty"
+
+
+def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    told = message.get("tool_calls") or []
+    if not told and message.get("function_call"):
+        told = [{"function": message["function_call"]}]
+    calls = [_tool_call(call, number) for number, call in enumerate(told if isinstance(told, list) else (), 1)]
+    return tuple(call for call in calls if call is not None)
+
+
+def _tool_call(call: object, number: int) -> ToolCall | None:
+    function = call.get("function", call) if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not isinstance(call, dict):
+        return None
+    known = _text(call.get("id")) or f"call_{number}"
+    return ToolCall(known, storable(function["name"]), arguments_text(function.get("arguments")))
+
+
+def arguments_text(arguments: object) -> str:
+    """The arguments of a call as text, in whatever form a server told them."""
+    if isinstance(arguments, str):
+        return storable(arguments, limit=None)
+    return storable(json_text(arguments or {}), limit=None)
+
+
+def _failed(error: ServerError, body: bytes, model: str | None, usage: Usage | None) -> Completion:
+    named = f" {error.code}" if error.code else ""
+    return Completion(
+        outcome=error.outcome,
+        detail=storable(f"the server answered 200 with an error{named}: {error.message}"),
+        text=storable(body[:2000].decode(errors="replace")),
+        model=model,
+        usage=usage,
+        code=error.code,
+    )
 
 
 def _malformed(body: bytes, reason: str) -> Completion:
@@ -106,22 +153,3 @@ def _malformed(body: bytes, reason: str) -> Completion:
         detail=f"the server's answer is no chat completion: {storable(reason)[:200]}",
         text=storable(body[:2000].decode(errors="replace")),
     )
-
-
-def storable(text: str, limit: int | None = REPLY_BYTES) -> str:
-    """The text as Postgres and UTF-8 can carry it, cut at so many bytes."""
-    return _UNSTORABLE.sub("\ufffd", text).encode()[:limit].decode("utf-8", "ignore")
-
-
-def error_of(body: bytes) -> Mapping[str, str]:
-    """The `message`, `param` and `code` of an OpenAI error body where they are texts, whatever else it holds."""
-    try:
-        document = parse_json(body)
-    except (ValueError, RecursionError):
-        return {"message": storable(body[:500].decode(errors="replace"))}
-    error = document.get("error", document) if isinstance(document, dict) else document
-    if isinstance(error, str):
-        return {"message": storable(error[:500])}
-    if not isinstance(error, dict):
-        return {}
-    return {key: storable(error[key][:500]) for key in ("message", "param", "code") if isinstance(error.get(key), str)}

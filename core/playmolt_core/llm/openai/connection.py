@@ -33,6 +33,10 @@ class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
     retry_after_ms: int | None = None
 
 
+_KEY_CHARS: Final = 8
+"""A shorter key is a word such as `none`, which replies hold for other reasons."""
+
+
 class _BodyTooLarge(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -80,27 +84,36 @@ class Connection:
             max_retries=0,
             timeout=self._timeout,
             default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]  # the client takes Omit, its types do not say so
-            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound]}),
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [_bound]},
+                verify=entry.base_url.startswith("https:"),  # plain HTTP needs no certificates, which are slow to read
+            ),
         )
 
     async def send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> HttpResult:
         """Whatever came of a request body, within the model's timeout."""
         started = time.monotonic()
+        parts = bytearray()
         try:
             async with asyncio.timeout(self._timeout):
-                result = await self._send(body, headers)
+                result = await self._send(body, headers, parts)
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
             result = HttpResult(fault="timeout", detail=f"no answer within {self._timeout:g} s")
         except openai.APIStatusError as error:
-            result = _status(error, self._key)
+            result = _status(error)
         except _BodyTooLarge as large:
             fault = _fault(large.status) if large.status >= 400 else "too_large"
             result = HttpResult(fault=fault, status=large.status, detail=f"the answer has more than {BODY_BYTES} bytes")
         except (openai.APIError, httpx2.HTTPError, OSError) as error:
             result = HttpResult(fault="connection", detail=f"the connection broke: {_cause(error)}")
-        return msgspec.structs.replace(result, latency_ms=int((time.monotonic() - started) * 1000))
+        known = self._without_key(result.body or bytes(parts))
+        return msgspec.structs.replace(result, body=known, latency_ms=int((time.monotonic() - started) * 1000))
 
-    async def _send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> HttpResult:
+    def _without_key(self, body: bytes) -> bytes:
+        """Servers quote the key they were sent, and the answer is stored."""
+        return body.replace(self._key.encode(), b"[key]") if len(self._key) >= _KEY_CHARS else body
+
+    async def _send(self, body: Mapping[str, Any], headers: Mapping[str, str], parts: bytearray) -> HttpResult:
         rest = {name: value for name, value in body.items() if name not in ("model", "messages")}
         async with self._client.chat.completions.with_streaming_response.create(
             model=self._model,
@@ -108,26 +121,23 @@ class Connection:
             extra_body=rest,
             extra_headers={**self._headers, **headers},
         ) as response:
-            parts = bytearray()
             async for chunk in response.iter_bytes():
                 parts += chunk
                 if len(parts) > BODY_BYTES:  # a body that grew when it was unpacked
                     raise _BodyTooLarge(response.status_code)
-            return HttpResult(status=response.status_code, body=bytes(parts))
+            after = _retry_after_ms(response.headers)
+            return HttpResult(status=response.status_code, body=bytes(parts), retry_after_ms=after)
 
     async def close(self) -> None:
         await self._client.close()
 
 
-def _status(error: openai.APIStatusError, key: str) -> HttpResult:
-    body = error.response.content
-    if key:  # servers quote the key they refuse, and the answer is stored
-        body = body.replace(key.encode(), b"[key]")
+def _status(error: openai.APIStatusError) -> HttpResult:
     status = error.response.status_code
     return HttpResult(
         fault=_fault(status),
         status=status,
-        body=body,
+        body=error.response.content,
         detail=f"the server answered {status}",
         retry_after_ms=_retry_after_ms(error.response.headers),
     )
@@ -149,7 +159,8 @@ def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
             date = parsedate_to_datetime(text)
         except ValueError:
             return None
-        seconds = (date.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        seconds = (date - datetime.now(UTC)).total_seconds()
     return int(1000 * min(max(seconds, 0.0), RETRY_AFTER_SECONDS))
 
 

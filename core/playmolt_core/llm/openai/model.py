@@ -11,19 +11,13 @@ from typing_extensions import override
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.limits import MAX_WAIT_SECONDS, ModelLimits, NoCapacity, permitted
 from playmolt_core.llm.openai.ability import first_form, learned, other_form
-from playmolt_core.llm.openai.completion import Completion, error_of, read_completion, storable
-from playmolt_core.llm.openai.connection import Connection, HttpResult
-from playmolt_core.llm.openai.request_body import (
-    DECODINGS,
-    Form,
-    body_of,
-    expected_tokens,
-    offered_tools,
-    spelt,
-    stored,
-)
-from playmolt_core.llm.openai.tool_text import demands_tool, read_tool_text
+from playmolt_core.llm.openai.connection import Connection
+from playmolt_core.llm.openai.judging import heard_in, judged
+from playmolt_core.llm.openai.request_body import DECODINGS, Form, body_of, content_bytes, expected_tokens, stored
+from playmolt_core.llm.openai.storing import storable
+from playmolt_core.llm.openai.tool_text import demands_tool
 from playmolt_core.llm.port import (
+    NO_QUOTA,
     TRANSPORT_FAULTS,
     Attempt,
     AttemptOutcome,
@@ -33,8 +27,10 @@ from playmolt_core.llm.port import (
     ModelRequest,
     Record,
     Reply,
+    Usage,
 )
 from playmolt_core.llm.spans import attempt_span, finish
+from playmolt_core.ops.telemetry import log
 
 RETRY_SECONDS: Final = (0.5, 1.0, 2.0)
 """The waits before the three repeats of a request that met a transport fault, where the server names none."""
@@ -42,7 +38,11 @@ _FAILURES: Final[dict[AttemptOutcome, FailureCode]] = {
     "refusal": "refused",
     "too_large": "invalid_reply",
     "empty": "invalid_reply",
+    "cut": "invalid_reply",
 }
+_TOKEN_BYTES: Final = 12
+"""No tokenizer packs so many bytes of a prompt into one token: a server that counts fewer has cut the prompt."""
+_log = log("model")
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -55,7 +55,8 @@ class OpenAIModel(Model):
         self._limits = limits
         self._sleep = sleep
         self._connection = Connection(entry, key)
-        self._known = Form(decoding=entry.decoding or DECODINGS[0])
+        self._known = Form(decoding=entry.decoding or DECODINGS[0], system=entry.system or "system")
+        self._short_prompts = 0
 
     @override
     async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
@@ -69,7 +70,7 @@ class OpenAIModel(Model):
             except NoCapacity as busy:
                 return Failed(code="model_unavailable", detail=f"{busy}; raise its limits", attempts=number - 1)
             await record(attempt)
-            if attempt.outcome in TRANSPORT_FAULTS and retries < len(RETRY_SECONDS):
+            if _is_repeated(attempt) and retries < len(RETRY_SECONDS):
                 pause = RETRY_SECONDS[retries] if attempt.retry_after_ms is None else attempt.retry_after_ms / 1000
                 retries += 1
                 await self._sleep(pause)
@@ -91,7 +92,7 @@ class OpenAIModel(Model):
         async with permitted(self._limits, entry.alias, entry.allowance, tokens, MAX_WAIT_SECONDS) as permit:
             with attempt_span(request, "openai", entry.model, address.hostname or "", port) as span:
                 result = await self._connection.send(body, headers)
-                said = _judged(result, request, form)
+                said = judged(result, request, form)
                 attempt = Attempt(
                     number=number,
                     alias=entry.alias,
@@ -110,26 +111,43 @@ class OpenAIModel(Model):
                     cost=entry.cost(said.usage),
                     latency_ms=result.latency_ms,
                     retry_after_ms=result.retry_after_ms,
+                    reasoning=said.reasoning,
+                    raw=storable(result.body.decode(errors="replace"), limit=None),
+                    code=said.code,
+                    warnings=self._warnings(said.usage, content_bytes(body)),
                 )
                 finish(span, attempt)
             permit.tokens = said.usage.total if said.usage else None
         return attempt
 
+    def _warnings(self, usage: Usage | None, sent: int) -> tuple[str, ...]:
+        """`prompt_cut` from the second reply in a row on whose prompt was counted too small."""
+        if usage is None or usage.prompt_tokens is None:
+            return ()
+        self._short_prompts = self._short_prompts + 1 if usage.prompt_tokens * _TOKEN_BYTES < sent else 0
+        if self._short_prompts < 2:
+            return ()
+        _log.warning("prompt_cut", alias=self._entry.alias, bytes=sent, prompt_tokens=usage.prompt_tokens)
+        return ("prompt_cut",)
+
     def _result(self, request: ModelRequest, form: Form, attempt: Attempt) -> Reply | Failed:
         if attempt.outcome != "ok":
             code = _FAILURES.get(attempt.outcome, "model_unavailable")
             detail = f"{self._entry.alias}: {attempt.detail}{self._advice(attempt)}"
-            return Failed(code=code, detail=detail, attempts=attempt.number, reply=attempt.reply)
+            cut = attempt.outcome == "cut"
+            return Failed(code=code, detail=detail, attempts=attempt.number, reply=attempt.reply, cut=cut)
         if demands_tool(request) and not attempt.tool_calls:
             detail = f"{self._entry.alias}: the model used none of the tools; take a model that calls tools"
             return Failed(code="invalid_reply", detail=detail, attempts=attempt.number, reply=attempt.reply)
-        text = read_tool_text(request, attempt.reply)[0] if spelt(request, form) else attempt.reply
-        cut = attempt.finish_reason == "length"
-        return Reply(text=text, tool_calls=attempt.tool_calls, attempts=attempt.number, cut=cut)
+        words = heard_in(attempt.reply, request, form).words
+        return Reply(text=words, tool_calls=attempt.tool_calls, attempts=attempt.number)
 
     def _advice(self, attempt: Attempt) -> str:
-        if attempt.status in (401, 403):
-            return f"; put a valid key into {self._entry.api_key_env or 'api_key_env'}"
+        key = self._entry.api_key_env or "api_key_env"
+        if attempt.code in ("401", "403"):
+            return f"; put a valid key into {key}"
+        if attempt.code in ("402", NO_QUOTA):
+            return f"; the account of {key} is used up: add credit to it, or take another key"
         if attempt.status == 404:
             return "; check base_url and model of the alias"
         if attempt.outcome == "rejected":
@@ -137,19 +155,5 @@ class OpenAIModel(Model):
         return f" ({attempt.number} requests); try again later" if attempt.outcome in TRANSPORT_FAULTS else ""
 
 
-def _judged(result: HttpResult, request: ModelRequest, form: Form) -> Completion:
-    """As the reply to this request."""
-    if result.fault is not None:
-        text = storable(result.body.decode(errors="replace"))
-        message = error_of(result.body).get("message") if result.body else None
-        detail = f"{result.detail}: {message}" if message else result.detail
-        return Completion(outcome=result.fault, detail=storable(detail), text=text)
-    said = read_completion(result.body)
-    if said.outcome != "ok":
-        return said
-    if spelt(request, form):
-        return msgspec.structs.replace(said, tool_calls=read_tool_text(request, said.text)[1])
-    calls = said.tool_calls if offered_tools(request) else ()  # an uninvited call is no reply
-    if not calls and not said.text.strip():
-        return msgspec.structs.replace(said, outcome="empty", detail="the reply is empty", tool_calls=())
-    return msgspec.structs.replace(said, tool_calls=calls)
+def _is_repeated(attempt: Attempt) -> bool:
+    return attempt.outcome in TRANSPORT_FAULTS and attempt.code != NO_QUOTA

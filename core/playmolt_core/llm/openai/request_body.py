@@ -19,12 +19,13 @@ _NAMED: Final = frozenset({"properties", "$defs"})
 
 class Form(msgspec.Struct, frozen=True):
     """How a request is put to one server: how its reply is decoded, whether tools are sent or spelt out in words, and
-    which field limits the reply."""
+    which field limits the reply, and whether the system text has a role of its own."""
 
     decoding: Decoding
     tools: Literal["native", "text"] = "native"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """Older and newer servers each reject the other's field."""
+    system: Literal["system", "user"] = "system"
 
 
 def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
@@ -32,12 +33,22 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
     offered = offered_tools(request)
     if spelt(request, form):
         messages = (*messages, *tool_messages(request))
-    body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in messages]}
-    body |= {form.limit: request.max_tokens} | _sampling(request)
+    if form.system == "user":
+        messages = tuple(
+            msgspec.structs.replace(message, role="user") if message.role == "system" else message
+            for message in messages
+        )
+    body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in _alternating(messages)]}
+    body |= {"stream": False, form.limit: request.max_tokens} | _sampling(request)
     if offered and form.tools == "native":
         body |= {"tools": [_tool(tool) for tool in offered], "tool_choice": _choice(request.tool_choice)}
     schema = tool_schema(request) if spelt(request, form) else request.schema
     return body | response_format(schema, request.schema_name, form.decoding)
+
+
+def content_bytes(body: Mapping[str, Any]) -> int:
+    """How long the messages of a body are, in UTF-8."""
+    return sum(len(str(message["content"]).encode(errors="replace")) for message in body["messages"])
 
 
 def offered_tools(request: ModelRequest) -> tuple[Tool, ...]:
@@ -130,6 +141,18 @@ def most_prompt_tokens(request: ModelRequest) -> int:
 
 def _prompt_bytes(request: ModelRequest) -> int:
     return len(msgspec.json.encode((request.messages, request.tools, request.schema)))
+
+
+def _alternating(messages: Sequence[Message]) -> list[Message]:
+    """Never two of one role in a row, which many templates refuse; results of tools have an id each and stay apart."""
+    joined: list[Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if last is None or last.role != message.role or last.role == "tool" or last.tool_calls or message.tool_calls:
+            joined.append(message)
+        else:
+            joined[-1] = Message(message.role, f"{last.content}\n\n{message.content}")
+    return joined
 
 
 def _message(message: Message) -> dict[str, Any]:

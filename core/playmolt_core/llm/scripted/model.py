@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from playmolt_core.game import draws
 from playmolt_core.llm.catalogue import SCRIPTED
-from playmolt_core.llm.openai.completion import storable
 from playmolt_core.llm.openai.request_body import Form, body_of, offered_tools, stored
+from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Record, Reply, Tool, ToolCall, Usage
 from playmolt_core.llm.scripted.replies import Draw, sentence, true_to
 from playmolt_core.llm.spans import attempt_span, finish

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.llm.openai.completion import storable
+from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import REPLY_BYTES
 from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Language, ParseCode
 from playmolt_schemas.text import trimmed

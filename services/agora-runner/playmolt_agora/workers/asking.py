@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.llm import port
+from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_core.llm.conversation import asked_again, driven, repairing
 from playmolt_core.llm.models import Models
@@ -130,7 +131,10 @@ class Asking:
 
         async def record(attempt: Attempt) -> None:
             nonlocal calls
-            attempts.append(_stored(attempt, digest))
+            fields, kept_apart = recorded(attempt)
+            if kept_apart is not None:
+                await self._blobs.put([kept_apart])
+            attempts.append(_stored(fields, digest, request))
             if attempt.outcome in _REPEATED:
                 again = await self._reservations.reserve(spec, limits, request.alias, size)
                 if isinstance(again, LimitReached):
@@ -183,12 +187,11 @@ def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
     )
 
 
-def _stored(attempt: Attempt, digest: str) -> dict[str, Any]:
+def _stored(attempt: dict[str, Any], digest: str, request: ModelRequest) -> dict[str, Any]:
     """An attempt as it is logged: the prompt lies under its hash, what was added to it is in the record."""
-    stored: dict[str, Any] = msgspec.to_builtins(attempt)
-    messages = stored["request"].get("messages", [])
-    stored["request"] = {**stored["request"], "messages": {"prompt": digest, "added": messages[2:]}}
-    return stored
+    # Of the request, not of the body: there a demand may be one message with the prompt.
+    added = msgspec.to_builtins(request.messages[2:])
+    return attempt | {"request": attempt["request"] | {"messages": {"prompt": digest, "added": added}}}
 
 
 def _over(reached: LimitReached, attempts: Sequence[dict[str, Any]] = ()) -> Halt:
@@ -234,7 +237,8 @@ def _turn_reply(
         model_answered=last.get("model_answered"),
         attempt=lost + len(attempts),
         tokens=Tokens(
-            sum(usage["prompt_tokens"] for usage in usages), sum(usage["completion_tokens"] for usage in usages)
+            sum(usage["prompt_tokens"] or 0 for usage in usages),
+            sum(usage["completion_tokens"] or 0 for usage in usages),
         ),
         cost=spent.cost,
         latency_ms=sum(attempt["latency_ms"] for attempt in attempts),

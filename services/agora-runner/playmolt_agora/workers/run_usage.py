@@ -20,7 +20,7 @@ _LOST: Final = "lost"
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     """Add a call as it is stored; one without a reported usage counts no tokens, and makes the cost unknown."""
     usage = call.get("usage") or {}
-    tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    tokens = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
     return budget.added(spent, budget.Charge(tokens=tokens, cost=call.get("cost")))
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 import msgspec
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
-from playmolt_core.effects.recording import recorder
+from playmolt_core.effects.recording import KeepTexts, recorder
 from playmolt_core.llm.conversation import QUOTED_CHARS, REPAIRS, Answered, ask_object, asked_again
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Failed, Message, Model, ModelRequest, TurnHeader
@@ -26,8 +26,9 @@ REPLY_TOKENS: Final = 4096
 class ModelWorker:
     """Carries out effects of kind `llm_turn`. Every request is stored before the next one is made."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, keep: KeepTexts) -> None:
         self._models = models
+        self._keep = keep
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """End a turn: with TurnSpoken, or with TurnFailed when no usable answer came."""
@@ -52,7 +53,7 @@ class ModelWorker:
         ask = partial(
             ask_object,
             model,
-            record=recorder(leased, partial(_attempted, leased.effect.id)),
+            record=recorder(leased, self._keep, partial(_attempted, leased.effect.id)),
             accepted=outputs.accepted_schema(turn.phase, state.case_type),
             check=lambda answer: outputs.fault(answer, turn.phase, state.case_type),
             korean=state.language == "ko",

@@ -117,7 +117,7 @@ class _TurnContext:
 
         def reading(reply: ModelReply) -> T | Unusable:
             if isinstance(reply, Failed):
-                if reply.code == "model_unavailable":
+                if reply.cut or reply.code == "model_unavailable":
                     raise _NoReply(reply.code, reply.detail)
                 return Unusable(said=reply.reply, fault=reply.detail, code=reply.code)
             try:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from playmolt_core.effects.leased_effect import LeasedEffect
-from playmolt_core.effects.recording import recorder
+from playmolt_core.effects.recording import KeepTexts, recorder
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ModelRequest
@@ -22,9 +22,10 @@ class ModelWorker:
     `begun` is called at each turn: somebody plays, and will vote in the end.
     """
 
-    def __init__(self, jury: Jury, models: Models, begun: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, jury: Jury, models: Models, keep: KeepTexts, begun: Callable[[], None] = lambda: None) -> None:
         self._jury = jury
         self._models = models
+        self._keep = keep
         self._begun = begun
 
     async def __call__(self, leased: LeasedEffect) -> None:
@@ -39,7 +40,7 @@ class ModelWorker:
             detail = f"there is no model {state.model!r} any more; ask the operator"
             return commands.TurnLost(effect_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
         material = self._jury.material(state)
-        record = recorder(leased, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
+        record = recorder(leased, self._keep, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
         replies: list[react.ModelReply] = []
         while isinstance(step := react.next_request(state, turn, material, replies), ModelRequest):
             replies.append(await model.ask(step, record))

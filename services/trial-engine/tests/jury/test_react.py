@@ -263,6 +263,14 @@ def test_a_model_that_is_away_is_not_asked_for_a_repair(persuading: Any) -> None
     assert persuading.events("turn_failed")[0].attempts == 5
 
 
+def test_a_reply_that_was_cut_is_not_asked_for_again(persuading: Any) -> None:
+    persuading.said["chat"] = Failed(code="invalid_reply", detail="raise `max_tokens`", attempts=1, cut=True)
+    assert persuading.chat().code.wire == "unavailable"
+    assert headers(persuading)[-1] == "chat:ophiuchus ask"
+    failed = persuading.events("turn_failed")[0]
+    assert (failed.code, failed.detail) == ("invalid_reply", "raise `max_tokens`")
+
+
 def test_a_repair_offers_no_tools_and_keeps_what_was_found(persuading: Any) -> None:
     persuading.said["chat"] = in_turn(lookup("E1"), " ", "There.")
     assert persuading.chat()["reply"] == "There."

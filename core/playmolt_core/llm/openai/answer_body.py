@@ -1,0 +1,116 @@
+"""From the bytes of an answer to the JSON document they hold, whatever a server puts around or between it.
+
+An event stream that nobody asked for is put together to the completion that it tells in pieces.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+_MARK: Final = "\ufeff"
+_DONE: Final = "[DONE]"
+_LINE = re.compile(r"\r\n|\r|\n")
+_DIGITS: Final = 400
+"""A number longer than this is no bookkeeping, and reading it would cost more than it tells."""
+
+
+def document_of(body: bytes) -> Any:
+    """The document of a body. ValueError (or RecursionError) when there is none."""
+    text = _bare(body.decode("utf-8", "replace"))
+    try:
+        return _decoded(text)
+    except ValueError:
+        events = [_decoded(data) for data in _events(text) if data != _DONE]
+        if not events:
+            raise
+    whole = next((event for event in events if _is_whole(event)), None)
+    return _put_together(event for event in events if isinstance(event, dict)) if whole is None else whole
+
+
+def _bare(text: str) -> str:
+    """Without marks, white space and the end of a stream around it."""
+    bare = text.strip().strip(_MARK).strip()
+    return bare.removesuffix(_DONE).rstrip().removesuffix("data:").rstrip() if bare.endswith(_DONE) else bare
+
+
+def _decoded(text: str) -> Any:
+    return json.loads(text, strict=False, parse_int=_integer)
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if len(text) <= _DIGITS else None
+
+
+def _events(text: str) -> Iterable[str]:
+    """The data of each server-sent event."""
+    data: list[str] = []
+    for line in [*_LINE.split(text), ""]:
+        if line.startswith("data:"):
+            data.append(line.removeprefix("data:").strip())
+        elif not line.strip() and data:
+            yield from _one_or_each(data)
+            data = []
+
+
+def _one_or_each(data: list[str]) -> list[str]:
+    """Lines of one event, or events of a server that leaves the empty lines out."""
+    try:
+        _decoded("\n".join(data))
+    except ValueError:
+        return data
+    return ["\n".join(data)]
+
+
+def _is_whole(event: object) -> bool:
+    choices = event.get("choices") if isinstance(event, dict) else None
+    return isinstance(choices, list) and any(isinstance(each, dict) and each.get("message") for each in choices)
+
+
+def _put_together(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    choice: dict[str, Any] = {"message": message}
+    for event in events:
+        made |= {name: value for name, value in event.items() if name != "choices" and value is not None}
+        choices = event.get("choices")
+        for part in choices if isinstance(choices, list) else ():
+            if isinstance(part, dict) and part.get("index", 0) in (0, None):
+                made["choices"] = [choice]
+                choice |= {name: value for name, value in part.items() if name != "delta" and value is not None}
+                delta = part.get("delta")
+                _add(message, delta if isinstance(delta, dict) else {})
+    return made
+
+
+def _add(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    for name, value in delta.items():
+        if name == "tool_calls" and isinstance(value, list):
+            calls = message.setdefault(name, [])
+            for call in value:
+                _add_call(calls, call)
+        elif value is not None:
+            message[name] = value if name == "role" else _joined(message.get(name), value)
+
+
+def _joined(before: Any, value: Any) -> Any:
+    """Texts and lists are told in pieces, all else whole."""
+    return before + value if type(before) is type(value) and isinstance(value, str | list) else value
+
+
+def _add_call(calls: list[Any], part: object) -> None:
+    """The pieces of a call have its index; a server that tells whole calls may leave it out."""
+    if not isinstance(part, dict):
+        return
+    index = part.get("index")
+    known = next((call for call in calls if index is not None and call.get("index") == index), None)
+    if known is None:
+        calls.append(part)
+        return
+    function, more = known.get("function"), part.get("function")
+    if isinstance(function, dict) and isinstance(more, dict):
+        function |= {
+            name: function[name] + value if isinstance(function.get(name), str) and name == "arguments" else value
+            for name, value in more.items()
+            if isinstance(value, str) and (name == "arguments" or value)
+        }

@@ -1,0 +1,86 @@
+"""What a message says, what its model thought on the way to it, and which of the two is which."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from playmolt_core.llm.openai.storing import json_text
+
+_THOUGHT = re.compile(r"</think(?:ing)?\s*>|\[/THINK\]|◁/think▷", re.IGNORECASE)
+"""What ends a thought, as models of different houses spell it."""
+_THINKS = re.compile(r"<think(?:ing)?\s*>|\[THINK\]|◁think▷", re.IGNORECASE)
+_REASONING_PARTS: Final = frozenset({"thinking", "reasoning", "reasoning.text", "redacted_thinking", "summary_text"})
+_REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
+
+
+class Content(NamedTuple):
+    """`text` is the reply; `reasoning` is no part of it, None where the model kept its thoughts to itself."""
+
+    text: str
+    reasoning: str | None
+    refusal: str
+
+
+def content_of(message: Mapping[str, Any]) -> Content:
+    """The parts of a message. ValueError when its content is nothing that could be read."""
+    parts, thought, refused = _parts(message.get("content"))
+    text, spoken = _split("".join(parts))
+    known: list[str] = []
+    for field in _REASONING_FIELDS:
+        told = _words(message.get(field))
+        if told.strip() and told not in known:
+            known.append(told)
+    thoughts = [*known, *thought, *([spoken] if spoken.strip() else [])]
+    refusal = message.get("refusal")
+    return Content(text, "\n".join(thoughts) or None, refusal if isinstance(refusal, str) else refused)
+
+
+def _parts(content: object) -> tuple[list[str], list[str], str]:
+    match content:
+        case None:
+            return [], [], ""
+        case str():
+            return [content], [], ""
+        case dict() if "type" in content or "text" in content:
+            return _parts([content])
+        case dict():  # a server that has read the JSON of the reply itself
+            return [json_text(content)], [], ""
+        case list():
+            said: list[str] = []
+            thought: list[str] = []
+            refusal = ""
+            for part in content:
+                if isinstance(part, str):
+                    said.append(part)
+                elif isinstance(part, dict) and part.get("type") in _REASONING_PARTS:
+                    thought.append(_words(part))
+                elif isinstance(part, dict) and part.get("type") == "refusal":
+                    refusal += _words(part.get("refusal"))
+                elif isinstance(part, dict) and part.get("type", "text") in ("text", "output_text"):
+                    said.append(_words(part.get("text")))
+            return said, [each for each in thought if each.strip()], refusal
+    raise ValueError(f"the content of its message is a {type(content).__name__}")
+
+
+def _words(part: object) -> str:
+    """The text of a part, however deep it lies."""
+    match part:
+        case str():
+            return part
+        case list():
+            return "".join(map(_words, part))
+        case dict():
+            names = ("thinking", "reasoning", "text", "summary", "content", "value")
+            return next((words for name in names if (words := _words(part.get(name)))), "")
+    return ""
+
+
+def _split(text: str) -> tuple[str, str]:
+    """(reply, thoughts): what stands before the end of a thought is thought, and so is one that never ends."""
+    ends = list(_THOUGHT.finditer(text))
+    thought, rest = (text[: ends[-1].start()], text[ends[-1].end() :].lstrip()) if ends else ("", text)
+    begun = _THINKS.search(rest)
+    if begun:
+        thought, rest = f"{thought}\n{rest[begun.end() :]}" if thought else rest[begun.end() :], rest[: begun.start()]
+    opened = _THINKS.match(thought.lstrip())
+    return rest, (thought.lstrip()[opened.end() :] if opened else thought).strip()

@@ -1,0 +1,83 @@
+"""What came back of a request, as the reply to it."""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from playmolt_core.llm.openai.completion import Completion, empty_detail, read_completion
+from playmolt_core.llm.openai.connection import HttpResult
+from playmolt_core.llm.openai.request_body import Form, offered_tools, spelt
+from playmolt_core.llm.openai.server_errors import error_of
+from playmolt_core.llm.openai.spelt_calls import read_spelt
+from playmolt_core.llm.openai.storing import storable
+from playmolt_core.llm.openai.tool_text import read_tool_text
+from playmolt_core.llm.parsing import Unparsed, parse_object
+from playmolt_core.llm.port import NO_QUOTA, ModelRequest, ToolCall
+
+
+class Heard(NamedTuple):
+    """What a reply says: its words, and the calls that it makes."""
+
+    words: str
+    calls: tuple[ToolCall, ...] = ()
+
+
+def judged(result: HttpResult, request: ModelRequest, form: Form) -> Completion:
+    """As the reply to this request."""
+    if result.fault is not None:
+        return _fault(result)
+    said = read_completion(result.body)
+    if said.outcome not in ("ok", "empty"):
+        return said
+    native = said.tool_calls if offered_tools(request) else ()  # an uninvited call is no reply
+    heard = Heard(said.text, native) if native else heard_in(said.text, request, form)
+    said = replace(said, tool_calls=heard.calls)
+    if said.cut and _is_half(heard, request):
+        return replace(said, outcome="cut", detail=_cut_detail(said, request))
+    if not heard.calls and not heard.words.strip():
+        detail = "the reply calls a tool: answer in words" if said.text.strip() else empty_detail(said.reasoning)
+        return replace(said, outcome="empty", detail=detail)
+    return said
+
+
+def heard_in(text: str, request: ModelRequest, form: Form) -> Heard:
+    """What a reply in words says. A call that is spelt out is no word of it, on offer or not."""
+    if not request.tools:
+        return Heard(text)
+    words = text
+    if spelt(request, form):
+        words, calls = read_tool_text(request, text)
+        if calls:
+            return Heard(words, calls)
+    found = read_spelt(text, {tool.name for tool in request.tools})
+    if not found.spelt:
+        return Heard(words)
+    first = 1 + sum(len(message.tool_calls) for message in request.messages)
+    made = [ToolCall(f"call_{number}", *call) for number, call in enumerate(found.calls, first)]
+    return Heard(found.text, tuple(made) if offered_tools(request) else ())
+
+
+def _fault(result: HttpResult) -> Completion:
+    text, detail, code = storable(result.body.decode(errors="replace")), result.detail, ""
+    if result.status is not None and result.status >= 400:
+        error = error_of(result.body)
+        detail = f"{detail}: {error.message}" if error.message else detail
+        code = NO_QUOTA if error.code == NO_QUOTA else str(result.status)
+    return Completion(outcome=result.fault or "connection", detail=storable(detail), text=text, code=code)
+
+
+def _is_half(heard: Heard, request: ModelRequest) -> bool:
+    """Whether a reply that stopped at its longest holds nothing, or an object without its end."""
+    if heard.calls:
+        return any(isinstance(parse_object(call.arguments or "{}"), Unparsed) for call in heard.calls)
+    words = heard.words.strip()
+    is_object = request.schema is not None or words.startswith(("{", "`" * 3))
+    return not words or (is_object and isinstance(parse_object(words), Unparsed))
+
+
+def _cut_detail(said: Completion, request: ModelRequest) -> str:
+    thought = "; what it thought is kept as its reasoning" if said.reasoning else ""
+    return (
+        f"the model spent its {request.max_tokens} tokens before it answered: raise `max_tokens`, or turn its thinking"
+        f" off{thought}"
+    )

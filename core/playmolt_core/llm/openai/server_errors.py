@@ -1,0 +1,103 @@
+"""What a server says went wrong, in the body of an error or of a 200."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from playmolt_core.llm.openai.answer_body import document_of
+from playmolt_core.llm.openai.storing import json_text, storable
+from playmolt_core.llm.port import NO_QUOTA, AttemptOutcome
+
+_WORD_CHARS: Final = 500
+_REJECTED: Final = frozenset({"401", "402", "403"})
+_KEY_WORDS: Final = ("invalid_api_key", "authentication", "unauthorized", "permission_denied", "forbidden")
+_CREDIT_WORDS: Final = ("payment_required", "insufficient_credit", "insufficient_balance", "insufficient balance")
+_BUSY_WORDS: Final = ("rate_limit", "ratelimit", "too_many_requests", "resource_exhausted")
+_FINE: Final = (None, "", 0, "0", 200, "200", False)
+"""Codes of servers that tell of their success where others tell of errors."""
+
+
+class ServerError(msgspec.Struct, frozen=True):
+    """`code` is a status as text where one can be made out, else the server's own word, else ""; `message` its text."""
+
+    code: str = ""
+    message: str = ""
+    param: str = ""
+
+    @property
+    def words(self) -> str:
+        return f"{self.message} {self.param} {self.code}".lower()
+
+    @property
+    def outcome(self) -> AttemptOutcome:
+        """Of an error that came with a 200."""
+        if self.code in _REJECTED:
+            return "rejected"
+        return "rate_limited" if self.code in ("429", NO_QUOTA) else "server_error"
+
+
+def error_of(body: bytes) -> ServerError:
+    """The error that a body tells of, whatever else it holds."""
+    try:
+        document = document_of(body)
+    except (ValueError, RecursionError):
+        return ServerError(message=storable(body[:_WORD_CHARS].decode(errors="replace")))
+    if isinstance(document, list):
+        document = next((each for each in document if isinstance(each, dict)), {})
+    if not isinstance(document, dict):
+        return ServerError()
+    return read_error(document.get("error") or document)
+
+
+def told_error(document: Mapping[str, Any], choice: Mapping[str, Any] | None) -> ServerError | None:
+    """The error of a 200, if it is one: beside the choices, in one of them, or instead of them."""
+    for error in (document.get("error"), choice and choice.get("error")):
+        if _is_error(error, readable=bool(choice)):
+            return read_error(error)
+    if choice is None:
+        told = read_error(document)
+        return told if told.message else msgspec.structs.replace(told, message="the answer has no choices")
+    if str(choice.get("finish_reason")).lower() == "error":
+        return ServerError(message="the server ended the reply with an error")
+    return None
+
+
+def read_error(error: object) -> ServerError:
+    """An error in any of the usual forms."""
+    if not isinstance(error, Mapping):
+        return ServerError(message=_word(error))
+    message = next((_word(error[name]) for name in ("message", "msg", "detail") if error.get(name)), "")
+    codes = [_word(error.get(name)) for name in ("code", "status", "status_code", "type")]
+    return ServerError(_code([code for code in codes if code], message), message, _word(error.get("param")))
+
+
+def _is_error(error: object, *, readable: bool) -> bool:
+    if not isinstance(error, Mapping):
+        return bool(error)
+    return any(value not in _FINE for value in error.values()) and not (
+        readable and "code" in error and error["code"] in _FINE
+    )
+
+
+def _code(codes: list[str], message: str) -> str:
+    words = " ".join((*codes, message)).lower()
+    if NO_QUOTA in words:
+        return NO_QUOTA
+    number = next((code for code in codes if code.isdecimal() and len(code) == 3), None)
+    if number is not None:
+        return number
+    named = " ".join(codes).lower()
+    for status, known in (("402", _CREDIT_WORDS), ("401", _KEY_WORDS), ("429", _BUSY_WORDS)):
+        if any(word in named for word in known):
+            return status
+    return codes[0] if codes else ""
+
+
+def _word(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if value is None or isinstance(value, bool):
+        return ""
+    text = value if isinstance(value, str) else str(value) if isinstance(value, int | float) else json_text(value)
+    return storable(text[:_WORD_CHARS])
