@@ -13,9 +13,10 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.db.errors import LogUnavailable, ReadOnly
 from playmolt_core.db.migrate import MigrationRefused, pending
-from playmolt_core.db.pool import NotPermitted, Pool, open_pool
+from playmolt_core.db.pool import NotPermitted, Pool, close, open_pool
+from playmolt_core.db.pool import connect as connect_database
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import telemetry
 from playmolt_core.settings import Settings
@@ -128,6 +129,10 @@ def _readyz(name: str, url: str) -> Finding:
 async def _database(url: str) -> tuple[list[Finding], int | None]:
     try:
         migrations = await _migrations(url)
+        await _takes_writes(url)
+    except ReadOnly:
+        advice = "a standby, after a failover perhaps: let the address lead to the primary, or promote this one"
+        return [Finding("database", False, "postgres: read-only", advice)], None
     except LogUnavailable as error:
         return [Finding("database", False, str(error), "is Postgres running, and is DATABASE_URL right?")], None
     except MigrationRefused as error:
@@ -142,6 +147,10 @@ async def _database(url: str) -> tuple[list[Finding], int | None]:
         return [*findings, roles, log], position
     finally:
         await pool.close()
+
+
+async def _takes_writes(url: str) -> None:
+    await close(await connect_database(url, writes=True))
 
 
 async def _migrations(url: str) -> Finding:

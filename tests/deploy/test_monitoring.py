@@ -121,7 +121,7 @@ def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
     for series, metric in own().items():
         if metric.startswith("playmolt_llm_"):  # shown once a model was asked
             continue
-        for name in services_of.get(METRICS[metric].service, (METRICS[metric].service,)):
+        for name in (each for one in METRICS[metric].service.split(", ") for each in services_of.get(one, (one,))):
             if metric not in ("playmolt_effects_pending", "playmolt_games"):  # shown while there are some
                 assert series in shown[name], (name, series)
 

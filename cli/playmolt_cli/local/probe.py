@@ -42,7 +42,8 @@ def _missing_parts(body: bytes) -> str:
         parts = json.loads(body)
     except ValueError:
         return ""
-    return ", ".join(sorted(_false_keys(parts)))
+    reason = f" ({parts['reason']})" if isinstance(parts, dict) and "reason" in parts else ""
+    return ", ".join(sorted(_false_keys(parts))) + reason
 
 
 def _false_keys(parts: Any) -> list[str]:

@@ -61,7 +61,7 @@ def archive(out: Path, idle_days: int, games: Sequence[str], data: Path | None, 
 
 async def _archive(url: str, out: Path, games: Sequence[str], idle_since: datetime, *, told: bool) -> list[Archive]:
     connection = await connect(url, session=archiving.SESSION)
-    pool = await open_pool(url)
+    pool = await open_pool(url, writes=True)
     try:
         if not await archiving.permitted(connection):
             raise Failure("only the login that migrates may archive: its DATABASE_URL is needed here")

@@ -3,3 +3,7 @@
 
 class LogUnavailable(ConnectionError):
     """The database did not answer. Whether an append was stored is unknown: read again before answering anybody."""
+
+
+class ReadOnly(LogUnavailable):
+    """The database takes no writes: a standby, after a failover perhaps. What was asked of it is not stored."""

@@ -62,7 +62,7 @@ async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None 
     LogUnavailable when the database is away.
     """
     wanted = migrations(folder)
-    connection = await connect(url, session=_SESSION)
+    connection = await connect(url, session=_SESSION, writes=True)
     try:
         with unavailable():
             await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)

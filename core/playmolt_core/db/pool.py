@@ -1,18 +1,24 @@
 """Connections to Postgres. Only this folder and log/ import asyncpg; everybody else sees LogUnavailable."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 
-from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.db.errors import LogUnavailable, ReadOnly
 
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
 COMMAND_SECONDS = 10.0
 """What the client waits at most, for a server that no longer speaks; the server's own limits are shorter."""
+LIVES_SECONDS: Final = 240.0
+IDLE_SECONDS: Final = 60.0
+"""A connection is not used again when it is that old, and closed when it was idle for so long: none lives longer than
+five minutes, so that whoever moves the address moves everybody."""
 SESSION = {
     "timezone": "UTC",
     "statement_timeout": "5s",
@@ -32,9 +38,12 @@ _AWAY = (
     asyncpg.exceptions.InvalidCatalogNameError,
     asyncpg.exceptions.LockNotAvailableError,
     asyncpg.exceptions.DeadlockDetectedError,
-    asyncpg.exceptions.ReadOnlySQLTransactionError,
     asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
 )
+READ_ONLY: Final = "read_only"
+"""The reason that `/readyz` gives."""
+_TAKES_NO_WRITES = "SELECT current_setting('transaction_read_only') = 'on'"
+_REFUSES_WRITES = (asyncpg.exceptions.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 NotPermitted = asyncpg.InsufficientPrivilegeError
 """What a statement raises that this login may not run; `unavailable` lets it pass."""
 UniqueViolation = asyncpg.UniqueViolationError
@@ -62,6 +71,8 @@ def unavailable() -> Iterator[None]:
         raise
     except _NOT_MIGRATED as error:
         raise LogUnavailable(f"the database is not migrated, run `playmolt migrate`: {error}") from error
+    except _REFUSES_WRITES as error:
+        raise ReadOnly(f"Postgres takes no writes, it may be a standby: {error}") from error
     except _AWAY as error:
         raise LogUnavailable(f"Postgres did not answer: {type(error).__name__}: {error}") from error
 
@@ -70,17 +81,27 @@ def _session(role: str) -> dict[str, str]:
     return {**SESSION, "role": role} if role else SESSION
 
 
-async def connect(url: str, *, role: str = "", session: dict[str, str] | None = None) -> Connection:
-    """Open one connection, optionally in a role and with other session limits; raises LogUnavailable."""
+async def connect(
+    url: str, *, role: str = "", session: dict[str, str] | None = None, writes: bool = False
+) -> Connection:
+    """Open one connection, optionally in a role and with other session limits; raises LogUnavailable.
+
+    `writes`: only where writes are taken, else ReadOnly is raised.
+    """
     with unavailable():
         connection: Connection = await asyncpg.connect(
             url,
             timeout=CONNECT_SECONDS,
             command_timeout=COMMAND_SECONDS if session is None else None,
             server_settings=_session(role) | (session or {}),
+            target_session_attrs=_target(writes),
             connection_class=Connection,
         )
         return connection
+
+
+def _target(writes: bool) -> SessionAttribute:
+    return SessionAttribute.read_write if writes else SessionAttribute.any
 
 
 async def close(connection: Connection) -> None:
@@ -92,19 +113,84 @@ async def close(connection: Connection) -> None:
 
 
 class Pool:
-    """A few shared connections. Every method raises LogUnavailable when the database is away."""
+    """A few shared connections. Every method raises LogUnavailable when the database is away.
 
-    def __init__(self, shared: "asyncpg.Pool[Any]", url: str, role: str) -> None:
-        self._shared = shared
+    After a failover an address may lead to a standby for a while: whoever meets one closes all connections, and new
+    ones are opened only where writes are taken (`writes`).
+    """
+
+    def __init__(self, url: str, role: str, *, writes: bool) -> None:
+        self._shared: asyncpg.Pool[Any]
         self._url = url
         self._role = role
-        self._reserved: list[Connection] = []
+        self._writes = writes
+        self._reserved: list[Reserved] = []
+        self._renewed_at = time.monotonic()
+        self.age = 0
+        """How often all connections were given up: one of an earlier age is not used again."""
+        self.read_only = False
+        """Whether the database was last seen to take no writes."""
+
+    async def open(self, size: int) -> None:
+        with unavailable():
+            self._shared = await asyncpg.create_pool(
+                self._url,
+                min_size=0,
+                max_size=size,
+                max_inactive_connection_lifetime=IDLE_SECONDS,
+                connect=self._connect,
+                timeout=CONNECT_SECONDS,
+                command_timeout=COMMAND_SECONDS,
+                server_settings=_session(self._role),
+                target_session_attrs=_target(self._writes),
+                connection_class=Connection,
+            )
+
+    async def _connect(self, *arguments: Any, **options: Any) -> Connection:
+        try:
+            connection: Connection = await asyncpg.connect(*arguments, **options)
+        except asyncpg.TargetServerAttributeNotMatched:
+            await self.distrust()
+            raise
+        self.read_only = False
+        return connection
+
+    async def connect(self) -> Connection:
+        """Open a connection that is not shared and is the caller's to close."""
+        try:
+            connection = await connect(self._url, role=self._role, writes=self._writes)
+        except ReadOnly:
+            await self.distrust()
+            raise
+        self.read_only = False
+        return connection
+
+    async def renew(self) -> None:
+        """Give up connections that are old."""
+        if time.monotonic() - self._renewed_at > LIVES_SECONDS:
+            await self._give_up()
+
+    async def distrust(self) -> None:
+        """Give up all connections: one of them met a server that takes no writes."""
+        self.read_only = True
+        await self._give_up()
+
+    async def _give_up(self) -> None:
+        self.age += 1
+        self._renewed_at = time.monotonic()
+        await self._shared.expire_connections()  # closes what comes back; what lies idle before it is lent again
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
+        await self.renew()
         with unavailable():
             async with self._shared.acquire(timeout=ACQUIRE_SECONDS) as connection:
-                yield connection  # type: ignore[misc]  # the pool hands out a proxy of it
+                try:
+                    with unavailable():
+                        yield connection  # type: ignore[misc]  # the pool hands out a proxy of it
+                except ReadOnly:
+                    await self.distrust()
+                    raise
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -112,12 +198,11 @@ class Pool:
         async with self.connection() as connection, connection.transaction():
             yield connection
 
-    async def reserve(self) -> Connection:
-        """Open a connection that is not shared; it is closed with the pool."""
-        self._reserved = [connection for connection in self._reserved if not connection.is_closed()]
-        connection = await connect(self._url, role=self._role)
-        self._reserved.append(connection)
-        return connection
+    def reserve(self, settle: str = "") -> "Reserved":
+        """A connection that is not shared; it is closed with the pool. `settle` runs on it whenever it is opened."""
+        reserved = Reserved(self, settle)
+        self._reserved.append(reserved)
+        return reserved
 
     async def fetch(self, query: str, *arguments: Any) -> Sequence[asyncpg.Record]:
         async with self.connection() as connection:
@@ -132,14 +217,24 @@ class Pool:
             return await connection.fetchval(query, *arguments)
 
     async def answers(self) -> bool:
+        """Whether it answers and, where that is needed, takes writes."""
         with suppress(LogUnavailable):
-            return bool(await self.value("SELECT true"))
+            async with self.connection() as connection:
+                if await connection.fetchval(_TAKES_NO_WRITES) and self._writes:
+                    raise ReadOnly("the connection leads to a server that takes no writes")
+            self.read_only = False
+            return True
         return False
+
+    async def parts(self) -> dict[str, bool | str]:
+        """What `/readyz` says of it."""
+        answers = await self.answers()
+        return {"postgres": answers, **({"reason": READ_ONLY} if self.read_only else {})}
 
     async def close(self) -> None:
         """Close every connection, by force after five seconds."""
-        for connection in self._reserved:
-            await close(connection)
+        for reserved in self._reserved:
+            await reserved.close()
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._shared.close()
@@ -147,19 +242,50 @@ class Pool:
             self._shared.terminate()
 
 
-async def open_pool(url: str, *, role: str = "", size: int = 4) -> Pool:
+class Reserved:
+    """A connection of one caller at a time: opened when it is used, and anew when it was lost or is given up."""
+
+    def __init__(self, pool: Pool, settle: str) -> None:
+        self._pool = pool
+        self._settle = settle
+        self._connection: Connection | None = None
+        self._age = 0
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Connection]:
+        """Raises LogUnavailable as the pool does."""
+        connection = await self._current()
+        try:
+            with unavailable():
+                yield connection
+        except ReadOnly:
+            await self._pool.distrust()
+            raise
+
+    async def _current(self) -> Connection:
+        await self._pool.renew()
+        if self._connection and (self._connection.is_closed() or self._age != self._pool.age):
+            await self.close()
+        if self._connection is None:
+            age, connection = self._pool.age, await self._pool.connect()
+            if self._settle:
+                with unavailable():
+                    await connection.execute(self._settle)
+            self._connection, self._age = connection, age
+        return self._connection
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.is_closed():
+            await close(connection)
+
+
+async def open_pool(url: str, *, role: str = "", size: int = 4, writes: bool = False) -> Pool:
     """Make a pool of at most `size` connections, which are opened when they are needed: it never waits for a server.
 
-    `role` is taken on every connection; the URL's user has to be a member of it.
+    `role` is taken on every connection; the URL's user has to be a member of it. `writes`: a server that takes none is
+    as good as none.
     """
-    with unavailable():
-        shared = await asyncpg.create_pool(
-            url,
-            min_size=0,
-            max_size=size,
-            timeout=CONNECT_SECONDS,
-            command_timeout=COMMAND_SECONDS,
-            server_settings=_session(role),
-            connection_class=Connection,
-        )
-    return Pool(shared, url, role)
+    pool = Pool(url, role, writes=writes)
+    await pool.open(size)
+    return pool

@@ -9,7 +9,7 @@ from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
-from playmolt_core.db.pool import Connection, Pool, UniqueViolation, unavailable
+from playmolt_core.db.pool import Pool, UniqueViolation
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
@@ -42,9 +42,9 @@ class PostgresLog:
         self._pool = pool
         self.register = Register(pool)
         """Of what was taken out."""
-        self._writer: Connection | None = None
+        self._writer = pool.reserve()
         self._appending = asyncio.Lock()
-        self._reader: Connection | None = None
+        self._reader = pool.reserve(_SQL["settle_reader"])
         self._reading = asyncio.Lock()
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
@@ -65,12 +65,10 @@ class PostgresLog:
         """Store those of some units, which have no stream in common, that are not in conflict; gives their numbers."""
         waiting = [number for number in numbers if extends(units[number])]
         while stored := [number for number in waiting if units[number].streams]:
-            if self._writer is None or self._writer.is_closed():
-                self._writer = await self._pool.reserve()
+            columns = arguments([units[number] for number in stored])
             try:
-                with unavailable():
-                    columns = arguments([units[number] for number in stored])
-                    found = await self._writer.fetchval(_SQL["append"], *columns)
+                async with self._writer.use() as writer:
+                    found = await writer.fetchval(_SQL["append"], *columns)
             except UniqueViolation as error:
                 if error.constraint_name != _OUTCOME_KEY:
                     raise  # an event where the stream says there is none: whoever looks must see it
@@ -124,23 +122,13 @@ class PostgresLog:
         return await self._public_records("forward", after, limit)
 
     async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
-        async with self._reading:
-            reader = await self._settled_reader()
+        async with self._reading, self._reader.use() as reader:
             try:
-                with unavailable():
-                    rows = await reader.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit)
+                rows = await reader.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit)
             except BaseException:
                 reader.terminate()  # nobody knows what still comes on it
                 raise
         return [Outgoing(*row) for row in rows]
-
-    async def _settled_reader(self) -> Connection:
-        if self._reader is None or self._reader.is_closed():
-            reader = await self._pool.reserve()
-            with unavailable():
-                await reader.execute(_SQL["settle_reader"])
-            self._reader = reader
-        return self._reader
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
         return await self._public_records("results", after, limit)

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import msgspec
 
-Readiness = Callable[[], Awaitable[Mapping[str, bool]]]
+Readiness = Callable[[], Awaitable[Mapping[str, bool | str]]]
 _REQUEST_SECONDS = 5
 _READY_SECONDS = 3
 
@@ -35,7 +35,7 @@ async def _answer(path: str, ready: Readiness, metrics: Callable[[], str]) -> tu
         return 404, "application/json", b'{"code":"not_found"}'
     try:
         async with asyncio.timeout(_READY_SECONDS):
-            parts = dict(await ready())
+            parts: Mapping[str, bool | str] = await ready()
     except (TimeoutError, OSError):
         parts = {"answer": False}
     return 200 if all(parts.values()) else 503, "application/json", msgspec.json.encode(parts)
@@ -44,7 +44,9 @@ async def _answer(path: str, ready: Readiness, metrics: Callable[[], str]) -> tu
 async def serve(
     port: int, ready: Readiness, metrics: Callable[[], str] = lambda: "", host: str = "127.0.0.1"
 ) -> HealthServer:
-    """Listen on `port` (0: a free one). `/readyz` is 200 only while every part that `ready` names is true."""
+    """Listen on `port` (0: a free one). `/readyz` is 200 only while every part that `ready` names is true; a
+    `reason` among them is text.
+    """
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):

@@ -31,6 +31,9 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_gateway_in_flight": Metric("gateway", "gauge", "", "Requests being served."),
     "playmolt_gateway_open_waits": Metric("gateway", "gauge", "", "Long polls and streams that are open."),
     "playmolt_gateway_cached_keys": Metric("gateway", "gauge", "", "API keys remembered as valid."),
+    "playmolt_database_read_only": Metric(
+        "gateway, engine, relay", "gauge", "", "1 while the database was last seen to take no writes: a standby."
+    ),
     "playmolt_commits_total": Metric("engine", "counter", "game", "Transactions committed."),
     "playmolt_commands_total": Metric("engine", "counter", "game", "Commands committed."),
     "playmolt_commit_commands": Metric("engine", "histogram", "game", "Commands in one transaction."),

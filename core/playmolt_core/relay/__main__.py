@@ -95,9 +95,9 @@ class Service:
             "projections": self._projector.position,
         }
 
-    async def ready(self) -> Mapping[str, bool]:
+    async def ready(self) -> Mapping[str, bool | str]:
         return {
-            "postgres": await self._pool.answers(),
+            **await self._pool.parts(),
             "nats": await self._bus.responds(),
             "relay": self._relay.ready,
             "projections": self._projector.ready,
@@ -108,6 +108,7 @@ class Service:
         return render(
             [
                 Sample("playmolt_relay_ready", int(relay.ready)),
+                Sample("playmolt_database_read_only", int(self._pool.read_only)),
                 Sample("playmolt_relay_events_sequence", tails.get(subjects.EVENTS_STREAM, 0)),
                 Sample("playmolt_relay_spectate_sequence", tails.get(subjects.SPECTATE_STREAM, 0)),
                 Sample("playmolt_relay_projections_position", self._projector.position),
@@ -143,7 +144,7 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with AsyncExitStack() as stack:
-        pool = await open_pool(settings.database_url, role=settings.database_role)
+        pool = await open_pool(settings.database_url, role=settings.database_role, writes=True)
         stack.push_async_callback(pool.close)
         bus = await open_jetstream(settings, SERVICE)
         stack.push_async_callback(bus.close)

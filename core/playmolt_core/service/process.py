@@ -22,7 +22,7 @@ from playmolt_core.llm.figures import FIGURES
 from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import garbage, health, telemetry, tracing
-from playmolt_core.ops.metrics import render
+from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.settings import Settings, from_environment
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
-    pool = await open_pool(settings.database_url, role=settings.database_role)
+    pool = await open_pool(settings.database_url, role=settings.database_role, writes=True)
     context = ServiceContext(settings, pool, PostgresLog(pool))
     bus = EngineBus(settings, service)
     await bus.open()
@@ -89,12 +89,13 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     for engine in engines:
         engine.start()
 
-    async def ready() -> Mapping[str, bool]:
-        return {"nats": await bus.responds(), "postgres": await pool.answers()}
+    async def ready() -> Mapping[str, bool | str]:
+        return {"nats": await bus.responds(), **await pool.parts()}
 
     def metrics() -> str:
         own = [sample for engine in engines for sample in engine.samples()]
-        return render([*own, *FIGURES.samples()])
+        database = Sample("playmolt_database_read_only", int(pool.read_only))
+        return render([*own, database, *FIGURES.samples()])
 
     server = await health.serve(settings.health_port, ready, metrics, settings.host)
     for engine in engines:

@@ -28,7 +28,7 @@ POOL_SIZE: Final = 8
 async def run(settings: Settings, fd: int | None) -> None:
     sock = listening(settings, fd)
     async with AsyncExitStack() as stack:
-        pool = await open_pool(settings.database_url, role=settings.database_role, size=POOL_SIZE)
+        pool = await open_pool(settings.database_url, role=settings.database_role, size=POOL_SIZE, writes=True)
         stack.push_async_callback(pool.close)
         bus = await connect(settings, service="gateway")
         stack.push_async_callback(bus.close)

@@ -28,6 +28,9 @@ class GatewayBus(Bus, Protocol):
 
 
 class Database(Protocol):
+    read_only: bool
+    """Whether it was last seen to take no writes."""
+
     async def answers(self) -> bool: ...
 
 

@@ -128,6 +128,7 @@ class TwinStore:
         self.points: dict[str, Points] = {}
         self.buckets: dict[str, int] = {}
         self.away = False
+        self.read_only = False
         self.lookups = 0
         self.slow: asyncio.Event | None = None
 

@@ -108,6 +108,16 @@ class TestHealth:
             "nats", "postgres", "relay", "spectator", "accepting",
         }  # fmt: skip
 
+    async def test_a_standby_is_named(self, platform: Any) -> None:
+        platform.store.away = platform.store.read_only = True
+        for path in ("/readyz", "/readyz?self"):
+            response = await platform.send("GET", path)
+            assert (response.status_code, response.json()["reason"]) == (503, "read_only")
+            assert response.json()["parts"]["postgres"] is False
+        assert "playmolt_database_read_only 1" in (await platform.send("GET", "/metrics")).text
+        platform.store.away = platform.store.read_only = False
+        assert "playmolt_database_read_only 0" in (await platform.send("GET", "/metrics")).text
+
     @pytest.mark.parametrize("part", ["nats", "postgres", "engine.ox", "relay", "spectator", "accepting"])
     async def test_each_missing_part_is_named(self, platform: Any, problem: Any, part: str) -> None:
         platform.bus.is_connected = part != "nats"

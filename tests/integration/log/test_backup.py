@@ -31,11 +31,11 @@ StackFactory = Callable[..., Stack]
 SECONDS = 60
 
 
-def base_backup(running: Stack, target: Path) -> None:
+def base_backup(url: str, target: Path, *options: str) -> None:
     """What docs/telemetry.md tells an operator to do, with the tools of the embedded Postgres."""
     owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
     programs = binaries.postgres_bin(owner.pw_uid if owner else None)
-    at = urlsplit(running.run.database_url)
+    at = urlsplit(url)
     as_postgres: dict[str, Any] = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if owner else {}
     target.mkdir(parents=True)
     if owner:
@@ -43,7 +43,15 @@ def base_backup(running: Stack, target: Path) -> None:
     environment = {"PGPASSWORD": at.password or "", "PATH": os.environ["PATH"]}
     connection = ["-h", str(at.hostname), "-p", str(at.port), "-U", str(at.username)]
     for command in (
-        [programs / "pg_basebackup", *connection, "-D", target / "data", "--wal-method=stream", "--checkpoint=fast"],
+        [
+            programs / "pg_basebackup",
+            *connection,
+            "-D",
+            target / "data",
+            "--wal-method=stream",
+            "--checkpoint=fast",
+            *options,
+        ],
         [programs / "pg_verifybackup", target / "data"],
     ):
         done = subprocess.run(
@@ -92,7 +100,7 @@ async def test_a_backup_is_restored_verifies_and_goes_on(stack: StackFactory, fo
     finished, running = Table(first, "ox"), Table(first, "trial")
     await asyncio.gather(finished.sit(), running.sit())
     await finished.play()
-    await asyncio.to_thread(base_backup, first, folder / "backup")
+    await asyncio.to_thread(base_backup, first.run.database_url, folder / "backup")
     games = {*finished.ids, *running.ids}
     before = {game_id: await _events(first, game_id) for game_id in games}
     first.kill_tree()

@@ -191,7 +191,8 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
 async def test_a_pool_takes_the_role_it_is_given(database_url: str) -> None:
     pool = await open_pool(database_url, role="playmolt_reader")
     assert await pool.value("SELECT current_user") == "playmolt_reader"
-    assert await (await pool.reserve()).fetchval("SELECT current_user") == "playmolt_reader"
+    async with pool.reserve().use() as reserved:
+        assert await reserved.fetchval("SELECT current_user") == "playmolt_reader"
     limits = [await pool.value(f"SHOW {name}") for name in ("statement_timeout", "lock_timeout")]
     assert limits == ["5s", "2s"]
     with pytest.raises(asyncpg.InsufficientPrivilegeError):

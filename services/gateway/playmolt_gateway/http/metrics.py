@@ -26,8 +26,8 @@ class Metrics:
         entry.statuses[status] += 1
         entry.seconds.observe(seconds)
 
-    def render(self, gauges: dict[str, int]) -> str:
-        """Write Prometheus' text format; `gauges` are further values as they are now."""
+    def render(self, gauges: dict[str, int], *samples: Sample) -> str:
+        """Write Prometheus' text format; `gauges` are further values of the gateway as they are now."""
         routes = [(label("route", name), entry) for name, entry in sorted(self._routes.items())]
         counts = [
             Sample(f"{_PREFIX}_requests_total", count, f"{route},{label('status', str(status))}")
@@ -36,4 +36,4 @@ class Metrics:
         ]
         times = [Sample(f"{_PREFIX}_request_seconds", entry.seconds, route) for route, entry in routes]
         now = {"in_flight": self.in_flight, **gauges}
-        return render([*counts, *times, *(Sample(f"{_PREFIX}_{name}", value) for name, value in now.items())])
+        return render([*counts, *times, *samples, *(Sample(f"{_PREFIX}_{name}", value) for name, value in now.items())])

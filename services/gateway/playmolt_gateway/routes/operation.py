@@ -5,6 +5,8 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
+from playmolt_core.db.pool import READ_ONLY
+from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code, problem
 from playmolt_schemas.identifiers import ENGINES
@@ -45,12 +47,14 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
     if all(parts.values()):
         return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts)))
     missing = ", ".join(name for name, there in parts.items() if not there)
+    reason = {"reason": READ_ONLY} if services.database.read_only else {}
     document = msgspec.to_builtins(problem(Code.UNAVAILABLE, f"Not ready: {missing}. `playmolt doctor` says more."))
-    body = msgspec.json.encode({"type": "about:blank", **document, "parts": parts})
+    body = msgspec.json.encode({"type": "about:blank", **document, "parts": parts, **reason})
     return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])
 
 
 async def metrics(services: Services, request: CheckedRequest) -> Reply:
     del request
     gauges = {"open_waits": len(services.closing), "cached_keys": len(services.keys)}
-    return Response(services.metrics.render(gauges), media_type=METRICS)
+    read_only = Sample("playmolt_database_read_only", int(services.database.read_only))
+    return Response(services.metrics.render(gauges, read_only), media_type=METRICS)

@@ -1,0 +1,61 @@
+"""An address that can be led elsewhere, as a service's name or a virtual address is."""
+
+import asyncio
+import threading
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+
+class Address:
+    """Takes connections on a port and passes them on to another; those that are open stay where they lead."""
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._server: asyncio.Server
+        self._passing: set[asyncio.Task[None]] = set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.port = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(5)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        self._loop.close()
+
+    async def _listen(self) -> int:
+        self._server = await asyncio.start_server(self._take, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _close(self) -> None:
+        self._server.close()
+        for task in self._passing:
+            task.cancel()
+        await asyncio.gather(*self._passing, return_exceptions=True)
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            writer.close()
+            return
+        for one in (_pass(reader, far_writer), _pass(far_reader, writer)):
+            task = asyncio.create_task(one)
+            self._passing.add(task)
+            task.add_done_callback(self._passing.discard)
+
+
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
