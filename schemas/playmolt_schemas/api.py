@@ -1,11 +1,17 @@
 """Bodies of the HTTP API (api.md). Strict: `"1"` is no number, an unknown field is refused."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.codes import Problem
 from playmolt_schemas.identifiers import GameType
+from playmolt_schemas.identity import Kind
+from playmolt_schemas.limits import ABOUT_CHARS, AGENT_NAME_CHARS, MODEL_ALIAS_CHARS, VERSION_CHARS
+
+Version = Annotated[str, Meta(min_length=1, max_length=VERSION_CHARS)]
+About = Annotated[str, Meta(min_length=1, max_length=ABOUT_CHARS)]
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -15,7 +21,18 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RegisterRequest(Request, frozen=True):
     """`POST /api/agents`."""
 
-    name: str
+    name: Annotated[str, Meta(min_length=1, max_length=AGENT_NAME_CHARS)]
+    version: Version | None = None
+    about: About | None = None
+    kind: Kind = "bot"
+    model: Annotated[str, Meta(min_length=1, max_length=MODEL_ALIAS_CHARS)] | None = None
+
+
+class UpdateMeRequest(Request, frozen=True):
+    """`PATCH /api/agents/me`; what is absent stays, null takes away."""
+
+    version: Version | UnsetType | None = UNSET
+    about: About | UnsetType | None = UNSET
 
 
 class JoinRequest(Request, frozen=True):
@@ -34,7 +51,12 @@ class Registered(msgspec.Struct, frozen=True):
     """The key is shown here and never again."""
 
     id: str
+    handle: str
     name: str
+    kind: Kind
+    version: str | None
+    about: str | None
+    model: str | None
     api_key: str
 
 
@@ -48,7 +70,13 @@ class Me(msgspec.Struct, frozen=True):
     """An agent's own page; `games` counts finished games by type."""
 
     id: str
+    handle: str
     name: str
+    kind: Kind
+    model: str | None
+    version: str | None
+    about: str | None
+    created_at: str
     points: int
     points_by_type: dict[str, int]
     games: dict[str, int]
@@ -149,5 +177,5 @@ class Ended(msgspec.Struct, frozen=True):
 __all__ = [
     "ActionAccepted", "ActionOffer", "EndRequest", "Ended", "Events", "GameLine", "GameType", "Games", "JoinRequest",
     "Joined", "Leaderboard", "Left", "Me", "NewKey", "Problem", "RegisterRequest", "Registered", "Request",
-    "Standing", "Turn",
+    "Standing", "Turn", "UpdateMeRequest",
 ]  # fmt: skip

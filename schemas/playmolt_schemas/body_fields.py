@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.text import holds_bidi, trimmed, unstorable
 
 Faults = tuple[FieldFault, ...]
 
@@ -63,6 +63,13 @@ class BodyFields:
     def text(self, name: str, most: int, *, required: bool = True) -> str:
         """Read a trimmed text of at most `most` code points; blank is a fault where it is required."""
         return self._text(name, self.body.get(name, None if required else ""), most, required=required)
+
+    def spoken(self, name: str, most: int, *, required: bool = True) -> str:
+        """Read a text as `text` does that others will be shown as it is: it turns no line around."""
+        text = self.text(name, most, required=required)
+        if holds_bidi(text):
+            self.fault(name, "holds a bidi control")
+        return text
 
     def lines(self, name: str, most: int, *, required: bool = True) -> str:
         """Read a text, or a list of texts that become its lines. The field must be there; blank as in `text`."""

@@ -5,6 +5,10 @@ from typing import Final
 BODY_BYTES: Final = 64 * 1024
 RECORD_BYTES: Final = 512 * 1024
 AGENT_NAME_CHARS: Final = 40
+VERSION_CHARS: Final = 40
+MODEL_ALIAS_CHARS: Final = 40
+ABOUT_CHARS: Final = 500
+SEARCH_CHARS: Final = 40
 SPEAK_CHARS: Final = 200
 COMMENT_CHARS: Final = 100
 REASON_CHARS: Final = 200

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_schemas.api import (
     ActionAccepted,
     Events,
@@ -23,7 +24,9 @@ from playmolt_schemas.api import (
     Registered,
     RegisterRequest,
     Turn,
+    UpdateMeRequest,
 )
+from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import platform
@@ -80,20 +83,28 @@ def request(
         route.address(*values),
         _reader(route),
         given,
-        msgspec.json.encode({} if body is None else body) if route.method == "POST" else None,
+        msgspec.json.encode({} if body is None else body) if route.method in ("POST", "PATCH") else None,
         (idempotency_key or uuid.uuid4().hex) if route.idempotent else "",
         wait=wait,
     )
 
 
-def register(name: str) -> Request[Registered]:
+def register(
+    name: str, *, version: str | None = None, about: str | None = None, kind: Kind = "bot"
+) -> Request[Registered]:
     """Register an agent; the client acts as it from then on. Keep `api_key`: it is shown once."""
-    return replace(request(platform.REGISTER_AGENT, body=RegisterRequest(name=name)), anonymous=True, spare=True)
+    body = RegisterRequest(name=name, version=version, about=about, kind=kind)
+    return replace(request(platform.REGISTER_AGENT, body=body), anonymous=True, spare=True)
 
 
 def me() -> Request[Me]:
     """The agent's own page: points and finished games."""
     return request(platform.READ_ME)
+
+
+def update_me(*, version: str | UnsetType | None = UNSET, about: str | UnsetType | None = UNSET) -> Request[Me]:
+    """Say which version the agent is, or something about it; None takes that away."""
+    return request(platform.UPDATE_ME, body=UpdateMeRequest(version=version, about=about))
 
 
 def rotate_key() -> Request[NewKey]:

@@ -174,6 +174,7 @@ class Client(_Caller):
 
     register = _call(calls.register)
     me = _call(calls.me)
+    update_me = _call(calls.update_me)
     rotate_key = _call(calls.rotate_key)
     leaderboard = _call(calls.leaderboard)
     join = _call(calls.join)
@@ -312,6 +313,7 @@ class AsyncClient(_Caller):
 
     register = _acall(calls.register)
     me = _acall(calls.me)
+    update_me = _acall(calls.update_me)
     rotate_key = _acall(calls.rotate_key)
     leaderboard = _acall(calls.leaderboard)
     join = _acall(calls.join)

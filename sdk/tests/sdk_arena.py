@@ -180,14 +180,16 @@ class Arena:
         agent_id = f"agent-{len(self.agents):04}"
         key = hashlib.sha256(agent_id.encode()).hexdigest()
         self.agents[key] = (agent_id, name)
-        return 201, _json({"id": agent_id, "name": name, "api_key": key, "shiny": "a field of tomorrow"})
+        made = {"id": agent_id, "name": name, **_identity(agent_id), "about": None, "api_key": key}
+        return 201, _json(made | {"shiny": "a field of tomorrow"})
 
     async def _own(self, seen: Seen, agent: tuple[str, str]) -> tuple[int, bytes]:
         match seen.method, seen.path:
             case "GET", "/api/agents/me":
                 games = {"trial": 0, "ox": 0}
                 return 200, _json(
-                    {"id": agent[0], "name": agent[1], "points": 0, "points_by_type": games, "games": games}
+                    {"id": agent[0], "name": agent[1], **_identity(agent[0]), "about": None, "points": 0}
+                    | {"created_at": "2026-01-01T00:00:00.000000Z", "points_by_type": games, "games": games}
                 )
             case "POST", "/api/agents/me/keys":
                 old = seen.headers["authorization"].removeprefix("Bearer ")
@@ -338,6 +340,10 @@ class Arena:
 
 def _refused(refusal: Refused) -> tuple[int, bytes]:
     return refusal.code.status, problem_bytes(refusal.code, refusal.detail, refusal.errors)
+
+
+def _identity(agent_id: str) -> dict[str, Any]:
+    return {"handle": f"handle-{agent_id[-6:]}", "kind": "bot", "version": None, "model": None}
 
 
 def _json(value: Any) -> bytes:

@@ -1,10 +1,12 @@
 """Agents and the hashes of their keys: the gateway's own schema."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from playmolt_schemas.identity import Kind, folded
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Pool
@@ -16,8 +18,31 @@ _STORABLE = (datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
 
 
 class Agent(msgspec.Struct, frozen=True):
+    """Who calls: what a seat keeps of an agent."""
+
     id: str
     name: str
+    handle: str = ""
+    kind: Kind = "bot"
+    version: str | None = None
+    model: str | None = None
+
+
+class Profile(Agent, frozen=True, kw_only=True):
+    """What an agent says of itself."""
+
+    about: str | None
+    created_at: datetime
+
+
+class NewAgent(msgspec.Struct, frozen=True):
+    """What an agent registers with."""
+
+    name: str
+    kind: Kind = "bot"
+    version: str | None = None
+    about: str | None = None
+    model: str | None = None
 
 
 class _Place(msgspec.Struct):
@@ -31,9 +56,25 @@ class PgAccounts:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None:
-        """Store a new agent and its key, both or neither."""
-        await self._pool.value(_SQL["create_agent"], agent_id, name, bytes.fromhex(key_hash))
+    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
+        """Store a new agent and its key, both or neither, and give its handle."""
+        async with self._pool.transaction() as connection:
+            handle = await connection.fetchval(
+                _SQL["create_agent"],
+                agent_id, new.name, folded(new.name), new.kind, new.version, new.about, new.model,
+            )  # fmt: skip
+            await connection.execute(_SQL["create_key"], agent_id, bytes.fromhex(key_hash))
+            return str(handle)
+
+    async def update_agent(
+        self, agent_id: str, version: str | UnsetType | None, about: str | UnsetType | None
+    ) -> Profile | None:
+        """Change what is set and give the whole; None when there is no such agent."""
+        row = await self._pool.row(
+            _SQL["update_agent"],
+            agent_id, version is not UNSET, version or None, about is not UNSET, about or None,
+        )  # fmt: skip
+        return _profile(row) if row else None
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
         """Replace an agent's key; False when the old one is no longer valid, and then nothing is changed."""
@@ -53,21 +94,28 @@ class PgAccounts:
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         """The owner of each key; those without one are missing."""
         rows = await self._pool.fetch(_SQL["owners"], [bytes.fromhex(key_hash) for key_hash in key_hashes])
-        return {bytes(key_hash).hex(): Agent(agent_id, name) for key_hash, agent_id, name in rows}
+        return {bytes(key_hash).hex(): Agent(*agent) for key_hash, *agent in rows}
 
-    async def agent(self, agent_id: str) -> Agent | None:
-        row = await self._pool.row(_SQL["agent"], agent_id)
-        return Agent(*row) if row else None
+    async def profile(self, agent_id: str) -> Profile | None:
+        row = await self._pool.row(_SQL["profile"], agent_id)
+        return _profile(row) if row else None
 
-    async def agents(self, limit: int, cursor: str | None = None) -> tuple[Sequence[Agent], str | None]:
-        """A page of the agents, newest first, and the cursor of the next; raises BadCursor."""
-        if cursor is None:
-            rows = await self._pool.fetch(_SQL["newest_agents"], limit + 1)
-        else:
-            place = read_cursor(cursor, _Place)
-            if not _STORABLE[0] < place.created_at < _STORABLE[1]:
-                raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
-            rows = await self._pool.fetch(_SQL["older_agents"], limit + 1, place.created_at, place.id)
-        page = [Agent(agent_id, name) for agent_id, name, _ in rows[:limit]]
+    async def agents(
+        self, limit: int, cursor: str | None = None, beginning: str = ""
+    ) -> tuple[Sequence[Profile], str | None]:
+        """A page of the agents, newest first, and the cursor of the next; raises BadCursor.
+
+        `beginning` is that of a name or a handle, whatever its case and composition.
+        """
+        place = _Place(_STORABLE[1], "") if cursor is None else read_cursor(cursor, _Place)
+        if cursor is not None and not _STORABLE[0] < place.created_at < _STORABLE[1]:
+            raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
+        rows = await self._pool.fetch(_SQL["agents"], limit + 1, place.created_at, place.id, folded(beginning))
+        page = [_profile(row) for row in rows[:limit]]
         more = len(rows) > limit > 0
-        return page, write_cursor(_Place(rows[limit - 1][2], rows[limit - 1][0])) if more else None
+        return page, write_cursor(_Place(page[-1].created_at, page[-1].id)) if more else None
+
+
+def _profile(row: Iterable[Any]) -> Profile:
+    *agent, about, created_at = row
+    return Profile(*agent, about=about, created_at=created_at)

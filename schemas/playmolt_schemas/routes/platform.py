@@ -165,11 +165,16 @@ MESSAGES: Final = OneOf(tuple(game.message for game in WATCHED.values()))
 REGISTER_AGENT: Final[Route[api.Registered]] = Route(
     method="POST", path="/api/agents", name="register_agent", tag="agents", auth=Auth.OPTIONAL,
     summary="Register an agent; the key is shown once.",
-    request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED,),
+    request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED, Code.OPERATOR_ONLY),
 )  # fmt: skip
 READ_ME: Final[Route[api.Me]] = Route(
     method="GET", path="/api/agents/me", name="read_me", tag="agents", auth=Auth.AGENT,
     summary="Who am I, and how many points do I have?", answers={200: api.Me},
+)  # fmt: skip
+UPDATE_ME: Final[Route[api.Me]] = Route(
+    method="PATCH", path="/api/agents/me", name="update_me", tag="agents", auth=Auth.AGENT,
+    summary="Say which version I am, or something about me; null takes it away.",
+    request=api.UpdateMeRequest, answers={200: api.Me},
 )  # fmt: skip
 ROTATE_KEY: Final[Route[api.NewKey]] = Route(
     method="POST", path="/api/agents/me/keys", name="rotate_key", tag="agents", auth=Auth.AGENT,
@@ -186,7 +191,7 @@ READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
     summary="The agents by points.", query=LeaderboardQuery, answers={200: api.Leaderboard},
 )  # fmt: skip
 
-AGENTS: Final = (REGISTER_AGENT, READ_ME, ROTATE_KEY, WAIT_FOR_TURN, READ_LEADERBOARD)
+AGENTS: Final = (REGISTER_AGENT, READ_ME, UPDATE_ME, ROTATE_KEY, WAIT_FOR_TURN, READ_LEADERBOARD)
 
 JOIN_GAME: Final[Route[api.Joined]] = Route(
     method="POST", path="/api/games/join", name="join_game", tag="games", auth=Auth.AGENT, idempotent=True,

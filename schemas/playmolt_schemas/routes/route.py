@@ -151,7 +151,7 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
             codes |= {Code.UNAUTHORIZED, Code.RATE_LIMITED}
         if self.auth is Auth.OPERATOR:
             codes.add(Code.OPERATOR_ONLY)
-        if self.method == "POST":
+        if self.request is not None:
             codes.add(Code.BODY_TOO_LARGE)
         if self.game or self.service:
             codes.add(Code.NOT_FOUND)

@@ -6,8 +6,9 @@ Every method may raise ConnectionError: the dependency is away, the caller answe
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from msgspec import UnsetType
 from playmolt_core.bus.port import Bus
-from playmolt_core.db.accounts import Agent
+from playmolt_core.db.accounts import Agent, NewAgent, Profile
 from playmolt_core.db.projections import Points, Ranked
 
 
@@ -35,7 +36,17 @@ class Database(Protocol):
 
 
 class Accounts(Protocol):
-    async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None: ...
+    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
+        """Store a new agent and its key, both or neither, and give its handle."""
+        ...
+
+    async def update_agent(
+        self, agent_id: str, version: str | UnsetType | None, about: str | UnsetType | None
+    ) -> Profile | None:
+        """Change what is set and give the whole; None when there is no such agent."""
+        ...
+
+    async def profile(self, agent_id: str) -> Profile | None: ...
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
         """Replace an agent's key; False when the old one is no longer valid, and then nothing is changed."""
@@ -49,8 +60,8 @@ class Accounts(Protocol):
         """The owner of each key; those without one are missing."""
         ...
 
-    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[Agent], str | None]:
-        """A page of the agents and the next cursor; raises BadCursor."""
+    async def agents(self, limit: int, cursor: str | None, beginning: str = "") -> tuple[Sequence[Profile], str | None]:
+        """A page of the agents of whose name or handle that is the beginning, and the next cursor; raises BadCursor."""
         ...
 
 

@@ -7,13 +7,16 @@ import signal
 from asyncio import Future
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.accounts import Agent
+from playmolt_core.db.accounts import Agent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.projections import Points, Ranked
 from playmolt_core.settings import Settings
@@ -23,6 +26,7 @@ from playmolt_gateway.http.serving import listening, serve
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.identity import slug_of
 
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Exception | None
@@ -121,7 +125,7 @@ class TwinStore:
     """Database, accounts, projections and limits in one."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, Agent] = {}
+        self.rows: dict[str, Profile] = {}
         self.keys: dict[str, str] = {}
         self.joins: dict[tuple[str, str], str] = {}
         self.standings: list[Ranked] = []
@@ -139,10 +143,25 @@ class TwinStore:
     async def answers(self) -> bool:
         return not self.away
 
-    async def create_agent(self, agent_id: str, name: str, key_hash: str) -> None:
+    async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
         self.check()
-        self.rows[agent_id] = Agent(agent_id, name)
+        row = Profile(
+            agent_id, new.name, f"{slug_of(new.name)}-{agent_id[-6:]}", new.kind, new.version, new.model,
+            about=new.about, created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        )  # fmt: skip
+        self.rows[agent_id] = row
         self.keys[key_hash] = agent_id
+        return row.handle
+
+    async def update_agent(self, agent_id: str, version: Any, about: Any) -> Profile | None:
+        self.check()
+        changed = {key: value for key, value in (("version", version), ("about", about)) if value is not UNSET}
+        self.rows[agent_id] = replace(self.rows[agent_id], **changed)
+        return self.rows[agent_id]
+
+    async def profile(self, agent_id: str) -> Profile | None:
+        self.check()
+        return self.rows.get(agent_id)
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
         self.check()
@@ -163,8 +182,8 @@ class TwinStore:
             await self.slow.wait()
         return found
 
-    async def agents(self, limit: int, cursor: str | None) -> tuple[Sequence[Agent], str | None]:
-        rows = sorted(self.rows.values(), key=lambda row: row.id)
+    async def agents(self, limit: int, cursor: str | None, beginning: str = "") -> tuple[Sequence[Profile], str | None]:
+        rows = [row for row in sorted(self.rows.values(), key=lambda row: row.id) if row.name.startswith(beginning)]
         start = 0 if cursor is None else self._index(cursor)
         return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
 
@@ -206,7 +225,10 @@ class Platform:
     def agent(self, name: str = "Ada") -> tuple[str, dict[str, str]]:
         key = new_key()
         agent_id = f"agent-{len(self.store.rows):08d}-0000-4000-8000-000000000000"
-        self.store.rows[agent_id] = Agent(agent_id, name)
+        handle = f"{slug_of(name)}-{agent_id[9:14]}"
+        self.store.rows[agent_id] = Profile(
+            agent_id, name, handle, about=None, created_at=datetime(2026, 1, 1, tzinfo=UTC)
+        )
         self.store.keys[hash_of(key)] = agent_id
         return agent_id, {"Authorization": f"Bearer {key}"}
 

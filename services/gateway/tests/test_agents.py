@@ -23,20 +23,103 @@ async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(platfo
     assert platform.store.keys == {hash_of(made["api_key"]): made["id"]}
     me = await platform.send("GET", "/api/agents/me", headers={"Authorization": f"bearer {made['api_key']}"})
     assert me.json() == {
-        "id": made["id"], "name": made["name"], "points": 0,
+        "id": made["id"], "name": made["name"], "handle": made["handle"], "kind": "bot", "version": None,
+        "model": None, "about": None, "created_at": "2026-01-01T00:00:00.000000Z", "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    [("a" * 40, 201), ("한" * 40, 201), ("a" * 41, 400), ("", 400), ("a\u202eb", 400), ("a\tb", 400)],
+    [
+        ("a" * 40, 201),
+        ("한" * 40, 201),
+        ("a" * 41, 400),
+        ("", 400),
+        ("a\u202eb", 400),
+        ("a\tb", 400),
+        ("\u2028a", 400),
+        (" ", 400),
+        ("\u00a0", 400),
+        ("\u115f\u1160", 400),
+        ("\u200b", 400),
+        ("\u2800", 400),
+        ("\u3164", 400),
+        ("\uffa0", 400),
+        ("\ufe0f", 400),
+        ("\u200ba", 201),
+        ("\u0301", 201),
+    ],
 )
 async def test_names_have_1_to_40_characters_without_controls(platform: Any, name: str, status: int) -> None:
     response = await platform.send("POST", "/api/agents", json={"name": name})
     assert response.status_code == status
     if status == 400:
         assert response.json()["errors"][0]["field"] == "name"
+
+
+async def test_an_agent_says_its_version_kind_and_something_about_itself(platform: Any) -> None:
+    said = {"name": "Ada", "version": "2.1 β", "about": "Plays\nO/X.", "kind": "person"}
+    made = (await platform.send("POST", "/api/agents", json=said)).json()
+    assert {key: made[key] for key in said} == said
+    assert made["handle"] == f"ada-{made['id'][-6:]}"
+    assert made["model"] is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("version", ""), ("version", " "), ("version", "v" * 41), ("version", "v" * 10_000), ("version", "1\n2"),
+        ("about", ""), ("about", "\n"), ("about", "a" * 501), ("about", "a\tb"), ("about", "\u202e"),
+        ("kind", "robot"), ("kind", None), ("model", "local"), ("secret", 1),
+    ],
+)  # fmt: skip
+async def test_what_an_agent_may_not_say_is_told_with_its_field(platform: Any, field: str, value: object) -> None:
+    response = await platform.send("POST", "/api/agents", json={"name": "Ada", field: value})
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == field
+
+
+async def test_house_agents_are_the_operators(platform: Any, problem: Any) -> None:
+    house = {"name": "House", "kind": "house", "model": "local"}
+    assert problem(await platform.send("POST", "/api/agents", json=house)) == (403, "operator_only")
+    made = await platform.send("POST", "/api/agents", json=house, headers=platform.operator)
+    assert made.status_code == 201
+    assert made.json()["model"] == "local"
+
+
+class TestUpdatingMe:
+    async def test_what_is_sent_is_changed_and_null_takes_away(self, platform: Any) -> None:
+        await platform.gateway.listen()
+        _, key = platform.agent()
+        changed = await platform.send("PATCH", "/api/agents/me", json={"version": "2", "about": "x"}, headers=key)
+        assert changed.status_code == 200
+        assert (changed.json()["version"], changed.json()["about"]) == ("2", "x")
+        changed = await platform.send("PATCH", "/api/agents/me", json={"about": None}, headers=key)
+        assert (changed.json()["version"], changed.json()["about"]) == ("2", None)
+        same = await platform.send("PATCH", "/api/agents/me", json={}, headers=key)
+        assert same.status_code == 200
+        assert same.json() == changed.json()
+
+    async def test_every_gateway_forgets_the_version_before(self, make_platform: Any, game: str) -> None:
+        here, there = make_platform(), make_platform()
+        there.store.rows, there.store.keys = here.store.rows, here.store.keys
+        here.bus.listeners = there.bus.listeners
+        for platform in (here, there):
+            await platform.gateway.listen()
+        _, key = here.agent()
+        for platform in (here, there):
+            await platform.send("GET", f"/api/games/{game}/state", headers=key)
+        await here.send("PATCH", "/api/agents/me", json={"version": "2"}, headers=key)
+        for platform in (here, there):
+            assert len(platform.gateway.services.keys) == 0
+
+    @pytest.mark.parametrize("field", ["name", "kind", "model", "id"])
+    async def test_nothing_else_can_be_changed(self, platform: Any, field: str) -> None:
+        _, key = platform.agent()
+        response = await platform.send("PATCH", "/api/agents/me", json={field: "bot"}, headers=key)
+        assert response.status_code == 400
+        assert response.json()["errors"][0]["field"] == field
 
 
 async def test_handing_out_keys_is_not_idempotent(platform: Any) -> None:

@@ -115,7 +115,7 @@ def _next_step(state: State) -> Event:
 def _choose(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     fields = BodyFields(action)
     choice = fields.one_of("choice", CHOICES)
-    comment = fields.text("comment", COMMENT_CHARS)
+    comment = fields.spoken("comment", COMMENT_CHARS)
     if fields.faults:
         return invalid(tuple(fields.faults))
     return Accepted((_chosen(state, seat, choice, comment),))
@@ -124,7 +124,7 @@ def _choose(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
 def _switch(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     fields = BodyFields(action)
     switched = fields.flag("use_switch")
-    comment = fields.text("comment", COMMENT_CHARS, required=False)
+    comment = fields.spoken("comment", COMMENT_CHARS, required=False)
     if fields.faults:
         return invalid(tuple(fields.faults))
     if switched and seat.switch_used:

@@ -136,7 +136,7 @@ class Trial(SeatedGame[State, Seat]):
 
 def _speak(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     fields = BodyFields(action)
-    text = fields.text("text", SPEAK_CHARS)
+    text = fields.spoken("text", SPEAK_CHARS)
     if fields.faults:
         return invalid(tuple(fields.faults))
     return Accepted((_spoke(state, seat, text),))

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
-from playmolt_core.db.accounts import Agent, PgAccounts
+from msgspec import UNSET
+from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections, Score
+from playmolt_schemas.identity import slug_of
 
 
 def key(text: str) -> str:
@@ -38,31 +40,82 @@ async def relay_pool(database_url: str) -> AsyncIterator[Pool]:
 
 
 async def test_an_agent_is_found_by_the_hash_of_its_key(accounts: PgAccounts) -> None:
-    await accounts.create_agent("agent-1", 'a "name" 🙂', key("one"))
-    assert await accounts.owners([key("two"), key("one")]) == {key("one"): Agent("agent-1", 'a "name" 🙂')}
+    await accounts.create_agent("agent-1", NewAgent('a "name" 🙂'), key("one"))
+    agent = Agent("agent-1", 'a "name" 🙂', "a-name-gent-1")
+    assert await accounts.owners([key("two"), key("one")]) == {key("one"): agent}
     assert await accounts.owners([]) == {}
-    assert await accounts.agent("agent-1") == Agent("agent-1", 'a "name" 🙂')
-    assert await accounts.agent("agent-2") is None
+    profile = await accounts.profile("agent-1")
+    assert profile
+    assert (profile.id, profile.name, profile.handle) == ("agent-1", 'a "name" 🙂', "a-name-gent-1")
+    assert await accounts.profile("agent-2") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("Ada Lovelace", "ada-lovelace"), ("--Ünïcode!! ﬁ", "unicode-fi"), ("한국", "agent"), ("İstanbul", "istanbul"),
+        ("a" * 40, "a" * 24), ("abcdefghij klmnopqrstuvw xyz", "abcdefghij-klmnopqrstuvw"), ("x" * 23 + " y", "x" * 23),
+        ("K\u212a①", "kk1"),
+    ],
+)  # fmt: skip
+async def test_a_handle_is_the_names_slug_and_the_end_of_the_id(accounts: PgAccounts, name: str, slug: str) -> None:
+    assert slug_of(name) == slug
+    assert await accounts.create_agent("agent-0123456789", NewAgent(name), key("1")) == f"{slug}-456789"
+
+
+async def test_a_handle_that_is_taken_shows_more_of_the_id(accounts: PgAccounts) -> None:
+    made = [
+        await accounts.create_agent(agent, NewAgent("Ada"), key(agent))
+        for agent in ("agent-aa99456789", "agent-bb99456789", "agent-cc99456789", "agent-dddd456789")
+    ]
+    assert made == ["ada-456789", "ada-99456789", "ada-cc99456789", "ada-dd456789"]
+
+
+async def test_an_agent_changes_what_it_says_of_itself(accounts: PgAccounts) -> None:
+    await accounts.create_agent("agent-1", NewAgent("one", "person", "1", "about"), key("one"))
+    changed = await accounts.update_agent("agent-1", "2", UNSET)
+    assert changed
+    assert (changed.kind, changed.version, changed.about) == ("person", "2", "about")
+    changed = await accounts.update_agent("agent-1", UNSET, None)
+    assert changed
+    assert (changed.version, changed.about) == ("2", None)
+    assert (await accounts.owners([key("one")]))[key("one")].version == "2"
+    assert await accounts.update_agent("agent-2", "2", UNSET) is None
+
+
+async def test_agents_are_found_by_the_beginning_of_name_or_handle(accounts: PgAccounts) -> None:
+    for number, name in enumerate(["Ada", "ADAM", "Bea", "\u1112\u1161\u11ab글", "Straße"]):
+        await accounts.create_agent(f"agent-00000{number}", NewAgent(name), key(name))
+
+    async def found(beginning: str) -> list[str]:
+        return [agent.name for agent in (await accounts.agents(10, None, beginning))[0]]
+
+    assert await found("ad") == ["ADAM", "Ada"]
+    assert await found("한글") == ["\u1112\u1161\u11ab글"]
+    assert await found("STRASS") == ["Straße"]
+    assert await found("adam-0") == ["ADAM"]
+    assert await found("%") == []
+    assert len(await found("")) == 5
 
 
 async def test_an_agent_and_its_key_are_stored_both_or_neither(accounts: PgAccounts) -> None:
-    await accounts.create_agent("agent-1", "one", key("one"))
+    await accounts.create_agent("agent-1", NewAgent("one"), key("one"))
     with pytest.raises(asyncpg.UniqueViolationError):
-        await accounts.create_agent("agent-2", "two", key("one"))
-    assert await accounts.agent("agent-2") is None
+        await accounts.create_agent("agent-2", NewAgent("two"), key("one"))
+    assert await accounts.profile("agent-2") is None
 
 
 async def test_a_rotated_key_is_void(accounts: PgAccounts) -> None:
-    await accounts.create_agent("agent-1", "one", key("old"))
+    await accounts.create_agent("agent-1", NewAgent("one"), key("old"))
     assert await accounts.rotate_key("agent-1", key("old"), key("new"))
-    assert await accounts.owners([key("old"), key("new")]) == {key("new"): Agent("agent-1", "one")}
+    assert await accounts.owners([key("old"), key("new")]) == {key("new"): Agent("agent-1", "one", "one-gent-1")}
     assert not await accounts.rotate_key("agent-1", key("old"), key("newer"))
     assert not await accounts.rotate_key("agent-9", key("new"), key("newer"))
     assert list(await accounts.owners([key("new"), key("newer")])) == [key("new")]
 
 
 async def test_of_many_rotations_with_one_key_one_succeeds(accounts: PgAccounts) -> None:
-    await accounts.create_agent("agent-1", "one", key("0"))
+    await accounts.create_agent("agent-1", NewAgent("one"), key("0"))
     made = [key(str(number)) for number in range(1, 9)]
     done = await asyncio.gather(*(accounts.rotate_key("agent-1", key("0"), new) for new in made))
     assert sum(done) == 1
@@ -70,8 +123,8 @@ async def test_of_many_rotations_with_one_key_one_succeeds(accounts: PgAccounts)
 
 
 async def test_a_joins_key_belongs_to_one_body(accounts: PgAccounts) -> None:
-    await accounts.create_agent("agent-1", "one", key("1"))
-    await accounts.create_agent("agent-2", "two", key("2"))
+    await accounts.create_agent("agent-1", NewAgent("one"), key("1"))
+    await accounts.create_agent("agent-2", NewAgent("two"), key("2"))
     bodies = ["ox", "trial"] * 4
     claimed = await asyncio.gather(*(accounts.claim_join("agent-1", "command", body) for body in bodies))
     assert claimed in ([True, False] * 4, [False, True] * 4)
@@ -90,7 +143,7 @@ async def test_a_cursor_with_a_time_that_nothing_can_hold_is_refused(accounts: P
 
 async def test_agents_are_listed_newest_first_page_by_page(accounts: PgAccounts) -> None:
     for number in range(5):
-        await accounts.create_agent(f"agent-{number}", f"name {number}", key(str(number)))
+        await accounts.create_agent(f"agent-{number}", NewAgent(f"name {number}"), key(str(number)))
     listed, cursor = [], None
     while True:
         page, cursor = await accounts.agents(2, cursor)
@@ -170,7 +223,7 @@ async def scored(relay_pool: Pool, *scores: tuple[str, str, int]) -> None:
 
 async def test_equal_points_share_a_rank_also_across_pages(pool: Pool, relay_pool: Pool, accounts: PgAccounts) -> None:
     points = {"agent-a": 5, "agent-b": 3, "agent-c": 3, "agent-d": 3, "agent-e": 1, "agent-f": 1, "agent-g": -2}
-    await accounts.create_agent("agent-b", "Bee", key("b"))
+    await accounts.create_agent("agent-b", NewAgent("Bee"), key("b"))
     await scored(relay_pool, *((agent, "ox", count) for agent, count in points.items()))
     expected = [
         (1, "agent-a"),

@@ -187,3 +187,18 @@ async def test_a_migrator_that_is_no_superuser_can_migrate(empty_database_url: s
         )
         await connection.execute(f"DROP OWNED BY {user}; DROP ROLE {user}")
         await connection.close()
+
+
+async def test_agents_of_the_release_before_get_handles(empty_database_url: str, tmp_path: Path) -> None:
+    first, second = migrations()[:2]
+    (tmp_path / first.name).write_text(first.sql)
+    await migrate(empty_database_url, folder=tmp_path)
+    for number in range(3):
+        await apply(empty_database_url, f"INSERT INTO account.agent (id, name) VALUES ('agent-{number}-456789', 'Ada')")
+    (tmp_path / second.name).write_text(second.sql)
+    await migrate(empty_database_url, folder=tmp_path)
+    await apply(empty_database_url, "INSERT INTO account.agent (id, name) VALUES ('agent-new-456780', 'Ünï')")
+    told = "SELECT string_agg(handle || ' ' || folded || ' ' || kind, ', ' ORDER BY created_at, id) FROM account.agent"
+    assert await value(empty_database_url, told) == (
+        "ada-456789 ada bot, ada-1-456789 ada bot, ada-2-456789 ada bot, uni-456780 ünï bot"
+    )

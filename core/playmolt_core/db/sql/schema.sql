@@ -346,12 +346,41 @@ GRANT SELECT ON projection.score, projection.progress TO playmolt_gateway, playm
 
 -- Accounts --------------------------------------------------------------------------------------------------------------
 
+-- `folded` is the name as beginnings of names are compared.
 CREATE TABLE account.agent (
   id         text COLLATE "C" PRIMARY KEY,
   name       text             NOT NULL,
-  created_at timestamptz      NOT NULL DEFAULT now()
+  created_at timestamptz      NOT NULL DEFAULT now(),
+  handle     text COLLATE "C" NOT NULL,
+  folded     text COLLATE "C" NOT NULL,
+  kind       text             NOT NULL DEFAULT 'bot' CHECK (kind IN ('bot', 'person', 'house')),
+  version    text,
+  about      text,
+  model      text,
+  CHECK (model IS NULL OR kind = 'house')
 );
 CREATE INDEX agent_newest ON account.agent (created_at DESC, id DESC);
+CREATE UNIQUE INDEX agent_handle ON account.agent (handle);
+CREATE INDEX agent_folded ON account.agent (folded);
+
+-- The name's slug and as many of the last characters of the id as make it unique. A gateway of the release before says no
+-- `folded`.
+CREATE FUNCTION account.name_handle() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  slug  text := regexp_replace(normalize(NEW.name, NFKD), '[^[:ascii:]]', '', 'g');
+  shown integer := 6;
+BEGIN
+  slug := trim(BOTH '-' FROM regexp_replace(lower(slug COLLATE "C"), '[^a-z0-9]+', '-', 'g'));
+  slug := coalesce(nullif(trim(BOTH '-' FROM left(slug, 24)), ''), 'agent');
+  LOOP
+    NEW.handle := slug || '-' || right(NEW.id, shown);
+    EXIT WHEN shown >= length(NEW.id) OR NOT EXISTS (SELECT FROM account.agent AS a WHERE a.handle = NEW.handle);
+    shown := shown + 2;
+  END LOOP;
+  NEW.folded := coalesce(NEW.folded, lower(normalize(NEW.name, NFKC)));
+  RETURN NEW;
+END $$;
+CREATE TRIGGER name_handle BEFORE INSERT ON account.agent FOR EACH ROW EXECUTE FUNCTION account.name_handle();
 
 -- One key an agent: of two rotations at once the later one wins, and no third key stays valid.
 CREATE TABLE account.api_key (
@@ -373,6 +402,7 @@ REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
+GRANT UPDATE (version, about) ON account.agent TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 

@@ -1,17 +1,20 @@
-"""Agents: register, keys, own page, leaderboard."""
+"""Agents: register, say who one is, keys, own page, leaderboard."""
 
 import asyncio
 import uuid
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.db.accounts import NewAgent, Profile
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
-from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.limits import AGENT_NAME_CHARS
-from playmolt_schemas.text import bad_name
+from playmolt_schemas.codes import Code, faults
+from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
+from playmolt_schemas.text import shows, unfit
 
 from playmolt_gateway.http.auth import CACHED_SECONDS, UNKNOWN_KEY, hash_of, new_key
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
@@ -21,22 +24,72 @@ _log = log("gateway")
 _SYNC_SECONDS = 2.0
 
 
-def _fault_of(name: str) -> str | None:
-    if not 1 <= len(name) <= AGENT_NAME_CHARS:
-        return f"must have 1 to {AGENT_NAME_CHARS} characters"
-    return "must be free of control, surrogate and bidi control characters" if bad_name(name) else None
+def _line_fault(text: str) -> str | None:
+    if unfit(text):
+        return "must be free of control, surrogate, line separator and bidi control characters"
+    return None if shows(text) else "must hold at least one character that shows"
+
+
+def _about_fault(text: str) -> str | None:
+    if unfit(text, lines=True):
+        return "must be free of control characters but line feeds, surrogates, line separators and bidi controls"
+    return None if shows(text) else "must hold at least one character that shows"
+
+
+_CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "name": _line_fault, "version": _line_fault, "model": _line_fault, "about": _about_fault,
+}  # fmt: skip
+
+
+def _refused_texts(body: api.RegisterRequest | api.UpdateMeRequest) -> Refusal | None:
+    """Refuse the texts of a body that no page may show, naming every field at fault."""
+    found = {
+        field: fault
+        for field, check in _CHECKS.items()
+        if isinstance(text := getattr(body, field, None), str) and (fault := check(text))
+    }
+    return _refused(found) if found else None
+
+
+def _refused(found: dict[str, str]) -> Refusal:
+    told = "; ".join(f"{field} {fault}" for field, fault in found.items())
+    return bad_request(f"Mend the body and send it again: {told}.", *faults(found))
 
 
 async def register_agent(services: Services, request: CheckedRequest) -> Reply:
     if not services.settings.registration_open:
         return Refusal(Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask its operator for a key.")
-    name: str = request.body.name
-    fault = _fault_of(name)
-    if fault:
-        return bad_request(f"name: {fault}.", FieldFault("name", fault))
+    body: api.RegisterRequest = request.body
+    if refused := _refused_texts(body):
+        return refused
+    if body.model is not None and body.kind != "house":
+        return _refused({"model": 'goes with kind "house" alone'})
+    if body.kind == "house" and not request.caller.operator:
+        return Refusal(Code.OPERATOR_ONLY, "House agents are the operator's: register as a bot or a person.")
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
-    await services.soon(services.accounts.create_agent(agent_id, name, hash_of(key)))
-    return json_response(201, msgspec.json.encode(api.Registered(id=agent_id, name=name, api_key=key)))
+    new = NewAgent(body.name, body.kind, body.version, body.about, body.model)
+    handle = await services.soon(services.accounts.create_agent(agent_id, new, hash_of(key)))
+    made = api.Registered(
+        id=agent_id, handle=handle, name=new.name, kind=new.kind, version=new.version, about=new.about,
+        model=new.model, api_key=key,
+    )  # fmt: skip
+    return json_response(201, msgspec.json.encode(made))
+
+
+async def update_me(services: Services, request: CheckedRequest) -> Reply:
+    """Change what the caller says of itself, and have every gateway forget who it was before that is answered."""
+    body: api.UpdateMeRequest = request.body
+    if refused := _refused_texts(body):
+        return refused
+    if body.version is not UNSET and not services.bus.connected():
+        raise BusUnavailable("a version is changed only while all gateways can be told")
+    profile = await services.soon(services.accounts.update_agent(request.caller.id, body.version, body.about))
+    if profile is None:
+        return UNKNOWN_KEY
+    if body.version is not UNSET:
+        services.keys.drop(request.caller.key_hash)
+        await _publish_void_key(services, request.caller.key_hash)
+    return json_response(200, msgspec.json.encode(await _me(services, profile)))
 
 
 async def rotate_key(services: Services, request: CheckedRequest) -> Reply:
@@ -67,18 +120,27 @@ async def _synced(services: Services) -> None:
         await services.bus.request(subjects.PROJECTED, timeout=_SYNC_SECONDS)
 
 
-async def read_me(services: Services, request: CheckedRequest) -> Reply:
+async def _me(services: Services, profile: Profile) -> api.Me:
     await _synced(services)
-    agent = request.caller.agent
-    row = await services.soon(services.projections.points_of(agent.id))
-    me = api.Me(
-        id=agent.id,
-        name=agent.name,
+    row = await services.soon(services.projections.points_of(profile.id))
+    return api.Me(
+        id=profile.id,
+        handle=profile.handle,
+        name=profile.name,
+        kind=profile.kind,
+        model=profile.model,
+        version=profile.version,
+        about=profile.about,
+        created_at=rfc3339(profile.created_at),
         points=row.points,
         points_by_type={game: row.points_by_type.get(game, 0) for game in GAME_TYPES},
         games={game: row.games.get(game, 0) for game in GAME_TYPES},
     )
-    return json_response(200, msgspec.json.encode(me))
+
+
+async def read_me(services: Services, request: CheckedRequest) -> Reply:
+    profile = await services.soon(services.accounts.profile(request.caller.id))
+    return UNKNOWN_KEY if profile is None else json_response(200, msgspec.json.encode(await _me(services, profile)))
 
 
 async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply:

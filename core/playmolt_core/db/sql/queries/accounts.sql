@@ -1,6 +1,15 @@
 -- name: create_agent
-WITH agent AS (INSERT INTO account.agent (id, name) VALUES ($1, $2))
-INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $3)
+INSERT INTO account.agent (id, name, folded, kind, version, about, model) VALUES ($1, $2, $3, $4, $5, $6, $7)
+RETURNING handle
+
+-- name: create_key
+INSERT INTO account.api_key (agent_id, hash) VALUES ($1, $2)
+
+-- name: update_agent
+-- $2 and $4 say whether version and about are to be changed. Gives no row for an agent that there is not.
+UPDATE account.agent SET version = CASE WHEN $2 THEN $3 ELSE version END, about = CASE WHEN $4 THEN $5 ELSE about END
+WHERE id = $1
+RETURNING id, name, handle, kind, version, model, about, created_at
 
 -- name: replace_key
 -- Of two at once the second waits for the row and then finds that its old hash is no longer there.
@@ -15,16 +24,18 @@ SELECT fingerprint FROM account.join_key WHERE agent_id = $1 AND command_id = $2
 -- name: owners
 -- The inner SELECT hides the array from the planner, which would plan each call anew for its length: three times what
 -- finding one key costs. The limits cut nothing; they keep the look-ups while statistics call the tables small.
-SELECT k.hash, a.id, a.name
+SELECT k.hash, a.id, a.name, a.handle, a.kind, a.version, a.model
 FROM unnest((SELECT $1::bytea[])) AS wanted (hash)
 CROSS JOIN LATERAL (SELECT hash, agent_id FROM account.api_key WHERE hash = wanted.hash LIMIT 1) AS k
-CROSS JOIN LATERAL (SELECT id, name FROM account.agent WHERE id = k.agent_id LIMIT 1) AS a
+CROSS JOIN LATERAL (
+  SELECT id, name, handle, kind, version, model FROM account.agent WHERE id = k.agent_id LIMIT 1
+) AS a
 
--- name: agent
-SELECT id, name FROM account.agent WHERE id = $1
+-- name: profile
+SELECT id, name, handle, kind, version, model, about, created_at FROM account.agent WHERE id = $1
 
--- name: newest_agents
-SELECT id, name, created_at FROM account.agent ORDER BY created_at DESC, id DESC LIMIT $1
-
--- name: older_agents
-SELECT id, name, created_at FROM account.agent WHERE (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $1
+-- name: agents
+-- Newest first, from behind ($2, $3) on; $4 is the beginning of a name, folded, or of a handle, "" for all.
+SELECT id, name, handle, kind, version, model, about, created_at FROM account.agent
+WHERE (created_at, id) < ($2, $3) AND ($4 = '' OR starts_with(folded, $4) OR starts_with(handle, $4))
+ORDER BY created_at DESC, id DESC LIMIT $1
