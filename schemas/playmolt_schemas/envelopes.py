@@ -9,6 +9,8 @@ from typing import Final, Literal
 import msgspec
 from msgspec.structs import replace
 
+from playmolt_schemas.identity import NOT_SAID, Identity
+
 Op = Literal[
     "act", "join", "leave", "end", "command",
     "query", "state", "events", "feed", "turn", "games", "log", "forward", "operator",
@@ -40,6 +42,8 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     fingerprint: str = ""
     deadline_ms: int = 0
     trace: str = ""
+    identity: Identity = NOT_SAID
+    """Who the agent is, on `join`."""
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):

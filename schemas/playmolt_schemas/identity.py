@@ -22,8 +22,11 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     model: str | UnsetType | None = UNSET
 
 
-def identity_of(of: Identity) -> dict[str, Any]:
-    """The identity's fields, to make another struct of that has them."""
+NOT_SAID: Final = Identity()
+
+
+def identity_of(of: Any) -> dict[str, Any]:
+    """The identity's fields of anything that has them."""
     return {field: getattr(of, field) for field in Identity.__struct_fields__}
 
 

@@ -20,6 +20,7 @@ from playmolt_core.game.decider import (
     Leave,
 )
 from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.identity import Identity
 
 DECIDERS: Mapping[str, Decider[Any]] = {game: rules for game, rules in deciders().items() if game in GAME_TYPES}
 VALID_ACTIONS: Mapping[str, list[dict[str, Any]]] = {
@@ -36,7 +37,10 @@ def agents(decider: Decider[Any]) -> list[str]:
 
 def commands_of_a_game(decider: Decider[Any], *, deadline: int = 0) -> list[Command]:
     """What opens a game and fills it, with one agent that leaves again."""
-    joins = [Join(agent_id=agent, name=f"이름 {agent}") for agent in agents(decider)]
+    joins = [
+        Join(agent_id=agent, name=f"이름 {agent}", identity=Identity(handle=agent, kind="bot", version="2", model=None))
+        for agent in agents(decider)
+    ]
     create = Create(seed="20260301", config={"phase_deadline_seconds": deadline})
     return [create, Join(agent_id="early", name="Early"), Leave(agent_id="early"), *joins]
 

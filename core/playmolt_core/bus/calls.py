@@ -13,6 +13,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, Op, decode_answers, encode_pack
+from playmolt_schemas.identity import NOT_SAID, Identity
 
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
@@ -78,6 +79,7 @@ class Calls:
         *,
         agent: str = "",
         name: str = "",
+        identity: Identity = NOT_SAID,
         operator: bool = False,
         command_id: str = "",
         fingerprint: str = "",
@@ -93,7 +95,7 @@ class Calls:
         patience = self._deadline if deadline is None else deadline
         call = Call(
             self._last_id, op, target, body, agent, name, operator, command_id or uuid.uuid4().hex, fingerprint,
-            int((time.time() + patience) * 1000), trace,
+            int((time.time() + patience) * 1000), trace, identity,
         )  # fmt: skip
         now = loop.time()
         pending = self._pending[call.id] = _Pending(game, call, future, now + patience)

@@ -7,6 +7,7 @@ from asyncio import Future
 from typing import Protocol
 
 from playmolt_schemas.envelopes import Answer, Op
+from playmolt_schemas.identity import NOT_SAID, Identity
 
 
 class BusUnavailable(ConnectionError):
@@ -46,6 +47,7 @@ class Engines(Protocol):
         *,
         agent: str = "",
         name: str = "",
+        identity: Identity = NOT_SAID,
         operator: bool = False,
         command_id: str = "",
         fingerprint: str = "",

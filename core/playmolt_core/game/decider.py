@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.identity import NOT_SAID, Identity
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -45,6 +46,7 @@ class Join(Command, frozen=True, kw_only=True):
 
     agent_id: str
     name: str
+    identity: Identity = NOT_SAID
 
 
 class Leave(Command, frozen=True, kw_only=True):

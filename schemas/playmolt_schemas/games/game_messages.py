@@ -5,6 +5,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
+from playmolt_schemas.identity import Identity
+
 
 class Action(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     """What an agent may send to a game; the tag is the action's `type`."""
@@ -35,7 +37,7 @@ class GameCreatedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_cre
     needed: int
 
 
-class AgentJoinedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_joined"):
+class AgentJoinedMessage(PublicMessage, Identity, frozen=True, kw_only=True, tag="agent_joined"):
     """A seat is taken."""
 
     agent_id: str

@@ -16,6 +16,7 @@ from playmolt_schemas.games.game_messages import (
     PhaseSubmissions,
     PublicMessage,
 )
+from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import COMMENT_CHARS
 
 Choice = Literal["O", "X"]
@@ -43,7 +44,7 @@ class Switch(Action, frozen=True, kw_only=True, tag="switch"):
 ACTIONS: Final[Mapping[str, type[Action]]] = {"first_choice": FirstChoice, "switch": Switch}
 
 
-class Player(msgspec.Struct, frozen=True, kw_only=True):
+class Player(Identity, frozen=True, kw_only=True):
     """Who sits in the game."""
 
     id: str
@@ -66,7 +67,7 @@ class PublicChoice(msgspec.Struct, frozen=True, kw_only=True):
     comment: str
 
 
-class ScoreLine(msgspec.Struct, frozen=True, kw_only=True):
+class ScoreLine(Identity, frozen=True, kw_only=True):
     """A line of the scoreboard; `monopolies` counts the rounds won alone."""
 
     id: str
@@ -76,7 +77,7 @@ class ScoreLine(msgspec.Struct, frozen=True, kw_only=True):
     switch_available: bool
 
 
-class OxResult(msgspec.Struct, frozen=True, kw_only=True):
+class OxResult(Identity, frozen=True, kw_only=True):
     """What a player got out of the game: `points` on the platform, `game_points` in the game."""
 
     agent_id: str

@@ -16,6 +16,7 @@ from playmolt_schemas.games.game_messages import (
     PhaseSubmissions,
     PublicMessage,
 )
+from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import SPEAK_CHARS
 
 Role = Literal["PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"]
@@ -53,7 +54,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     evidence_against: tuple[str, ...]
 
 
-class Party(msgspec.Struct, frozen=True, kw_only=True):
+class Party(Identity, frozen=True, kw_only=True):
     """Who sits in the trial, and as what."""
 
     id: str
@@ -76,7 +77,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     votes: tuple[JurorVote, ...]
 
 
-class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
+class TrialResult(Identity, frozen=True, kw_only=True):
     """What a seat got out of the trial. The judge, and a juror who abstained, have no team and neither won nor lost."""
 
     agent_id: str
@@ -164,7 +165,7 @@ class TrialSelf(msgspec.Struct, frozen=True, kw_only=True):
     submitted: bool
 
 
-class TrialParticipant(msgspec.Struct, frozen=True, kw_only=True):
+class TrialParticipant(Identity, frozen=True, kw_only=True):
     """A seat as all see it; `submitted` is false where the phase requires nothing of it."""
 
     id: str

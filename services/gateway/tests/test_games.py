@@ -12,6 +12,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.idempotency import fingerprint
 from playmolt_gateway.http.waiting import OPEN_WAITS
+from playmolt_schemas.identity import Identity
 
 
 def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
@@ -20,6 +21,13 @@ def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
         "round": 0, "seated": 1, "needed": 5,
         "created_at": created_at, "over": False, "updated_at": created_at, "version": 2,
     } | more  # fmt: skip
+
+
+async def test_a_join_carries_who_the_agent_is(platform: Any) -> None:
+    _, key = platform.agent("Ada")
+    await platform.send("PATCH", "/api/agents/me", json={"version": "2"}, headers=key)
+    await platform.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=key)
+    assert platform.last().identity == Identity(handle="ada-00000", kind="bot", version="2", model=None)
 
 
 async def test_an_action_goes_to_its_engine_as_it_came(platform: Any, game: str) -> None:

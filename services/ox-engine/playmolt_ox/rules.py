@@ -11,6 +11,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.games.action_fields import ActionShapes
 from playmolt_schemas.games.game_messages import Action, PublicMessage
 from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
+from playmolt_schemas.identity import identity_of
 from playmolt_schemas.limits import COMMENT_CHARS
 from typing_extensions import override
 
@@ -77,7 +78,7 @@ class Ox(SeatedGame[State, Seat]):
         questions = self._content.questions
         offset = draws.below(state.seed, "offset", len(questions))
         return GameStarted(
-            participants=tuple(Player(id=seat.id, name=seat.name) for seat in state.seats),
+            participants=tuple(Player(id=seat.id, name=seat.name, **identity_of(seat)) for seat in state.seats),
             offset=offset,
             lots=draws.shuffle(state.seed, "lots", [seat.id for seat in state.seats]),
             questions=tuple(questions[(offset + place) % len(questions)] for place in range(ROUNDS)),

@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 from playmolt_schemas.games.ox import Choice, Distribution, OxResult, ScoreLine
+from playmolt_schemas.identity import identity_of
 
 from playmolt_ox.events import GameEnded, RoundCounted
 from playmolt_ox.state import Seat, State
@@ -69,6 +70,7 @@ def final_result(state: State) -> GameEnded:
                 points=points,
                 game_points=seat.points,
                 monopolies=seat.monopolies,
+                **identity_of(seat),
             )
             for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
         ),
@@ -82,4 +84,5 @@ def _line(seat: Seat) -> ScoreLine:
         points=seat.points,
         monopolies=seat.monopolies,
         switch_available=not seat.switch_used,
+        **identity_of(seat),
     )

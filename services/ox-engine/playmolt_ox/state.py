@@ -11,6 +11,7 @@ from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.state import SeatedState, entered
 from playmolt_schemas.games.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
+from playmolt_schemas.identity import identity_of
 
 from playmolt_ox.events import (
     FirstChoiceSubmitted,
@@ -80,7 +81,7 @@ def flipped(choice: Choice) -> Choice:
 
 
 def _started(state: State, event: GameStarted, at: datetime) -> Changes:
-    seats = tuple(Seat(player.id, player.name) for player in event.participants)
+    seats = tuple(Seat(player.id, player.name, **identity_of(player)) for player in event.participants)
     return {"seats": seats, "lots": event.lots, "questions": event.questions, **entered(state, "first_choice", 1, at)}
 
 

@@ -23,6 +23,7 @@ from playmolt_schemas.games.ox import (
     SwitchDecision,
     SwitchSubmittedMessage,
 )
+from playmolt_schemas.identity import identity_of
 
 from playmolt_ox.events import (
     FirstChoiceSubmitted,
@@ -51,7 +52,7 @@ def view(state: State, viewer: Viewer) -> OxState:
         phase=state.phase,
         question=state.question,
         own=UNSET if own is None else _self(state, own),
-        participants=tuple(Player(id=seat.id, name=seat.name) for seat in state.seats),
+        participants=tuple(Player(id=seat.id, name=seat.name, **identity_of(seat)) for seat in state.seats),
         reveal=state.reveal,
         decisions=_decisions(state) if state.phase == "switch" else (),
         scoreboard=_scoreboard(state),

@@ -22,6 +22,7 @@ from playmolt_schemas.games.trial import (
     TrialState,
     Verdict,
 )
+from playmolt_schemas.identity import identity_of
 from playmolt_schemas.limits import SPEAK_CHARS
 from typing_extensions import override
 
@@ -108,7 +109,8 @@ class Trial(SeatedGame[State, Seat]):
         return GameStarted(
             case=draws.choice(state.seed, "case", self._content.cases),
             participants=tuple(
-                Party(id=seat.id, name=seat.name, role=role) for seat, role in zip(state.seats, roles, strict=True)
+                Party(id=seat.id, name=seat.name, role=role, **identity_of(seat))
+                for seat, role in zip(state.seats, roles, strict=True)
             ),
         )
 
@@ -211,6 +213,7 @@ def _result(seat: Seat, team: Team | None, winner: Team) -> TrialResult:
         team=team,
         won=None if team is None else team == winner,
         points=points,
+        **identity_of(seat),
     )
 
 

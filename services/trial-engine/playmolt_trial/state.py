@@ -11,6 +11,7 @@ from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.events import GameAborted
 from playmolt_core.game.seats.state import SeatedState, entered
 from playmolt_schemas.games.trial import Case, Phase, Role, Tally, TrialResult, Utterance, Verdict
+from playmolt_schemas.identity import identity_of
 
 from playmolt_trial.events import (
     GameEnded,
@@ -59,7 +60,7 @@ class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
 
 
 def _started(state: State, event: GameStarted, at: datetime) -> Changes:
-    seats = tuple(Seat(party.id, party.name, party.role) for party in event.participants)
+    seats = tuple(Seat(party.id, party.name, party.role, **identity_of(party)) for party in event.participants)
     return {"case": event.case, "seats": seats, **_entered(state, "opening", 0, at)}
 
 

@@ -20,6 +20,7 @@ from playmolt_schemas.games.trial import (
     TrialState,
     VoteSubmittedMessage,
 )
+from playmolt_schemas.identity import identity_of
 
 from playmolt_trial.events import (
     GameEnded,
@@ -55,7 +56,9 @@ def view(state: State, viewer: Viewer) -> TrialState:
         if own is None
         else TrialSelf(id=own.id, role=own.role, name=own.name, submitted=own.id in state.submitted),
         participants=tuple(
-            TrialParticipant(id=seat.id, name=seat.name, role=seat.role, submitted=seat.id in state.submitted)
+            TrialParticipant(
+                id=seat.id, name=seat.name, role=seat.role, submitted=seat.id in state.submitted, **identity_of(seat)
+            )
             for seat in state.seats
         ),
         history=state.history,

@@ -106,7 +106,9 @@ class Seating:
         return None
 
     def _seat_in(self, change: Change, pending: PendingCall, at: datetime) -> Refused | None:
-        commands: list[Command] = [Join(agent_id=pending.call.agent, name=pending.call.name)]
+        commands: list[Command] = [
+            Join(agent_id=pending.call.agent, name=pending.call.name, identity=pending.call.identity)
+        ]
         if change.head.version == 0:
             commands.insert(0, Create(seed=self._draw_seed(), config=self._config))
         for command in commands:

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 from msgspec import Meta
+from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
 from playmolt_core.game.decider import Event
@@ -26,7 +27,7 @@ class GameCreated(Event, frozen=True, kw_only=True):
     config: Config
 
 
-class AgentJoined(Event, frozen=True, kw_only=True):
+class AgentJoined(Event, Identity, frozen=True, kw_only=True):
     """A seat is taken."""
 
     type: ClassVar[str] = "agent_joined"

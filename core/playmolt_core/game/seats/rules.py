@@ -8,6 +8,7 @@ import msgspec
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.identity import identity_of
 from typing_extensions import override
 
 from playmolt_core.game.decider import (
@@ -137,7 +138,7 @@ def _join(state: SeatedState[Any], command: Join) -> Decision:
         return Accepted(())
     if state.phase != "waiting":
         return Refused(Code.ALREADY_STARTED, "This game has started. POST /api/games/join finds one that waits.")
-    return Accepted((AgentJoined(agent_id=command.agent_id, name=command.name),))
+    return Accepted((AgentJoined(agent_id=command.agent_id, name=command.name, **identity_of(command.identity)),))
 
 
 def _leave(state: SeatedState[Any], command: Leave) -> Decision:

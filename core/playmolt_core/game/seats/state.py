@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from playmolt_schemas.identity import Identity, identity_of
 
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats.events import AgentJoined, AgentLeft, GameAborted, GameCreated
 
 
-class Seat(msgspec.Struct, frozen=True, gc=False):
+class Seat(Identity, frozen=True, gc=False):
     """A seat; a game adds what it keeps of it, with defaults."""
 
     id: str
@@ -80,6 +81,6 @@ def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
     """The folds of the events that every game with seats has, for a game that keeps such seats."""
 
     def joined(state: SeatedState[Any], event: AgentJoined, _: datetime) -> Changes:
-        return {"seats": (*state.seats, seat(event.agent_id, event.name))}
+        return {"seats": (*state.seats, seat(event.agent_id, event.name, **identity_of(event)))}
 
     return {GameCreated: _created, AgentJoined: joined, AgentLeft: _left, GameAborted: _aborted}

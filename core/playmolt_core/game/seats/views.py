@@ -15,6 +15,7 @@ from playmolt_schemas.games.game_messages import (
     PublicMessage,
 )
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identity import identity_of
 
 from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_core.game.seats.events import AgentJoined, AgentLeft, GameAborted, GameCreated
@@ -38,7 +39,7 @@ def _created(event: GameCreated) -> GameCreatedMessage:
 
 
 def _joined(event: AgentJoined) -> AgentJoinedMessage:
-    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name)
+    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name, **identity_of(event))
 
 
 def _left(event: AgentLeft) -> AgentLeftMessage:

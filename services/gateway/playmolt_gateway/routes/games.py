@@ -11,6 +11,7 @@ from playmolt_schemas import api
 from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.identity import Identity, identity_of
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes.platform import AdminGameLine, StateQuery
 
@@ -49,7 +50,7 @@ async def join_game(services: Services, request: CheckedRequest) -> Reply:
     ):
         return Refusal(Code.IDEMPOTENCY_MISMATCH, MISMATCH)
     answer = await services.bus.submit(
-        request.body.gameType, "join", "", agent=agent.id, name=agent.name,
+        request.body.gameType, "join", "", agent=agent.id, name=agent.name, identity=Identity(**identity_of(agent)),
         command_id=command.id, fingerprint=command.fingerprint, trace=request.trace,
     )  # fmt: skip
     return answer_response(answer)
