@@ -22,6 +22,7 @@ from typing import Any
 
 import uvicorn
 import uvloop
+from playmolt_core.ops.connections import CONNECTIONS, Bounds
 from playmolt_core.ops.sockets import listening
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_spectator.backfill import Backfill
@@ -101,7 +102,7 @@ class MemorySource:
 async def product() -> tuple[int, Send]:
     source, metrics, timeouts = MemorySource(), Metrics(), Timeouts()
     hub = Hub(source, Backfill(source, metrics, timeouts.connect), metrics, timeouts)
-    server = Server(source, hub, Lobby(source, metrics, timeouts), metrics, timeouts)
+    server = Server(source, hub, Lobby(source, metrics, timeouts), metrics, timeouts, Bounds(per_address=CONNECTIONS))
 
     def send(messages: list[bytes]) -> None:
         for one in messages:

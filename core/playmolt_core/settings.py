@@ -54,6 +54,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Port,
         _env("PLAYMOLT_HEALTH_PORT", "Port of an engine's or the relay's /healthz and /readyz; 0 takes a free one."),
     ] = 0
+    idle_seconds: Annotated[
+        float,
+        Meta(gt=0),
+        _env(
+            "PLAYMOLT_IDLE_SECONDS",
+            "How long gateway and spectator keep a connection on which nothing is asked; longer than a proxy in front"
+            " keeps it.",
+        ),
+    ] = 75.0
+    connections_per_address: Annotated[
+        Natural,
+        _env(
+            "PLAYMOLT_CONNECTIONS_PER_ADDRESS",
+            "Connections that a gateway or spectator takes from one address; behind a proxy all come from the proxy's."
+            " 0: a quarter of what it takes in all.",
+        ),
+    ] = 0
     operator_key: Annotated[
         str,
         _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them (`up` makes one)."),

@@ -17,6 +17,8 @@ import uvicorn
 from eth_typing import Address
 from eth_utils.address import is_hex_address
 from eth_utils.conversions import to_bytes
+from playmolt_core.ops.connections import Bounds, Door
+from playmolt_core.ops.http_protocol import BoundedProtocol
 
 from playmolt_devchain.ledger import CHAIN_ID, Ledger
 from playmolt_devchain.methods import Methods
@@ -53,22 +55,24 @@ def _serve(folder: Path, funded: Address, listening: socket.socket) -> int:
         return _say(str(error))
     sys.stdout.write(f"EVM chain {CHAIN_ID} on http://{HOST}:{listening.getsockname()[1]}, block {ledger.height}\n")
     sys.stdout.flush()
-    config = uvicorn.Config(
-        App(Methods(ledger)),
-        lifespan="off",
-        log_level="warning",
-        access_log=False,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=5,
-        ws="none",
-    )
-    asyncio.run(_serve_until_told(_Server(config), listening))
+    asyncio.run(_serve_until_told(App(Methods(ledger)), listening))
     ledger.close()
     return 0
 
 
-async def _serve_until_told(server: uvicorn.Server, listening: socket.socket) -> None:
+async def _serve_until_told(app: App, listening: socket.socket) -> None:
+    # Everybody comes from this machine: one address may have all.
+    door = Door(Bounds(total=MAX_CONNECTIONS, per_address=MAX_CONNECTIONS))
+    config = uvicorn.Config(
+        app,
+        http=type("ChainProtocol", (BoundedProtocol,), {"door": door}),
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
+    server = _Server(config)
     for signum in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signum, lambda: setattr(server, "should_exit", True))
     await server.serve(sockets=[listening])

@@ -15,11 +15,12 @@ from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.ops import garbage, tracing
+from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
 from playmolt_gateway.http.app import build
-from playmolt_gateway.http.serving import allow_many_connections, listening, serve
+from playmolt_gateway.http.serving import listening, serve
 
 _log = log("gateway")
 POOL_SIZE: Final = 8
@@ -35,7 +36,7 @@ async def run(settings: Settings, fd: int | None) -> None:
         gateway = build(settings, bus, pool, PgAccounts(pool), PgProjections(pool), PgLimits(pool))
         await gateway.listen()
         garbage.settle()
-        await serve(gateway, settings, sock)
+        await serve(gateway, settings, sock, bounds(settings, allow_many_files()))
 
 
 def main() -> int:
@@ -50,7 +51,6 @@ def main() -> int:
         return 2
     configure("gateway", settings.log_level)
     tracing.configure("gateway", everybody=False)
-    allow_many_connections()
     try:
         uvloop.run(run(settings, arguments.fd))
     except (ConnectionError, TimeoutError) as error:

@@ -19,6 +19,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.projections import Points, Ranked
+from playmolt_core.ops.connections import Bounds
 from playmolt_core.settings import Settings
 from playmolt_gateway.http.app import Gateway, build
 from playmolt_gateway.http.auth import hash_of, new_key
@@ -258,11 +259,16 @@ async def platform(make_platform: Callable[..., Platform]) -> AsyncIterator[Plat
 
 
 @pytest.fixture
-async def port(platform: Platform) -> AsyncIterator[int]:
+def within() -> Bounds:
+    return Bounds()
+
+
+@pytest.fixture
+async def port(platform: Platform, within: Bounds) -> AsyncIterator[int]:
     """The port of a gateway on a real socket."""
     settings = Settings(port=0, deadline_seconds=1)
     sock = listening(settings, None)
-    task = asyncio.create_task(serve(platform.gateway, settings, sock))
+    task = asyncio.create_task(serve(platform.gateway, settings, sock, within))
     yield sock.getsockname()[1]
     os.kill(os.getpid(), signal.SIGTERM)
     async with asyncio.timeout(10):

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import uvicorn
+from playmolt_core.ops.connections import Bounds, Door
 from playmolt_gateway.http.app import Gateway
 from playmolt_gateway.http.fast_http import GatewayProtocol, protocol_for
 from typing_extensions import override
@@ -32,6 +33,10 @@ class KeptTransport(asyncio.Transport):
         return self.closing
 
     @override
+    def abort(self) -> None:
+        self.closing = True
+
+    @override
     def pause_reading(self) -> None: ...
 
     @override
@@ -50,7 +55,7 @@ class Connection:
     """One connection; `asgi` sends actions, too, to the ASGI app."""
 
     def __init__(self, gateway: Gateway, *, asgi: bool = False) -> None:
-        kind: Any = protocol_for(gateway.action_route)
+        kind: Any = protocol_for(gateway.action_route, Door(Bounds()))
         if asgi:
             kind = type("AsgiProtocol", (AsgiOnly,), dict(vars(kind)))
         config = uvicorn.Config(

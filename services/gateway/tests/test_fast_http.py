@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from playmolt_gateway.http import bodies, serving
+from playmolt_core.ops.connections import Bounds
+from playmolt_gateway.http import bodies
 from playmolt_gateway.http.fast_http import Openings
 from playmolt_schemas.envelopes import Answer
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -233,28 +234,28 @@ async def test_an_action_inside_another_request_is_that_requests_text(platform: 
     wire.writer.close()
 
 
-@pytest.fixture
-def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 4)
+short_rest = pytest.mark.parametrize("within", [Bounds(idle=1)])
 
 
+@short_rest
 async def test_a_connection_is_closed_when_it_has_rested_since_its_last_action(
-    short_rest: None, platform: Any, port: int, game: str
+    platform: Any, port: int, game: str
 ) -> None:
     _, key = platform.agent()
     wire, raw = await opened(port), request(game, b"{}", f"Authorization: {key['Authorization']}")
     for _ in range(4):
         await wire.send(raw)
         last = time.monotonic()
-        await asyncio.sleep(1.1)
+        await asyncio.sleep(0.3)
     async with asyncio.timeout(30):
         assert await wire.rest() == b""
-    assert time.monotonic() - last > 3.95
+    assert time.monotonic() - last > 0.95
     wire.writer.close()
 
 
+@short_rest
 async def test_a_connection_is_not_closed_under_an_action(
-    short_rest: None, platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
+    platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, key = platform.agent()
     wire, raw = await opened(port), request(game, b"{}", f"Authorization: {key['Authorization']}")
@@ -262,7 +263,7 @@ async def test_a_connection_is_not_closed_under_an_action(
     answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
     monkeypatch.setattr(platform.bus, "submit", lambda *_, **__: answer)
     wire.writer.write(raw)
-    await asyncio.sleep(4.5)
+    await asyncio.sleep(1.5)
     answer.set_result(Answer(1, 200, b"{}"))
     status, _, body = await wire.reply()
     assert (status, body) == (b"HTTP/1.1 200 OK", b"{}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playmolt_core.ops.connections import Bounds
 from playmolt_core.settings import Settings
 from playmolt_gateway.http import bodies
 from playmolt_gateway.http.serving import listening, serve
@@ -26,7 +27,7 @@ async def server(platform: Any) -> AsyncIterator[Server]:
     settings = Settings(port=0, deadline_seconds=2)
     sock = listening(settings, None)
     port = sock.getsockname()[1]
-    task = asyncio.create_task(serve(platform.gateway, settings, sock))
+    task = asyncio.create_task(serve(platform.gateway, settings, sock, Bounds()))
     running = Server(task, port, platform)
     async with running.client:
         yield running

@@ -5,27 +5,25 @@
 
 import argparse
 import asyncio
-import resource
 import signal
 import sys
-from contextlib import suppress
 
 import uvloop
 from playmolt_core.bus.client import connect
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops import garbage, tracing
+from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.sockets import listening
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
 from playmolt_spectator.backfill import Backfill
-from playmolt_spectator.http import REQUESTS, WATCHERS, Server
+from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.timeouts import Timeouts
 
-_OWN_FILES = 64
 _log = log("spectator")
 
 
@@ -38,7 +36,7 @@ async def run(settings: Settings, fd: int | None) -> None:
     timeouts, metrics = Timeouts(), Metrics()
     hub = Hub(bus, Backfill(bus, metrics, timeouts.connect), metrics, timeouts)
     lobby = Lobby(bus, metrics, timeouts)
-    server = Server(bus, hub, lobby, metrics, timeouts, limit=_watchers())
+    server = Server(bus, hub, lobby, metrics, timeouts, bounds(settings, allow_many_files()))
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
     port = await server.listen(listening(settings.host, settings.spectator_port, fd))
     garbage.settle()
@@ -52,16 +50,6 @@ async def run(settings: Settings, fd: int | None) -> None:
     await bus.close()
     for task in done:
         task.result()  # a background task never ends by itself: what ended it ends the process, to be started anew
-
-
-def _watchers() -> int:
-    """How many watchers the process may have files for, after asking for as many as it can get."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = soft if soft != resource.RLIM_INFINITY else WATCHERS + REQUESTS + _OWN_FILES
-    return max(min(WATCHERS, files - REQUESTS - _OWN_FILES), 1)
 
 
 def main() -> int:

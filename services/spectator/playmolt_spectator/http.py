@@ -13,6 +13,7 @@ import h11
 import msgspec
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops import sockets
+from playmolt_core.ops.connections import Bounds, Door, Held
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code, problem_bytes
@@ -31,9 +32,8 @@ from playmolt_spectator.timeouts import Timeouts
 from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, EventStreamWatcher, Watcher, WebSocketWatcher
 
 _log = log("http")
-WATCHERS = 20_000
 REQUESTS = 1_000
-"""Connections beyond the watchers: requests that are still being answered."""
+"""Connections that are kept free of watchers: requests that are still being answered."""
 _HEAD_BYTES = 16 * 1024
 _VERSION = re.compile(r"[0-9]{1,15}", re.ASCII)
 _CORS = {"Access-Control-Allow-Origin": "*"}
@@ -91,9 +91,10 @@ class Server:
     """What all connections share, and the way to stop."""
 
     def __init__(
-        self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, *, limit: int = WATCHERS
+        self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, within: Bounds
     ) -> None:
-        self.limit = limit
+        self.door = Door(within)
+        self.limit = max(1, within.total - min(REQUESTS, within.total // 5))
         self.source = source
         self.hub = hub
         self.lobby = lobby
@@ -147,11 +148,13 @@ class Server:
             )
         return None
 
-    def add(self, watcher: Watcher) -> None:
+    def add(self, watcher: Watcher, held: Held | None) -> None:
         """Count a watcher in until its connection is gone."""
 
         def gone() -> None:
             self.watchers.discard(watcher)
+            if held:
+                held.gone()
             if not self.watchers:
                 self._empty.set()
 
@@ -167,32 +170,34 @@ class Connection(asyncio.Protocol):
         self._server = server
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
         self._transport: asyncio.Transport
-        self._timer: asyncio.TimerHandle
+        self._held: Held | None = None
+        self._begun = False
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request, not for ever."""
         self._transport = cast("asyncio.Transport", transport)
-        self._timer = asyncio.get_running_loop().call_later(self._server.timeouts.request, self.abort)
-        if len(self._server.connections) + len(self._server.watchers) >= self._server.limit + REQUESTS:
+        self._held = self._server.door.admit(transport)
+        if self._held is None:
             self.abort()
         self._server.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- why it went changes nothing
-        self._done()
+        self._server.connections.discard(self)
+        if self._held:
+            self._held.gone()
         if self._task:
             self._task.cancel()
 
     def abort(self) -> None:
         self._transport.abort()
 
-    def _done(self) -> None:
-        self._timer.cancel()
-        self._server.connections.discard(self)
-
     def data_received(self, data: bytes) -> None:
-        if self._task:
+        if self._task or not self._held:
             return
+        if not self._begun:
+            self._begun = True
+            self._held.sends_head()
         try:
             self._http.receive_data(data)
             event = self._http.next_event()
@@ -205,7 +210,7 @@ class Connection(asyncio.Protocol):
             )
             return
         if isinstance(event, h11.Request):
-            self._timer.cancel()
+            self._held.is_answered()
             self._transport.pause_reading()
             self._task = asyncio.create_task(self._answer(event))
 
@@ -215,6 +220,8 @@ class Connection(asyncio.Protocol):
 
     def _send(self, response: bytes) -> None:
         self._transport.write(response)
+        if self._held:
+            self._held.closes()
         self._transport.close()
 
     async def _answer(self, request: h11.Request) -> None:
@@ -240,6 +247,10 @@ class Connection(asyncio.Protocol):
         if request.method.decode("ascii", "replace") not in allowed:
             allow = ", ".join(allowed)
             raise Refusal(Code.METHOD_NOT_ALLOWED, f"Only {allow} goes here; actions go to the gateway.", Allow=allow)
+        if self._held and self._held.spare and page is None:
+            raise _unavailable(
+                "This server has all the connections that it can take, in all or from your address. Try again soon."
+            )
         if page is not None:
             self._send(page if request.method == b"GET" else page[: page.index(b"\r\n\r\n") + 4])
             return
@@ -325,10 +336,10 @@ class Connection(asyncio.Protocol):
             watcher.data_received(early)
 
     def _hand_over(self, watcher: Watcher) -> Watcher:
-        self._done()
+        self._server.connections.discard(self)
         self._transport.set_protocol(watcher)
         self._transport.set_write_buffer_limits(high=0)
         bound_kernel(self._transport.get_extra_info("socket"))
         self._transport.resume_reading()
-        self._server.add(watcher)
+        self._server.add(watcher, self._held)
         return watcher

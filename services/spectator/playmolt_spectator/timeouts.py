@@ -8,8 +8,6 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat: float = limits.HEARTBEAT_SECONDS
     stall: float = limits.READER_STALL_SECONDS
     """A watcher that takes nothing for this long is dropped."""
-    request: float = 10
-    """A client has this long to send the head of its request."""
     connect: float = 5
     """Whether a game exists is found out within this time, or the answer is 503."""
     retry_first: float = 0.1

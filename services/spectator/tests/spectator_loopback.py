@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.sockets import listening
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.http import Server
@@ -81,11 +82,11 @@ class Spectator:
 
 
 @asynccontextmanager
-async def running(bus: FakeBus, timeouts: Timeouts, **options: Any) -> AsyncIterator[Spectator]:
+async def running(bus: FakeBus, timeouts: Timeouts, within: Bounds | None = None) -> AsyncIterator[Spectator]:
     metrics = Metrics()
     hub = Hub(bus, Backfill(bus, metrics, timeouts.connect), metrics, timeouts)
     lobby = Lobby(bus, metrics, timeouts)
-    server = Server(bus, hub, lobby, metrics, timeouts, **options)
+    server = Server(bus, hub, lobby, metrics, timeouts, within or Bounds())
     tasks = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat())]
     spectator = Spectator(bus, server, await server.listen(listening("127.0.0.1", 0)), metrics)
     try:

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from playmolt_core.ops.connections import Bounds
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
@@ -138,7 +139,7 @@ async def test_pings_are_answered_texts_ignored_and_floods_refused(bus: FakeBus,
 
 async def test_a_full_server_says_so(bus: FakeBus, timeouts: Timeouts) -> None:
     bus.start(GAME, 1)
-    async with running(bus, timeouts, limit=1) as spectator, spectator.ws(f"/ws/games/{GAME}"):
+    async with running(bus, timeouts, Bounds(total=1)) as spectator, spectator.ws(f"/ws/games/{GAME}"):
         with pytest.raises(InvalidStatus) as refused:
             await spectator.ws(f"/ws/games/{GAME}").__aenter__()
         assert refused.value.response.status_code == 503

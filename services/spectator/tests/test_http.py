@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from playmolt_core.ops.connections import Bounds
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
@@ -120,7 +121,7 @@ async def test_a_fault_of_our_own_ends_the_connection(bus: FakeBus, spectator: S
 
 
 async def test_half_a_request_is_not_waited_for(bus: FakeBus) -> None:
-    async with running(bus, Timeouts(request=0.1)) as spectator:
+    async with running(bus, Timeouts(), Bounds(head=0.1)) as spectator:
         reader, writer = await asyncio.open_connection("127.0.0.1", spectator.port)
         writer.write(b"GET /healthz HTTP/1.1\r\n")
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):

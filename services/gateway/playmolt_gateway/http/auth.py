@@ -213,9 +213,15 @@ class Authenticator:
             agent = await self._keys.agent(key_hash)
             if agent:
                 return Caller(agent=agent, key_hash=key_hash)
-        if self._operator_key and hmac.compare_digest(key, self._operator_key):
-            return Caller(operator=True)
-        return None
+        return Caller(operator=True) if self._is_operators(key) else None
+
+    def _is_operators(self, key: bytes) -> bool:
+        return bool(self._operator_key) and hmac.compare_digest(key, self._operator_key)
+
+    def is_operator(self, authorization: bytes | None) -> bool:
+        """Whether an Authorization header carries the operator's key."""
+        scheme, _, key = (authorization or b"").partition(b" ")
+        return scheme.lower() == b"bearer" and self._is_operators(key.strip())
 
     async def still(self, caller: Caller) -> bool:
         return not caller.key_hash or await self._keys.agent(caller.key_hash) is not None

@@ -13,33 +13,21 @@ from asyncio import Future
 from http import HTTPStatus
 from typing import Any, Final, cast
 
-import httptools
-from playmolt_schemas.codes import Code
+from playmolt_core.ops.connections import Door
+from playmolt_core.ops.http_protocol import BoundedProtocol
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from playmolt_gateway.http.auth import Caller
 from playmolt_gateway.http.bodies import CUT_SHORT, length_of, overdue_body
 from playmolt_gateway.http.checked_request import Head, read_head
-from playmolt_gateway.http.problems import Headers, Refusal, bad_request, json_type
+from playmolt_gateway.http.problems import Headers, Refusal, json_type
 from playmolt_gateway.routes.action import ActionRoute, Observed, Rendered, failed, rendered
 
-HEAD_BYTES: Final = 16 * 1024
-HEADER_LINES: Final = 100
 _ACTION_URL: Final = re.compile(rb"/api/games/[A-Za-z0-9_-]*/actions")
-_LINE_EXTRA: Final = len(": \r\n")
-_NO_REQUEST: Final = bad_request("This is no HTTP/1.1 request: its first line or a header is malformed.")
-_HEAD_TOO_LARGE: Final = Refusal(
-    Code.HEADERS_TOO_LARGE,
-    f"The head of a request may have {HEADER_LINES} header lines and {HEAD_BYTES} bytes. Send a shorter one.",
-)
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
-
-
-class HeadTooLarge(Exception):
-    """Raised in a callback, so that the parser stops before the header is kept."""
 
 
 class Openings:
@@ -81,7 +69,7 @@ class ActionCycle(RequestResponseCycle):
         self.url = b""
 
 
-class GatewayProtocol(HttpToolsProtocol):
+class GatewayProtocol(BoundedProtocol):
     """One connection. What connections share is set on a subclass (`protocol_for`)."""
 
     route: ActionRoute
@@ -90,100 +78,21 @@ class GatewayProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._action = ActionCycle()
-        self._in_head = False
-        self._in_body = False
-        self._upgrading = False
-        self._refusal: Refusal | None = None
-        self._lines = 0
-        self._size = 0
-        self._told = False
-        self._untold = 0
-        self._rested = 0.0
 
     @override
     def data_received(self, data: bytes) -> None:
-        # Unlike uvicorn's, it leaves the keep-alive timer alone: that one looks when it fires.
-        if self._refusal:
-            return
-        self._told = False
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            if self._upgrading:
-                self._read_without_upgrade(data[upgrade.args[0] :])
-                return
-        except httptools.HttpParserError as error:
-            self._refuse(_HEAD_TOO_LARGE if isinstance(error.__context__, HeadTooLarge) else _NO_REQUEST)
-            return
-        if self._told:
-            self._untold = 0
-        else:
-            # The parser tells of a header or trailer when it is whole, and keeps what came of it until then.
-            self._untold += len(data)
-            if self._untold > HEAD_BYTES:
-                self._refuse(_HEAD_TOO_LARGE)
-                return
+        super().data_received(data)
         if self._action.gathering:
             self.route.arrivals.expect(self._action, self._give_up)
 
-    def _read_without_upgrade(self, rest: bytes) -> None:
-        """Read the request again without its Upgrade header, which a server may ignore (RFC 9110, 7.8).
-
-        The parser has taken the body for another protocol's bytes, and cannot be told otherwise.
-        """
-        first = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
-        kept = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
-        self._upgrading = False
-        self.parser = httptools.HttpRequestParser(self)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
-        self.data_received(b"\r\n".join([first, *kept, b"", rest]))
-
-    def _refuse(self, refusal: Refusal) -> None:
-        """Refuse what is no request of HTTP, and close: where it ends is not known."""
-        self._refusal = refusal
-        if self._in_body or self.cycle is None or self.cycle.response_complete:
-            self._end(refusal)
-        # Else it lies behind a request under way: sent now, it would be taken for that one's answer.
-
-    def _end(self, refusal: Refusal) -> None:
-        body = refusal.body()
-        opening = self.openings.of(refusal.status, self.server_state.default_headers)
-        self.transport.write(opening + b"%d\r\nconnection: close\r\n\r\n" % len(body) + body)
-        self.transport.close()
+    @override
+    def is_privileged(self) -> bool:
+        return super().is_privileged() or self.route.is_operator(read_head(self.headers))
 
     @override
-    def on_message_begin(self) -> None:
-        self._told = self._in_head = True
-        self._lines = self._size = 0
-        super().on_message_begin()
-
-    @override
-    def on_url(self, url: bytes) -> None:
-        self._size += len(url)
-        if self._size > HEAD_BYTES:
-            raise HeadTooLarge
-        self.url += url
-
-    @override
-    def on_header(self, name: bytes, value: bytes) -> None:
-        # Called for every line of every head: no calls from here.
-        self._told = True
-        self._lines += 1
-        self._size += len(name) + len(value) + _LINE_EXTRA
-        if self._size > HEAD_BYTES or self._lines > HEADER_LINES:
-            raise HeadTooLarge
-        if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
-            name = name.lower()
-            if name == b"expect" and value.lower() == b"100-continue":
-                self.expect_100_continue = True
-            self.headers.append((name, value))
-
-    @override
-    def on_headers_complete(self) -> None:
-        self._in_head, self._in_body = False, True
-        self._upgrading = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
-        if not self._upgrading and not self._begin_action():
-            super().on_headers_complete()
+    def begin(self) -> None:
+        if not self._begin_action():
+            super().begin()
 
     def _begin_action(self) -> bool:
         """Whether this request is an action for which nothing has to be awaited before its body is there."""
@@ -206,26 +115,27 @@ class GatewayProtocol(HttpToolsProtocol):
         action.url, action.head, action.caller = self.url, head, caller
         action.keep_alive, action.disconnected = parser.should_keep_alive(), False
         action.response_complete, action.gathering = False, True
+        self.answering = True
         action.body.clear()
         action.observed = self.route.observe(head)
         return True
 
     @override
     def on_body(self, body: bytes) -> None:
-        self._told = True
         if self.cycle is not self._action:
             super().on_body(body)
-        elif self._action.gathering:
-            self._action.body += body
+        else:
+            self._told = True
+            if self._action.gathering:
+                self._action.body += body
 
     @override
     def on_message_complete(self) -> None:
-        self._told, self._in_body = True, False
-        if self._upgrading:
-            return
-        if self.cycle is not self._action:
+        if self.cycle is not self._action or self._upgrading:
             super().on_message_complete()
-        elif self._action.gathering:
+            return
+        self._told, self._in_body = True, False
+        if self._action.gathering:
             self._action.gathering = False
             self.route.arrivals.arrived(self._action)
             self._submit(self._action)
@@ -279,37 +189,7 @@ class GatewayProtocol(HttpToolsProtocol):
         self.on_response_complete()
 
     @override
-    def on_response_complete(self) -> None:
-        # As uvicorn's, but a keep-alive timer that runs already is left to run.
-        self.server_state.total_requests += 1
-        if self.transport.is_closing():
-            return
-        self._rested = self.loop.time()
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-        elif self._refusal:
-            self._end(self._refusal)
-        elif self.timeout_keep_alive_task is None:
-            self._close_after(self.timeout_keep_alive)
-
-    def _close_after(self, seconds: float) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
-
-    @override
-    def timeout_keep_alive_handler(self) -> None:
-        self.timeout_keep_alive_task = None
-        if self._in_head or not self.cycle.response_complete:
-            return  # The answer to what is under way sets the next timer.
-        rest = self._rested + self.timeout_keep_alive - self.loop.time()
-        if rest > 0:
-            self._close_after(rest)
-        else:
-            super().timeout_keep_alive_handler()
-
-    @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self._unset_keepalive_if_required()
         super().connection_lost(exc)
         if self._action.gathering:
             self._action.gathering = False
@@ -317,5 +197,5 @@ class GatewayProtocol(HttpToolsProtocol):
             self._finish(rendered(CUT_SHORT))
 
 
-def protocol_for(route: ActionRoute) -> type[GatewayProtocol]:
-    return type("GatewayProtocol", (GatewayProtocol,), {"route": route, "openings": Openings()})
+def protocol_for(route: ActionRoute, door: Door) -> type[GatewayProtocol]:
+    return type("GatewayProtocol", (GatewayProtocol,), {"route": route, "openings": Openings(), "door": door})

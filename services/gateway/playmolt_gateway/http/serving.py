@@ -1,15 +1,15 @@
 """The gateway on a socket: listen, serve, drain."""
 
 import asyncio
-import resource
 import signal
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
 from playmolt_core.ops import sockets
+from playmolt_core.ops.connections import Bounds, Door
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 from playmolt_schemas.limits import READER_STALL_SECONDS
@@ -18,7 +18,6 @@ from playmolt_gateway.http.app import Gateway
 from playmolt_gateway.http.fast_http import protocol_for
 
 _log = log("gateway")
-KEEP_ALIVE_SECONDS: Final = 75
 DRAIN_SECONDS: Final = 3
 """Beyond the deadline of calls to engines: what a stop grants to requests under way."""
 
@@ -31,13 +30,6 @@ class _Server(uvicorn.Server):
         yield
 
 
-def allow_many_connections() -> None:
-    """Raise the limit of open files as far as it goes: every waiting bot is a connection."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
-
-
 def listening(settings: Settings, fd: int | None) -> socket.socket:
     """The listening socket: the inherited one, or a new one on the configured address."""
     sock = sockets.listening(settings.host, settings.port, fd)
@@ -47,18 +39,17 @@ def listening(settings: Settings, fd: int | None) -> socket.socket:
     return sock
 
 
-async def serve(gateway: Gateway, settings: Settings, sock: socket.socket) -> None:
+async def serve(gateway: Gateway, settings: Settings, sock: socket.socket, within: Bounds) -> None:
     """Serve until SIGTERM or SIGINT; then let waiting requests answer, streams end, and the rest finish."""
     config = uvicorn.Config(
         gateway,
-        http=protocol_for(gateway.action_route),
+        http=protocol_for(gateway.action_route, Door(within)),
         ws="none",
         lifespan="off",
         proxy_headers=False,
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.deadline_seconds) + DRAIN_SECONDS,
     )
     server = _Server(config)

@@ -120,6 +120,10 @@ class ActionRoute:
         """The agent that calls, when its key is remembered; None: the accounts have to be asked."""
         return self._services.authenticator.known_agent(head.authorization)
 
+    def is_operator(self, head: Head) -> bool:
+        """Whether a request carries the operator's key."""
+        return self._services.authenticator.is_operator(head.authorization)
+
     async def over_rate(self, caller: Caller) -> Refusal | None:
         """Take one from the caller's bucket of actions. Raises what AWAY lists."""
         return await self._services.rates.refusal(caller, "actions") if self.limited else None

@@ -1,0 +1,296 @@
+"""uvicorn's protocol within bounds: of a head, of a body, of time, of requests and answers that wait on a connection.
+
+One parser for every server that speaks through uvicorn, so that none has bounds of its own.
+"""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+import httptools
+from playmolt_schemas.codes import Code, problem_bytes
+from typing_extensions import override
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from playmolt_core.ops.connections import Door, Held
+
+HEAD_BYTES: Final = 16 * 1024
+HEADER_LINES: Final = 100
+MESSAGE_BYTES: Final = 1024 * 1024
+"""What a connection may send of one body, its chunks' extensions and trailers included, wanted or not."""
+_PIECE: Final = 4 * 1024
+"""So much is parsed at once: what is parsed is a request, with all that belongs to one."""
+_LINE_EXTRA: Final = len(": \r\n")
+_NO_REQUEST: Final = "This is no HTTP/1.1 request: its first line or a header is malformed."
+_HEAD_TOO_LARGE: Final = (
+    f"The head of a request may have {HEADER_LINES} header lines and {HEAD_BYTES} bytes. Send a shorter one."
+)
+_FULL: Final = "This server has all the connections that it can take, in all or from your address. Try again soon."
+# Where a connection stands. No Enum: its members cost more to look up than all else that is done with them here.
+_RESTING: Final = 0
+_IN_HEAD: Final = 1
+_IN_BODY: Final = 2
+_ANSWERED: Final = 3
+
+
+class Refused(Exception):
+    """Raised in a callback, so that the parser stops: the request is refused and its connection ends."""
+
+    def __init__(self, code: Code, detail: str, *headers: tuple[bytes, bytes]) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.headers = headers
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection. What connections share is set on a subclass."""
+
+    door: Door
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.held: Held | None = None
+        self._stands = _RESTING
+        self._in_head = False
+        self._in_body = False
+        self._upgrading = False
+        self._refusal: Refused | None = None
+        self._lines = 0
+        self._size = 0
+        self._told = False
+        self._untold = 0
+        self._taken = 0
+        self._waiting = b""
+        self.answering = False
+
+    @override
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.held = self.door.admit(transport)
+        if self.held is None:
+            transport.abort()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.held:
+            self.held.gone()
+            self.held = None
+        super().connection_lost(exc)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._refusal or not self.held:
+            return
+        if self._waiting or len(data) > _PIECE or self.pipeline or self.flow.write_paused:
+            self._waiting += data
+            self._read_on()
+        else:
+            self._feed(data)
+        self._tell_door()
+
+    def _read_on(self) -> None:
+        """Read what waits, a piece at a time, until a request waits for another's answer or answers for their reader.
+
+        What is not read here stays in the kernel, which tells the sender to wait.
+        """
+        # Out of sight meanwhile: a request that is answered at once asks for what comes next from within the parser.
+        data, self._waiting, at = self._waiting, b"", 0
+        while at < len(data) and not self.pipeline and not self.flow.write_paused and not self._refusal:
+            self._feed(data[at : at + _PIECE])
+            at += _PIECE
+        self._waiting = b"" if self._refusal else data[at:]
+        if self.pipeline or self.flow.write_paused:
+            self.flow.pause_reading()
+            if len(self._waiting) > MESSAGE_BYTES:
+                self.transport.abort()
+
+    def _feed(self, data: bytes) -> None:
+        self._told = False
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._upgrading:
+                self._read_without_upgrade(data[upgrade.args[0] :])
+                return
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            self._refuse(cause if isinstance(cause, Refused) else Refused(Code.INVALID_REQUEST, _NO_REQUEST))
+            return
+        if self._in_body:
+            self._taken += len(data)
+            if self._taken > MESSAGE_BYTES and self.held:
+                self.held.closes()
+                self.transport.close()
+                return
+        if self._told:
+            self._untold = 0
+        else:
+            # The parser tells of a header or trailer when it is whole, and keeps what came of it until then.
+            self._untold += len(data)
+            if self._untold > HEAD_BYTES:
+                self._refuse(Refused(Code.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE))
+
+    def _read_without_upgrade(self, rest: bytes) -> None:
+        """Read the request again without its Upgrade header, which a server may ignore (RFC 9110, 7.8).
+
+        The parser has taken the body for another protocol's bytes, and cannot be told otherwise.
+        """
+        first = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        kept = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        self._upgrading = False
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+        self._feed(b"\r\n".join([first, *kept, b"", rest]))
+
+    def _tell_door(self) -> None:
+        """Say where the connection stands, when that is news."""
+        held = self.held
+        if held is None:
+            return
+        if self.pipeline or self._waiting:
+            stands = _ANSWERED
+        elif self._in_body:
+            stands = _IN_BODY
+        elif self.answering:
+            stands = _ANSWERED
+        else:
+            stands = _IN_HEAD if self._in_head else _RESTING
+        if stands == self._stands:
+            return
+        self._stands = stands
+        if self.transport.is_closing():
+            held.closes()
+        elif stands == _ANSWERED:
+            held.is_answered()
+        elif stands == _RESTING:
+            held.rests()
+        elif stands == _IN_BODY:
+            held.sends_body()
+        else:
+            held.sends_head()
+
+    def _refuse(self, refusal: Refused) -> None:
+        """Refuse what is no request of HTTP, and close: where it ends is not known."""
+        self._refusal = refusal
+        if not self.answering or (self._in_body and not self.pipeline):
+            self._end(refusal)
+        # Else it lies behind a request under way: sent now, it would be taken for that one's answer.
+
+    def _end(self, refusal: Refused) -> None:
+        status, body = refusal.code.status, problem_bytes(refusal.code, refusal.detail)
+        headers = (
+            *self.server_state.default_headers,
+            (b"content-type", b"application/problem+json"),
+            *refusal.headers,
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        )
+        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode(), *map(b": ".join, headers), b"", body]
+        self.transport.write(b"\r\n".join(lines))
+        if self.held:
+            self.held.closes()
+        self.transport.close()
+
+    @override
+    def on_message_begin(self) -> None:
+        self._told = self._in_head = True
+        self._lines = self._size = self._taken = 0
+        super().on_message_begin()
+
+    @override
+    def on_url(self, url: bytes) -> None:
+        self._size += len(url)
+        if self._size > HEAD_BYTES:
+            raise Refused(Code.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE)
+        self.url += url
+
+    @override
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # Called for every line of every head: no calls from here.
+        self._told = True
+        self._lines += 1
+        self._size += len(name) + len(value) + _LINE_EXTRA
+        if self._size > HEAD_BYTES or self._lines > HEADER_LINES:
+            raise Refused(Code.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE)
+        if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
+
+    @override
+    def on_headers_complete(self) -> None:
+        self._in_head, self._in_body = False, True
+        self._upgrading = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if self._upgrading:
+            return
+        if self.held and self.held.spare and not self.is_privileged():
+            self._in_body = False
+            raise Refused(Code.UNAVAILABLE, _FULL, (b"retry-after", b"1"))
+        self.begin()
+        if self.held and self.held.spare:
+            self.cycle.keep_alive = False
+
+    def is_privileged(self) -> bool:
+        """Whether this request is answered though all connections are taken."""
+        return self.url.partition(b"?")[0] in (b"/healthz", b"/readyz", b"/metrics")
+
+    def begin(self) -> None:
+        """Answer the request whose head is whole."""
+        super().on_headers_complete()
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self._told = True
+        super().on_body(body)
+
+    @override
+    def on_message_complete(self) -> None:
+        self._told, self._in_body = True, False
+        if not self._upgrading:
+            super().on_message_complete()
+
+    @override
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self.answering = True
+        super()._start_asgi_task(cycle, app)
+
+    @override
+    def on_response_complete(self) -> None:
+        # Unlike uvicorn's it sets no timer: the door has one for all connections.
+        self.server_state.total_requests += 1
+        self.answering = False
+        if not self.transport.is_closing():
+            if self.pipeline or self._waiting or self._refusal or self.flow.read_paused:
+                self._go_on()
+            self._tell_door()
+        elif self.held:
+            self.held.closes()
+
+    def _go_on(self) -> None:
+        """Take what comes next, unless answers wait to be read."""
+        if self.flow.write_paused:
+            return
+        if self.pipeline and not self.answering:
+            self._start_asgi_task(*self.pipeline.pop())
+        if self._waiting:
+            self._read_on()
+        if self._refusal and not self.answering and not self.pipeline:
+            self._end(self._refusal)
+        elif not self.pipeline:
+            self.flow.resume_reading()
+
+    @override
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self.held:
+            self.held.is_unread()
+
+    @override
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.held:
+            self.held.is_read()
+        if not self.transport.is_closing():
+            self._go_on()
+            self._tell_door()
