@@ -31,6 +31,8 @@ class Code(Enum):
     NO_NOTES_LEFT = ("no_notes_left", 409)
     BUSY = ("busy", 409)
     NOTHING_TO_RETRY = ("nothing_to_retry", 409)
+    NOTHING_TO_REDO = ("nothing_to_redo", 409)
+    NOT_STANDING = ("not_standing", 409)
     ALREADY_SUBMITTED = ("already_submitted", 409)
     ALREADY_STARTED = ("already_started", 409)
     GAME_OVER = ("game_over", 409)

@@ -66,6 +66,7 @@ class Page(TerminalText):
         confirmed = [(fact.id, self._fact(fact, marker)) for fact in facts.confirmed]
         self._items(label["confirmed"], confirmed)
         self._items(label["disputed"], [(fact.id, self._fact(fact, marker)) for fact in facts.disputed])
+        self._items(label["past"], [(fact.id, self._fact(fact, marker)) for fact in facts.past])
         self._items(label["refused"], [("✗", _refused(item)) for item in facts.refused])
         self._items(label["unknown"], [(item.id, marked(item.text)) for item in facts.questions])
         self._items(label["evidence"], [(item.id, f"{item.title}: {item.description}") for item in facts.evidence])
@@ -112,6 +113,8 @@ class Page(TerminalText):
         if turn.draft is not None:
             checks = dict.fromkeys(words.texts.checks[hit.check] for hit in turn.hits)
             self.line(words.say("rewritten", checks=", ".join(checks)), 2, mark="!", style="yellow")
+        if turn.stale:
+            self.line(f"{words.texts.report['stale']}: {', '.join(turn.stale)}", 2, mark="!", style="yellow")
         self._hits("standing", turn.unresolved, marker)
         self._hits("warning", turn.warnings, marker)
 

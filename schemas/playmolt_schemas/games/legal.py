@@ -27,6 +27,9 @@ Kind = Literal["ask", "repair", "rewrite"]
 FactState = Literal["proposed", "agreed", "disputed", "superseded", "withdrawn"]
 FactSource = Literal["agreed", "evidence", "person", "model"]
 """What a fact came from: an entry of the timeline ticked as agreed, evidence, the person's own word, a model alone."""
+FactAction = Literal["confirm", "correct", "dispute", "withdraw"]
+FactChange = Literal["stipulated", "confirm", "correct", "dispute", "withdraw", "questioned"]
+"""What happens to a fact: what a person does, and `questioned` by a correction that names no fact."""
 RefusalReason = Literal["quote_not_found", "particular_not_supplied"]
 
 TITLE_CHARS: Final = 200
@@ -80,6 +83,20 @@ class FactsRequest(Request, frozen=True, kw_only=True):
     timeline: list[TimelineEntry] | UnsetType = UNSET
     evidence: list[EvidenceEntry] | UnsetType = UNSET
     opposing_claims: str | list[str] | UnsetType = UNSET
+
+
+class FactChangeRequest(Request, frozen=True, kw_only=True):
+    """`POST …/facts/{fid}`: `text` goes with `correct`, and with nothing else."""
+
+    action: FactAction
+    text: str | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+
+class RedoRequest(Request, frozen=True, kw_only=True):
+    """`POST …/redo`: the numbers of stale turns; all that are stale where it is left out."""
+
+    turns: list[int] | UnsetType = UNSET
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="gate", omit_defaults=True):
@@ -331,6 +348,22 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
     agreed: bool
 
 
+class FactRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to a fact, with both texts where it was corrected. `by` is None where a model proposed it."""
+
+    n: int
+    id: str
+    action: FactChange
+    from_: FactState | None = msgspec.field(name="from")
+    to: FactState
+    old: str | None
+    new: str | None
+    new_id: str | None
+    reason: str | None
+    by: str | None
+    at: str
+
+
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
     """What the person corrected, who and when."""
 
@@ -350,13 +383,16 @@ class RiskAccepted(msgspec.Struct, frozen=True, kw_only=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts of a session; `questions` are those still open.
 
-    `confirmed` is what is agreed or backed by evidence, `refused` what a model proposed and no input holds.
+    `confirmed` is what is agreed or backed by evidence, `past` what is superseded or withdrawn, `refused` what a model
+    proposed and no input holds.
     """
 
     confirmed: tuple[Fact, ...] = ()
     disputed: tuple[Fact, ...] = ()
     questions: tuple[Numbered, ...] = ()
     refused: tuple[RefusedItem, ...] = ()
+    past: tuple[Fact, ...] = ()
+    history: tuple[FactRecord, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     timeline: tuple[TimelineItem, ...] = ()
     corrections: tuple[Correction, ...] = ()
@@ -403,10 +439,19 @@ class Citation(msgspec.Struct, frozen=True, kw_only=True):
     unverified: bool
 
 
+class EarlierOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn said before it was done again, the facts it was stale by, and when it was replaced."""
+
+    output: Any
+    stale: tuple[str, ...]
+    at: str
+
+
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A recorded turn. `draft` is the first answer when it was rewritten, `hits` what was found in it.
 
-    `unverified`, where there is any: statutes and case numbers in it that the person did not supply.
+    `unverified`, where there is any: statutes and case numbers in it that the person did not supply. `stale` are the
+    facts it relied on that stand no more; `redone` counts how often it was asked again, `earlier` keeps what it said.
     """
 
     n: int
@@ -422,6 +467,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     citations: tuple[Citation, ...] | UnsetType = UNSET
     gate_status: GateStatus | UnsetType = UNSET
     unverified: tuple[str, ...] | UnsetType = UNSET
+    stale: tuple[str, ...] = ()
+    redone: int = 0
+    earlier: tuple[EarlierOutput, ...] = ()
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -434,6 +482,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     issues: tuple[str, ...]
     focus: tuple[str, ...]
     refused: tuple[RefusedItem, ...] = ()
+    facts_to_settle: tuple[str, ...] = ()
     schema: dict[str, Any]
 
 
@@ -513,6 +562,21 @@ class GuardrailHitMessage(SessionMessage, frozen=True, kw_only=True, tag="guardr
     check: Check
 
 
+class FactChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="fact_changed"):
+    """A fact was confirmed, corrected, disputed, withdrawn or questioned; `new_id` takes its place."""
+
+    fact_id: str
+    action: FactChange
+    state: FactState
+    new_id: str | None
+
+
+class TurnsStaleMessage(SessionMessage, frozen=True, kw_only=True, tag="turns_stale"):
+    """Turns rely on a fact that stands no more."""
+
+    turns: tuple[int, ...]
+
+
 class GateOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="gate_opened"):
     """The person is asked."""
 
@@ -529,6 +593,8 @@ LegalMessage = (
     | TurnDoneMessage
     | TurnFailedMessage
     | GuardrailHitMessage
+    | FactChangedMessage
+    | TurnsStaleMessage
     | GateOpenedMessage
     | SessionDoneMessage
 )
@@ -560,6 +626,7 @@ class ReportFacts(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: tuple[Fact, ...]
     disputed: tuple[Fact, ...]
     unknown: tuple[Numbered, ...]
+    past: tuple[Fact, ...]
 
 
 class BestCases(msgspec.Struct, frozen=True, kw_only=True):
@@ -606,6 +673,13 @@ class NoGo(msgspec.Struct, frozen=True, kw_only=True):
     alternatives: tuple[str, str]
 
 
+class StaleTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that relied on facts that stand no more, and was not done again."""
+
+    phase: str
+    facts: tuple[str, ...]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied.
 
@@ -634,4 +708,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     citations: tuple[Citation, ...]
     unverified: tuple[str, ...]
     refused: tuple[RefusedItem, ...]
+    stale: tuple[StaleTurn, ...]
     disclaimer: str

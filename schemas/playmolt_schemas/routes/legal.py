@@ -64,6 +64,17 @@ POST_STEERING: Final[Route[legal.Session]] = Route(
     idempotent=True, service="legal", summary="Answer the open gate.", request=FORMS,
     answers={200: legal.Session}, errors=(Code.WRONG_GATE, Code.INVALID_FORM),
 )  # fmt: skip
+CHANGE_FACT: Final[Route[legal.Session]] = Route(
+    method="POST", path=_PATH + "/{id}/facts/{fid}", name="change_fact", tag="legal", auth=Auth.AGENT,
+    idempotent=True, service="legal", summary="Confirm, correct, dispute or withdraw a fact while a gate is open.",
+    request=legal.FactChangeRequest, answers={200: legal.Session},
+    errors=(Code.SESSION_PHASE, Code.NOT_STANDING, Code.INVALID_FORM),
+)  # fmt: skip
+REDO_TURNS: Final[Route[legal.Session]] = Route(
+    method="POST", path=_PATH + "/{id}/redo", name="redo_turns", tag="legal", auth=Auth.AGENT, idempotent=True,
+    service="legal", summary="Ask for stale turns again, with the facts that stand now.",
+    request=legal.RedoRequest, answers={200: legal.Session}, errors=(Code.SESSION_PHASE, Code.NOTHING_TO_REDO),
+)  # fmt: skip
 RETRY_TURN: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH + "/{id}/retry", name="retry_turn", tag="legal", auth=Auth.AGENT, idempotent=True,
     service="legal", summary="Ask for a failed turn again.", request=NoFields, answers={200: legal.Session},
@@ -87,6 +98,8 @@ LEGAL: Final = (
     READ_SESSION,
     POST_FACTS,
     POST_STEERING,
+    CHANGE_FACT,
+    REDO_TURNS,
     RETRY_TURN,
     READ_REPORT,
     STREAM_SESSION,

@@ -21,6 +21,8 @@ READ: Final = "read_session"
 LIST: Final = "list_sessions"
 FACTS: Final = "post_facts"
 STEERING: Final = "post_steering"
+FACT: Final = "change_fact"
+REDO: Final = "redo_turns"
 RETRY: Final = "retry_turn"
 REPORT: Final = "read_report"
 
@@ -29,7 +31,7 @@ class LegalApi(GameApi[State]):
     """Serves the routes of the legal simulation; `aliases` are the models a session may name."""
 
     opens = frozenset((OPEN,))
-    writes = frozenset((OPEN, FACTS, STEERING, RETRY))
+    writes = frozenset((OPEN, FACTS, FACT, REDO, STEERING, RETRY))
     slow = frozenset((REPORT,))
     lists = frozenset((LIST,))
 
@@ -50,6 +52,10 @@ class LegalApi(GameApi[State]):
             case "post_steering":
                 linked = id_of_command(self._rules.game, request.command_id)
                 return commands.PostForm(agent_id=agent, body=request.body, next_session=linked)
+            case "change_fact":
+                return commands.ChangeFact(agent_id=agent, fact_id=request.params["fid"], body=request.body)
+            case "redo_turns":
+                return commands.Redo(agent_id=agent, body=request.body)
             case "retry_turn":
                 return commands.Retry(agent_id=agent)
         raise LookupError(f"{request.route} changes nothing")

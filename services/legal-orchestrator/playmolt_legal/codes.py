@@ -1,6 +1,7 @@
 """Refusals as the legal simulation words them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, FieldFault
@@ -8,6 +9,13 @@ from playmolt_schemas.codes import Code, FieldFault
 
 def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refused:
     return Refused(code, detail, tuple(errors))
+
+
+NO_SESSION: Final = Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
+
+
+def invalid_request(errors: Sequence[FieldFault]) -> Refused:
+    return refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {told(errors)}.", errors)
 
 
 def told(errors: Iterable[FieldFault]) -> str:

@@ -50,6 +50,21 @@ class PostForm(Command, frozen=True, kw_only=True):
     next_session: str = ""
 
 
+class ChangeFact(Command, frozen=True, kw_only=True):
+    """`POST …/facts/{fid}`: the body as it came."""
+
+    agent_id: str
+    fact_id: str
+    body: Any
+
+
+class Redo(Command, frozen=True, kw_only=True):
+    """`POST …/redo`: the body as it came."""
+
+    agent_id: str
+    body: Any
+
+
 class Retry(Command, frozen=True, kw_only=True):
     """`POST …/retry`: a turn that failed is owed again."""
 

@@ -12,6 +12,7 @@ from playmolt_schemas.games.legal import (
     Citation,
     Evidence,
     Fact,
+    FactChange,
     Facts,
     FailureCode,
     GateName,
@@ -188,6 +189,34 @@ class FactsCorrected(Event, frozen=True, kw_only=True):
     text: str
 
 
+class FactChanged(Event, frozen=True, kw_only=True):
+    """A fact changed its state. `text` is a corrected one's new text, `new_id` the fact that takes its place."""
+
+    type: ClassVar[str] = "fact_changed"
+    fact_id: str
+    action: FactChange
+    by: str
+    text: str | None = None
+    new_id: str | None = None
+    reason: str | None = None
+
+
+class TurnsStale(Event, frozen=True, kw_only=True):
+    """Turns, by number, relied on a fact that stands no more."""
+
+    type: ClassVar[str] = "turns_stale"
+    fact_id: str
+    turns: tuple[int, ...]
+
+
+class RedoAsked(Event, frozen=True, kw_only=True):
+    """The person wants turns, by number, done again in this order; then the same gate opens again."""
+
+    type: ClassVar[str] = "redo_asked"
+    by: str
+    turns: tuple[int, ...]
+
+
 class SteeringSet(Event, frozen=True, kw_only=True):
     """A new version of the steering, merged."""
 
@@ -227,6 +256,9 @@ EVENTS: Final = stored_types(
     GateAnswered,
     RiskTaken,
     FactsCorrected,
+    FactChanged,
+    TurnsStale,
+    RedoAsked,
     SteeringSet,
     SessionDone,
     SessionAborted,

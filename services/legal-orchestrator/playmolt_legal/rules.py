@@ -33,13 +33,13 @@ from playmolt_schemas.games.legal import (
 from typing_extensions import override
 
 from playmolt_legal import commands, effects, views
-from playmolt_legal.codes import refused, told
+from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
 from playmolt_legal.events import (
     EVENTS,
     AttemptMade,
-    FactsCorrected,
     FactsPosted,
     GateAnswered,
+    GateOpened,
     RiskTaken,
     SessionAborted,
     SessionDone,
@@ -48,6 +48,7 @@ from playmolt_legal.events import (
     TurnFailed,
     TurnStarted,
 )
+from playmolt_legal.facts import changing as facts_changing
 from playmolt_legal.forms import gates, phases, steering
 from playmolt_legal.forms.gate_forms import named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
@@ -66,7 +67,7 @@ class Legal(Game[State]):
     events = EVENTS
     folds = FOLDS
     opening = frozenset((commands.OpenSession, commands.ContinueSession))
-    unknown = Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
+    unknown = NO_SESSION
     foreign = Refused(Code.INVALID_REQUEST, "A session takes facts, forms and retries; it is no bot game.")
 
     def __init__(self) -> None:
@@ -77,6 +78,8 @@ class Legal(Game[State]):
                 commands.ContinueSession: self._continue,
                 commands.PostFacts: _post_facts,
                 commands.PostForm: _post_form,
+                commands.ChangeFact: facts_changing.change_fact,
+                commands.Redo: facts_changing.redo,
                 commands.Retry: _retry,
                 commands.Attempted: _attempted,
                 commands.TurnSpoken: _spoken,
@@ -93,12 +96,13 @@ class Legal(Game[State]):
     def follow(self, state: State, command: Command) -> Event | None:
         if state.settled:
             return None
+        if state.reopening is not None:
+            return _after_redone(state, state.reopening)
         if state.phase == phases.INTAKE:
             return TurnStarted(phase=phases.STIPULATE)
         if state.phase == phases.STIPULATE:
-            if len(state.facts.questions) >= OPEN_QUESTIONS:
-                return gates.facts_gate(state)
-            return TurnStarted(phase=phases.first(1))
+            gating = len(state.facts.questions) >= OPEN_QUESTIONS
+            return gates.facts_gate(state) if gating else TurnStarted(phase=phases.first(1))
         if state.phase in (phases.USER_GATE, phases.END_GATE):
             return _after_gate(state, command)
         following = phases.following(state.phase)
@@ -162,7 +166,7 @@ class Legal(Game[State]):
             return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
         request = read_opening(command.body, command.aliases)
         if isinstance(request, tuple):
-            return _invalid_request(request)
+            return invalid_request(request)
         opened = SessionOpened(
             owner=command.agent_id,
             name=command.name,
@@ -205,10 +209,6 @@ def _owns(state: State, agent_id: str | None) -> bool:
     return bool(state.version) and agent_id == state.owner
 
 
-def _invalid_request(errors: Sequence[FieldFault]) -> Refused:
-    return refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {told(errors)}.", errors)
-
-
 def _post_facts(state: State, command: commands.PostFacts) -> Decision:
     if not _owns(state, command.agent_id):
         return Legal.unknown
@@ -220,7 +220,7 @@ def _post_facts(state: State, command: commands.PostFacts) -> Decision:
     carried = (state.narrative, state.facts) if state.previous_session else None
     read = read_facts(command.body, carried)
     if isinstance(read, tuple):
-        return _invalid_request(read)
+        return invalid_request(read)
     posted = FactsPosted(by=command.agent_id, narrative=read.narrative, timeline=read.timeline, evidence=read.evidence)
     return Accepted((posted,))
 
@@ -250,7 +250,7 @@ def _consequences(state: State, by: str, form: Any) -> tuple[Event, ...]:
         return (RiskTaken(by=by, questions=open_questions),) if form.choice == "proceed_unclear" else ()
     merged = SteeringSet(by=by, number=len(state.steering_history) + 1, steering=steering.merged(state.steering, form))
     if isinstance(form, Round1Form) and form.fact_corrections:
-        return (FactsCorrected(by=by, text=form.fact_corrections), merged)
+        return (*facts_changing.corrected(state, by, form.fact_corrections), merged)
     return (merged,)
 
 
@@ -295,6 +295,11 @@ def _end(state: State, command: EndGame) -> Decision:
     if state.over:
         return Refused(Code.GAME_OVER, "This session is over.")
     return ended(command, SessionAborted)
+
+
+def _after_redone(state: State, gate: GateOpened) -> Event:
+    """The next turn that is done again, or the gate that they were asked for at."""
+    return TurnStarted(phase=state.turns[state.redo[0] - 1].phase) if state.redo else gates.reopened(state, gate)
 
 
 def _after_gate(state: State, command: Command) -> Event:

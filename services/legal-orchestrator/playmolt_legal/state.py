@@ -12,6 +12,7 @@ from playmolt_schemas.games.legal import (
     CaseType,
     Citation,
     Correction,
+    EarlierOutput,
     EndForm,
     Evidence,
     Fact,
@@ -36,6 +37,7 @@ from playmolt_legal.events import (
     AnsweredQuestion,
     AttemptMade,
     DraftSetAside,
+    FactChanged,
     FactsCorrected,
     FactsPosted,
     FactsStipulated,
@@ -43,6 +45,7 @@ from playmolt_legal.events import (
     GateOpened,
     GuardrailHit,
     Narrative,
+    RedoAsked,
     RiskTaken,
     SessionAborted,
     SessionDone,
@@ -50,8 +53,10 @@ from playmolt_legal.events import (
     SteeringSet,
     TurnFailed,
     TurnRecorded,
+    TurnsStale,
     TurnStarted,
 )
+from playmolt_legal.facts import life
 from playmolt_legal.forms import phases
 from playmolt_legal.roles import outputs
 
@@ -68,6 +73,9 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     citations: tuple[Citation, ...] | None
     gate_status: GateStatus | None
     unverified: tuple[str, ...]
+    stale: tuple[str, ...] = ()
+    redone: int = 0
+    earlier: tuple[EarlierOutput, ...] = ()
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +112,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     starts: int = 0
     started_at: datetime | None = None
     extended: bool = False
+    redo: tuple[int, ...] = ()
+    """Turns that are asked again, by number, the next one first."""
+    reopening: GateOpened | None = None
+    """The gate that opens again behind them."""
 
     @property
     def over(self) -> bool:
@@ -118,6 +130,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         if self.phase == phases.INTAKE:
             return "intake"
         return "retry" if self.failed else "model"
+
+    @property
+    def before(self) -> tuple[Spoken, ...]:
+        """The turns that stand before the one that is asked."""
+        return self.turns[: self.redo[0] - 1] if self.redo else self.turns
 
     @property
     def reported(self) -> bool:
@@ -197,7 +214,7 @@ def _posted(state: State, event: FactsPosted, _: datetime) -> Changes:
     facts = Facts(evidence=event.evidence, timeline=event.timeline, corrections=state.facts.corrections)
     if event.timeline == state.facts.timeline and event.evidence == state.facts.evidence:
         # Carried over as they stand, with what the person has said of them.
-        facts = replace(facts, confirmed=state.facts.confirmed, disputed=state.facts.disputed)
+        facts = replace(state.facts, questions=(), refused=(), risk_accepted=None)
     return {"narrative": event.narrative, "facts": facts, "settled": False}
 
 
@@ -226,7 +243,7 @@ def _set_aside(_: State, event: DraftSetAside, at: datetime) -> Changes:
     return {"draft": outputs.in_order(event.output), "started_at": at}
 
 
-def _stipulated(state: State, event: FactsStipulated, _: datetime) -> Changes:
+def _stipulated(state: State, event: FactsStipulated, at: datetime) -> Changes:
     facts = replace(
         state.facts,
         confirmed=event.confirmed,
@@ -234,10 +251,10 @@ def _stipulated(state: State, event: FactsStipulated, _: datetime) -> Changes:
         questions=event.questions,
         refused=event.refused or (),
     )
-    return {"facts": known(facts), "settled": False}
+    return {"facts": life.recorded(state.facts, known(facts), rfc3339(at)), "settled": False}
 
 
-def _recorded(state: State, event: TurnRecorded, _: datetime) -> Changes:
+def _recorded(state: State, event: TurnRecorded, at: datetime) -> Changes:
     here = phases.turn(event.phase)
     if here is None:
         raise LookupError(f"{event.phase} is no role's turn")
@@ -254,7 +271,18 @@ def _recorded(state: State, event: TurnRecorded, _: datetime) -> Changes:
         gate_status=event.gate_status,
         unverified=event.unverified,
     )
+    if state.redo:
+        return _redone(state, spoken, at)
     return {"turns": (*state.turns, spoken), "draft": None, "draft_hits": (), "settled": False}
+
+
+def _redone(state: State, spoken: Spoken, at: datetime) -> Changes:
+    place = state.redo[0] - 1
+    old = state.turns[place]
+    earlier = (*old.earlier, EarlierOutput(output=old.output, stale=old.stale, at=rfc3339(at)))
+    new = replace(spoken, redone=old.redone + 1, earlier=earlier)
+    turns = (*state.turns[:place], new, *state.turns[place + 1 :])
+    return {"turns": turns, "redo": state.redo[1:], "draft": None, "draft_hits": (), "settled": False}
 
 
 def _failed(_: State, event: TurnFailed, __: datetime) -> Changes:
@@ -264,7 +292,12 @@ def _failed(_: State, event: TurnFailed, __: datetime) -> Changes:
 
 
 def _gate_opened(_: State, event: GateOpened, __: datetime) -> Changes:
-    return {"phase": phases.END_GATE if event.gate == "end" else phases.USER_GATE, "gate": event, "settled": True}
+    return {
+        "phase": phases.END_GATE if event.gate == "end" else phases.USER_GATE,
+        "gate": event,
+        "reopening": None,
+        "settled": True,
+    }
 
 
 def _answered(state: State, event: GateAnswered, at: datetime) -> Changes:
@@ -311,6 +344,22 @@ def _corrected(state: State, event: FactsCorrected, at: datetime) -> Changes:
     return {"facts": replace(state.facts, corrections=(*state.facts.corrections, correction))}
 
 
+def _fact_changed(state: State, event: FactChanged, at: datetime) -> Changes:
+    return {"facts": life.changed(state.facts, event, rfc3339(at))}
+
+
+def _stale(state: State, event: TurnsStale, _: datetime) -> Changes:
+    turns = tuple(
+        replace(turn, stale=tuple(dict.fromkeys((*turn.stale, event.fact_id)))) if number in event.turns else turn
+        for number, turn in enumerate(state.turns, 1)
+    )
+    return {"turns": turns}
+
+
+def _redo_asked(state: State, event: RedoAsked, _: datetime) -> Changes:
+    return {"redo": event.turns, "reopening": state.gate, "gate": None, "settled": False}
+
+
 def _steered(state: State, event: SteeringSet, at: datetime) -> Changes:
     version = SteeringVersion(version=event.number, steering=event.steering, by=event.by, at=rfc3339(at))
     return {"steering": event.steering, "steering_history": (*state.steering_history, version)}
@@ -338,6 +387,9 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     GateAnswered: _answered,
     RiskTaken: _risk_taken,
     FactsCorrected: _corrected,
+    FactChanged: _fact_changed,
+    TurnsStale: _stale,
+    RedoAsked: _redo_asked,
     SteeringSet: _steered,
     SessionDone: _done,
     SessionAborted: _aborted,

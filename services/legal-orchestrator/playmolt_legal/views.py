@@ -1,11 +1,13 @@
 """What the owner sees of a session: the only source of its bytes. Nobody else sees any."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_schemas.games.legal import (
+    FactChangedMessage,
     Gate,
     GateOpenedMessage,
     GuardrailHitMessage,
@@ -16,10 +18,12 @@ from playmolt_schemas.games.legal import (
     Turn,
     TurnDoneMessage,
     TurnFailedMessage,
+    TurnsStaleMessage,
     TurnStartedMessage,
 )
 
 from playmolt_legal.events import (
+    FactChanged,
     FactsStipulated,
     GateOpened,
     GuardrailHit,
@@ -27,8 +31,10 @@ from playmolt_legal.events import (
     SessionDone,
     TurnFailed,
     TurnRecorded,
+    TurnsStale,
     TurnStarted,
 )
+from playmolt_legal.facts import life
 from playmolt_legal.forms import gate_schemas, intake
 from playmolt_legal.forms.phases import STIPULATE
 from playmolt_legal.guardrails import corpus
@@ -93,7 +99,13 @@ def _turn(state: State, number: int, turn: Spoken) -> Turn:
         citations=UNSET if turn.citations is None else turn.citations,
         gate_status=UNSET if turn.gate_status is None else turn.gate_status,
         unverified=turn.unverified or UNSET,
+        stale=turn.stale,
+        redone=turn.redone,
+        earlier=turn.earlier,
     )
+
+
+_BY_CORRECTION: Final = re.compile(r"C\d+")
 
 
 def _gate(state: State, gate: GateOpened) -> Gate:
@@ -105,6 +117,9 @@ def _gate(state: State, gate: GateOpened) -> Gate:
         issues=gate.issues,
         focus=gate.focus,
         refused=state.facts.refused,
+        facts_to_settle=tuple(
+            fact.id for fact in state.facts.disputed if fact.reason and _BY_CORRECTION.fullmatch(fact.reason)
+        ),
         schema=gate_schemas.schema(state, gate),
     )
 
@@ -138,6 +153,15 @@ def _hit(event: GuardrailHit) -> LegalMessage:
     return GuardrailHitMessage(phase=event.phase, check=event.check)
 
 
+def _fact_changed(event: FactChanged) -> LegalMessage:
+    state = life.to_state(event.action)
+    return FactChangedMessage(fact_id=event.fact_id, action=event.action, state=state, new_id=event.new_id)
+
+
+def _stale(event: TurnsStale) -> LegalMessage:
+    return TurnsStaleMessage(turns=event.turns)
+
+
 def _gate_opened(event: GateOpened) -> LegalMessage:
     return GateOpenedMessage(gate=event.gate)
 
@@ -151,6 +175,8 @@ _PUBLIC: Final[Mapping[type[Event], Callable[[Any], LegalMessage]]] = {
     TurnRecorded: _recorded,
     TurnFailed: _failed,
     GuardrailHit: _hit,
+    FactChanged: _fact_changed,
+    TurnsStale: _stale,
     GateOpened: _gate_opened,
     SessionDone: _done,
     SessionAborted: _done,

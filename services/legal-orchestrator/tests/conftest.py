@@ -119,6 +119,12 @@ class LegalSession(EffectScenario[State]):
             )
         )
 
+    def change(self, fact: str, agent: str = OWNER, **body: Any) -> "LegalSession":
+        return self.when(commands.ChangeFact(agent_id=agent, fact_id=fact, body=body))
+
+    def redo(self, body: Any = None, agent: str = OWNER) -> "LegalSession":
+        return self.when(commands.Redo(agent_id=agent, body=body))
+
     def retry(self, agent: str = OWNER) -> "LegalSession":
         return self.when(commands.Retry(agent_id=agent))
 

@@ -35,7 +35,9 @@ def every_event(sessions: Callable[..., Any]) -> list[Event]:
     session.when(
         commands.Attempted(effect_id=effects.effect_id(session.state), phase="JUDGE_R1", kind="ask", attempt=attempt)
     )
-    session.failed().retry().to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
+    session.failed().retry().to("round1")
+    session.change("F1", action="correct", text="물품을 늦게 인도했다", reason="시점")
+    session.redo().to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
     session.to("end").form("end", resolution="new_session")
     linked = sessions(opened=False).when(session.decider.successor(session.state))
     aborted = sessions().when(EndGame(reason="점검 때문에 끝냅니다."))

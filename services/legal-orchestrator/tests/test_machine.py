@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playmolt_core.game.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_legal import commands, effects
+from playmolt_legal.facts.changing import ACTIONS
 from playmolt_legal.report import report
 from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.rules import Legal
@@ -128,6 +129,17 @@ class Sessions(RuleBasedStateMachine):
         if self.state.waiting == "model":
             output = scripted.answer(self.state, self.state.phase, profile=self.profile)
             assert self.when(commands.TurnSpoken(effect_id=effects.effect_id(self.state), output=output))
+
+    @rule(fid=st.sampled_from(["F1", "F2", "F3", "D1"]), action=st.sampled_from(ACTIONS), text=SAFE)
+    def change(self, fid: str, action: str, text: str) -> None:
+        gated = self.state.waiting == "person"
+        body = {"action": action} | ({"text": text} if action == "correct" else {})
+        assert not self.when(commands.ChangeFact(agent_id="agent-1", fact_id=fid, body=body)) or gated
+
+    @rule()
+    def redo(self) -> None:
+        stale = self.state.waiting == "person" and any(turn.stale for turn in self.state.turns)
+        assert self.when(commands.Redo(agent_id="agent-1", body=None)) == stale
 
     @rule(status=JSON)
     def verify(self, status: Any) -> None:

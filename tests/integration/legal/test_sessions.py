@@ -137,7 +137,8 @@ async def test_a_prompt_too_long_for_a_record_stops_nothing(running: Stack, serv
     # A bracket in what a person tells takes seven bytes of a stored prompt.
     long = "[" * 20_000
     questions = [{"text": f"What is known of point {letter}?"} for letter in "abc"]
-    server.script(reply(json.dumps(in_role("FACTS_STIPULATE", "civil", None) | {"MissingFactsQuestions": questions})))
+    stipulated = in_role("FACTS_STIPULATE", "civil", None) | {"DisputedFacts": []}
+    server.script(reply(json.dumps(stipulated | {"MissingFactsQuestions": questions})))
     async with Person(running.run.gateway) as person:
         await person.open(model="fake")
         await person.tell(LEASE | {"overview": long, "acts": long, "opposing_claims": long})

@@ -1,12 +1,12 @@
 """What the person gave, text by text, and whether a text stands in it (legal.md, Facts by code)."""
 
-import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 from playmolt_schemas.games.legal import TimelineItem
 
+from playmolt_legal.facts.plain import plain
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.corpus import Corpus
 from playmolt_legal.state import State
@@ -20,12 +20,6 @@ class Input(msgspec.Struct, frozen=True):
 
     text: str
     whole: str
-
-
-def plain(text: str) -> str:
-    """A text's letters, marks and figures, case folded: what a quote is compared by."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(char for char in folded if unicodedata.category(char)[0] in "LMN")
 
 
 def inputs(state: State) -> tuple[Input, ...]:

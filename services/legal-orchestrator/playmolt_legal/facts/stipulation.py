@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from playmolt_schemas.games.legal import Fact, Numbered, RefusedItem
 
 from playmolt_legal.events import FactsStipulated
-from playmolt_legal.facts.inputs import entry_input, inputs, plain, quoted, supplied
+from playmolt_legal.facts.inputs import entry_input, inputs, quoted, supplied
+from playmolt_legal.facts.plain import plain
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.guardrails.corpus import Corpus
 from playmolt_legal.guardrails.sentences import asks, sentences
@@ -103,13 +104,14 @@ class _Book:
     def __init__(self, state: State) -> None:
         self._state = state
         self.facts: list[Fact] = [*state.facts.confirmed, *state.facts.disputed]
+        self._past = state.facts.past
         self._evidence = {item.id for item in state.facts.evidence}
         self._entries = {entry.id: entry_input(entry) for entry in state.facts.timeline if entry.agreed}
         self._worded: set[str] = set()
 
     def agree(self, entry: str, what: str) -> None:
         """The fact of an entry that was ticked; one that its person has changed stays as it is."""
-        if any(entry in fact.timeline for fact in self.facts):
+        if any(entry in fact.timeline for fact in (*self.facts, *self._past)):
             return
         place = sum(1 for fact in self.facts if fact.source == "agreed")
         fact = Fact(id=self._next("F"), text=what, state="agreed", source="agreed", timeline=(entry,))
@@ -147,6 +149,8 @@ class _Book:
 
     def _put(self, letter: str, item: Mapping[str, Any], **given: Any) -> None:
         same = plain(item["text"])
+        if any(plain(fact.text) == same for fact in self._past):
+            return
         for place, fact in enumerate(self.facts):
             if plain(fact.text) != same:
                 continue
@@ -156,5 +160,5 @@ class _Book:
         self.facts.append(Fact(id=self._next(letter), text=item["text"], quote=item["quote"], **given))
 
     def _next(self, letter: str) -> str:
-        taken = [int(fact.id[1:]) for fact in self.facts if fact.id[0] == letter]
+        taken = [int(fact.id[1:]) for fact in (*self.facts, *self._past) if fact.id[0] == letter]
         return f"{letter}{max(taken, default=0) + 1}"

@@ -20,10 +20,16 @@ def facts_gate(state: State) -> GateOpened:
     return GateOpened(gate="facts", round=0, options=options)
 
 
-def round_gate(state: State, verified: Spoken) -> GateOpened:
+def reopened(state: State, gate: GateOpened) -> GateOpened:
+    """The same gate after turns were done again, with the verifier's newest status."""
+    verified = state.newest("verifier", gate.round)
+    return round_gate(state, verified, again=gate.gate) if verified else gate
+
+
+def round_gate(state: State, verified: Spoken, again: GateName | None = None) -> GateOpened:
     """The gate after a verifier's turn: a civil No-Go in round 2 skips to the end."""
-    skipped = skips(state, verified)
-    gate: GateName = "end" if skipped else _ROUND_GATES.get(verified.round, "end")
+    gate: GateName = again or ("end" if skips(state, verified) else _ROUND_GATES.get(verified.round, "end"))
+    skipped = gate == "end" and skips(state, verified)
     words = texts.of(state.language)
     judge = state.newest("judge")
     banner: str | None = None

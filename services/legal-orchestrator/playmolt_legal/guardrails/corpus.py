@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.games.legal import Fact, Facts, FactsForm, Numbered, Round1Form
 
+from playmolt_legal.facts import gone
 from playmolt_legal.guardrails.particulars import Particular, particulars
 from playmolt_legal.roles.outputs import composed
 from playmolt_legal.state import State
@@ -69,7 +70,10 @@ class Corpus(msgspec.Struct, frozen=True):
 def of(state: State) -> Corpus:
     """What an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
     facts = [text for fact in state.facts.confirmed for text in (fact.text, fact.wording) if text]
-    return _corpus((*_texts(state), *facts, *_picked(state)), basis_ids(state.facts))
+    evidence = [text for item in state.facts.evidence for text in (item.title, item.description)]
+    redacted = gone.redactor(state.facts)
+    told = (redacted(text) for text in (*_texts(state), *_picked(state)))
+    return _corpus((*told, *evidence, *facts), basis_ids(state.facts))
 
 
 def supplied(state: State) -> Corpus:
@@ -85,11 +89,13 @@ def of_texts(texts: tuple[str, ...]) -> Corpus:
 
 
 def basis_ids(facts: Facts) -> frozenset[str]:
-    """The ids that a statement may rest on: confirmed facts, evidence, agreed entries of the timeline."""
+    """The ids that a statement may rest on: confirmed facts, evidence, agreed entries whose fact stands."""
+    confirmed = {entry for fact in facts.confirmed for entry in fact.timeline}
+    doubted = {entry for fact in (*facts.disputed, *facts.past) for entry in fact.timeline} - confirmed
     return frozenset(
         [fact.id for fact in facts.confirmed]
         + [item.id for item in facts.evidence]
-        + [entry.id for entry in facts.timeline if entry.agreed]
+        + [entry.id for entry in facts.timeline if entry.agreed and entry.id not in doubted]
     )
 
 

@@ -128,6 +128,12 @@ class _Writer:
         yield self.head("unknown")
         unknown = [Line(text=self.marked(item.text), anchor=item.id) for item in facts.unknown]
         yield from unknown or [Line(text=self.label["nothing"])]
+        if facts.past:
+            yield self.head("past")
+            yield from (self._fact(fact) for fact in facts.past)
+        if self.report.stale:
+            yield self.head("stale")
+            yield from (Line(text=turn.phase, refs=turn.facts) for turn in self.report.stale)
         if self.report.refused:
             yield self.head("refused")
             yield from (Line(text=item.text) for item in self.report.refused)
@@ -136,7 +142,8 @@ class _Writer:
     def _fact(self, fact: Fact) -> Line:
         wording = f" ({self.marked(fact.wording)})" if fact.wording else ""
         standing = f" · {self.words.states[fact.state]}, {self.words.sources[fact.source]}"
-        text = f"{self.marked(fact.text)}{wording}{standing}"
+        replaced = f" → {fact.replaced_by}" if fact.replaced_by else ""
+        text = f"{self.marked(fact.text)}{wording}{standing}{replaced}"
         return Line(text=text, anchor=fact.id, refs=(*fact.evidence, *fact.timeline))
 
     def _told(self) -> Iterator[Line]:

@@ -17,6 +17,7 @@ from playmolt_schemas.games.legal import (
     ReportFacts,
     ReportStyle,
     Role,
+    StaleTurn,
     Statement,
 )
 
@@ -49,7 +50,10 @@ def report(state: State) -> Report | Refused:
             parties=Parties(claimant=titles["claimant"], opposing=titles["opposing"]),
         ),
         facts=ReportFacts(
-            confirmed=state.facts.confirmed, disputed=state.facts.disputed, unknown=state.facts.questions
+            confirmed=state.facts.confirmed,
+            disputed=state.facts.disputed,
+            unknown=state.facts.questions,
+            past=state.facts.past,
         ),
         evidence=state.facts.evidence,
         timeline=state.facts.timeline,
@@ -72,6 +76,7 @@ def report(state: State) -> Report | Refused:
         citations=_citations(state),
         unverified=_unverified(state),
         refused=state.facts.refused,
+        stale=tuple(StaleTurn(phase=turn.phase, facts=turn.stale) for turn in state.turns if turn.stale),
         disclaimer=words.disclaimer,
     )
 

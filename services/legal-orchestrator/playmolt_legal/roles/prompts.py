@@ -15,7 +15,8 @@ import msgspec
 from playmolt_schemas.games.legal import UNKNOWN, Fact, FactsForm, Hit, RefusedItem
 
 from playmolt_legal.effects import PendingTurn
-from playmolt_legal.forms import gates, phases
+from playmolt_legal.facts import gone
+from playmolt_legal.forms import phases
 from playmolt_legal.roles import outputs, texts
 from playmolt_legal.state import Spoken, State
 
@@ -114,28 +115,32 @@ def _newest_form(state: State, words: texts.Texts) -> list[str]:
     if entry is None:
         return []
     rest = {name: value for name, value in msgspec.to_builtins(entry.form).items() if name not in _IN_BLOCK}
-    return [f"{words.form}\n{as_data(rest)}"] if rest else []
+    return [f"{words.form}\n{as_data(gone.redactor(state.facts)(rest))}"] if rest else []
 
 
 def _material(state: State, here: phases.TurnPhase) -> str:
-    data: dict[str, Any] = {"title": state.title, "facts": _facts(state), "narrative": state.narrative}
-    data["turns"] = [_told(turn) for turn in state.turns if turn.round >= here.round - 1]
+    redacted = gone.redactor(state.facts)
+    data: dict[str, Any] = {"title": state.title, "facts": _facts(state)}
+    data["narrative"] = redacted(msgspec.to_builtins(state.narrative))
+    before = [turn for turn in state.before if turn.round >= here.round - 1]
+    data["turns"] = redacted([_told(state, turn) for turn in before])
     if here.role == "verifier":
-        data["unresolved_hits"] = gates.unresolved(state, here.round)
-    data["open_conditions"] = _conditions(state)
+        hits = tuple(hit for turn in before if turn.round == here.round for hit in turn.unresolved)
+        data["unresolved_hits"] = redacted(msgspec.to_builtins(hits))
+    data["open_conditions"] = redacted(_conditions(state))
     words = texts.of(state.language)
     return f"{words.material}\n{as_data(data)}"
 
 
 def _facts(state: State) -> dict[str, Any]:
-    facts = state.facts
+    facts, redacted = state.facts, gone.redactor(state.facts)
     return {
         "confirmed": [_fact(fact) for fact in facts.confirmed],
         "disputed": [_fact(fact) for fact in facts.disputed],
-        "unknown": [{"id": each.id, "text": each.text, "status": UNKNOWN} for each in facts.questions],
+        "unknown": redacted([{"id": each.id, "text": each.text, "status": UNKNOWN} for each in facts.questions]),
         "evidence": facts.evidence,
-        "timeline": facts.timeline,
-        "corrections": [correction.text for correction in facts.corrections],
+        "timeline": redacted(msgspec.to_builtins(facts.timeline)),
+        "corrections": redacted([correction.text for correction in facts.corrections]),
     }
 
 
@@ -144,8 +149,9 @@ def _fact(fact: Fact) -> dict[str, Any]:
     return {**told, "evidence": fact.evidence, "timeline": fact.timeline}
 
 
-def _told(turn: Spoken) -> dict[str, Any]:
-    return {"phase": turn.phase, "output": turn.output, "unsupported": [hit.text for hit in turn.unresolved]}
+def _told(state: State, turn: Spoken) -> dict[str, Any]:
+    output = gone.without(state.facts, turn.output)
+    return {"phase": turn.phase, "output": output, "unsupported": [hit.text for hit in turn.unresolved]}
 
 
 def _conditions(state: State) -> list[str]:
@@ -159,11 +165,12 @@ def _stipulation(state: State) -> list[Message]:
     """No steering here: nothing is argued, so nothing is steered."""
     words, facts = texts.of(state.language), state.facts
     asked = json.dumps(outputs.phase_schema(phases.STIPULATE, state.case_type), ensure_ascii=False)
+    redacted = gone.redactor(facts)
     data = {
-        "narrative": state.narrative,
+        "narrative": redacted(msgspec.to_builtins(state.narrative)),
         "evidence": facts.evidence,
-        "timeline": facts.timeline,
-        "corrections": [correction.text for correction in facts.corrections],
+        "timeline": redacted(msgspec.to_builtins(facts.timeline)),
+        "corrections": redacted([correction.text for correction in facts.corrections]),
     }
     return [
         {"role": "system", "content": f"{words.stipulate}\n\n{words.schema}\n{asked}"},

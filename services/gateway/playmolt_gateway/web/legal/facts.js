@@ -65,5 +65,6 @@ export function factsView(facts, unverified) {
     list(t("facts.evidence"), facts.evidence, (item) => `${item.title}: ${item.description}`),
     list(t("facts.timeline"), facts.timeline, (item) => `${item.when}: ${item.what}${item.agreed ? ` ✓ ${t("field.agreed")}` : ""}`),
     facts.corrections.length ? list(t("facts.corrections"), facts.corrections, (one) => one.text) : null,
+    facts.past.length ? list(t("facts.past"), facts.past, factShown) : null,
     facts.refused.length ? list(t("facts.refused"), facts.refused.map((one) => ({ ...one, id: null })), (one) => [one.text, one.particular ? ` (${one.particular})` : null]) : null);
 }

@@ -7,7 +7,9 @@ export function turnView(turn) {
   const head = el("div", { class: "row" }, el("h3", {}, turn.title), el("span", { class: "quiet small" }, t("round_n", { n: turn.round })),
     turn.gate_status ? el("span", { class: "tag" }, turn.gate_status) : null,
     turn.draft ? el("span", { class: "tag plain" }, t("legal.rewritten")) : null,
-    turn.unresolved.length ? el("span", { class: "tag" }, t("legal.unresolved", { n: turn.unresolved.length })) : null);
+    turn.unresolved.length ? el("span", { class: "tag" }, t("legal.unresolved", { n: turn.unresolved.length })) : null,
+    turn.stale.length ? el("span", { class: "tag" }, t("legal.stale", { facts: turn.stale.join(", ") })) : null,
+    turn.redone ? el("span", { class: "quiet small" }, t("legal.redone", { n: turn.redone })) : null);
   const fields = Object.entries(turn.output).filter(([name, value]) => name !== "SteeringComplianceCheck" && !(Array.isArray(value) && !value.length));
   return el("article", { class: "card" }, head,
     el("dl", { class: "stack" }, fields.map(([name, value]) => el("div", { class: "tight" }, el("dt", { class: "label" }, word("output", name)), el("dd", { class: "tight" }, said(value, turn))))),

@@ -1,0 +1,113 @@
+"""What a person does to facts at a gate, and to the turns that relied on them."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, get_args
+
+from playmolt_core.game.decider import Accepted, Decision, Event
+from playmolt_schemas.body_fields import BodyFields
+from playmolt_schemas.codes import Code
+from playmolt_schemas.games.legal import ENTRY_CHARS, NOTE_CHARS, FactAction, Facts
+
+from playmolt_legal import commands
+from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
+from playmolt_legal.events import FactChanged, FactsCorrected, RedoAsked, TurnsStale
+from playmolt_legal.facts import gone, life
+from playmolt_legal.state import State
+
+ACTIONS: Final[tuple[FactAction, ...]] = get_args(FactAction)
+_NAMED: Final = re.compile(r"\s*([FD]\d{1,6})\s*[:：]\s*(\S.*)")
+
+
+def change_fact(state: State, command: commands.ChangeFact) -> Decision:
+    if not state.version or command.agent_id != state.owner:
+        return NO_SESSION
+    if state.gate is None:
+        return refused(Code.SESSION_PHASE, f"Facts change while a gate is open; the session is in {state.phase}.")
+    fact = life.found(state.facts, command.fact_id)
+    if fact is None:
+        return refused(Code.NOT_FOUND, "There is no such fact. GET the session: its facts have their ids.")
+    if fact.state not in life.STANDING:
+        return refused(Code.NOT_STANDING, f"{fact.id} is {fact.state}; change what stands now.")
+    fields = BodyFields(command.body, what="the form")
+    asked = _read(fields)
+    if fields.faults:
+        detail = f"Nothing changed. Mend the form and send it again: {told(fields.faults)}."
+        return refused(Code.INVALID_FORM, detail, fields.faults)
+    event = life.change(state.facts, fact, command.agent_id, asked)
+    return Accepted((event, *_stale(state, (event,))) if event else ())
+
+
+def redo(state: State, command: commands.Redo) -> Decision:
+    if not state.version or command.agent_id != state.owner:
+        return NO_SESSION
+    if state.gate is None:
+        return refused(Code.SESSION_PHASE, f"Turns are done again while a gate is open; this is {state.phase}.")
+    stale = [number for number, turn in enumerate(state.turns, 1) if turn.stale]
+    fields = BodyFields({} if command.body is None else command.body)
+    fields.only(("turns",))
+    wanted = fields.body.get("turns", stale) if fields.sound else stale
+    if not isinstance(wanted, list) or any(type(each) is not int for each in wanted):
+        fields.fault("turns", "must be a list of turns' numbers")
+    elif any(each not in stale for each in wanted):
+        fields.fault("turns", f"holds a turn that is not stale; stale are {', '.join(map(str, stale)) or 'none'}")
+    if fields.faults:
+        return invalid_request(tuple(fields.faults))
+    if not wanted:
+        return refused(Code.NOTHING_TO_REDO, "No turn relies on a fact that stands no more.")
+    return Accepted((RedoAsked(by=command.agent_id, turns=_with_verifiers(state, set(wanted))),))
+
+
+def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
+    """What the corrections of round 1 come to: `F3: …` corrects a fact, other text is an input and may doubt some."""
+    facts, changes, rest = state.facts, [], []
+    for line in text.splitlines():
+        named = _NAMED.fullmatch(line)
+        fact = life.found(facts, named[1]) if named else None
+        if named is None or fact is None or fact.state not in life.STANDING:
+            rest.append(line)
+            continue
+        event = life.change(facts, fact, by, life.Asked("correct", named[2].strip()))
+        if event:
+            changes.append(event)
+            facts = life.changed(facts, event, "")
+    other = "\n".join(rest).strip()
+    told_: tuple[Event, ...] = (FactsCorrected(by=by, text=other),) if other else ()
+    reason = f"C{len(facts.corrections) + 1}"
+    doubts = tuple(
+        FactChanged(fact_id=fact.id, action="questioned", by=by, reason=reason)
+        for fact in (gone.questioned(facts, other) if other else ())
+    )
+    return (*changes, *told_, *doubts, *_stale(state, tuple(changes)))
+
+
+def _read(fields: BodyFields) -> life.Asked:
+    fields.only(("action", "text", "reason"))
+    action = fields.one_of("action", ACTIONS)
+    text = ""
+    if fields.body.get("action") == "correct":
+        text = fields.text("text", ENTRY_CHARS)
+    elif "text" in fields.body:
+        fields.fault("text", "goes with correct only")
+    reason = fields.text("reason", NOTE_CHARS, required=False)
+    return life.Asked(action, text, reason or None)
+
+
+def _stale(state: State, changes: tuple[FactChanged, ...]) -> Iterator[TurnsStale]:
+    """Which turns rely on what stands no more, and the verifiers of their rounds."""
+    facts: Facts = state.facts
+    for event in changes:
+        facts = life.changed(facts, event, "")
+    for event in changes:
+        fact = life.found(facts, event.fact_id)
+        if fact is None or fact.state in life.STANDING:
+            continue
+        relying = {number for number, turn in enumerate(state.turns, 1) if gone.relies(facts, fact, turn.output)}
+        if relying:
+            yield TurnsStale(fact_id=fact.id, turns=_with_verifiers(state, relying))
+
+
+def _with_verifiers(state: State, numbers: set[int]) -> tuple[int, ...]:
+    rounds = {state.turns[number - 1].round for number in numbers}
+    verifiers = {n for n, turn in enumerate(state.turns, 1) if turn.role == "verifier" and turn.round in rounds}
+    return tuple(sorted(numbers | verifiers))

@@ -1,0 +1,158 @@
+"""What stands no more: how prompts are kept from it, and which turns relied on it."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.games.legal import Fact, Facts
+
+from playmolt_legal.facts.plain import plain
+from playmolt_legal.guardrails.names import names
+from playmolt_legal.guardrails.particulars import Particular, particulars
+from playmolt_legal.guardrails.sentences import sentences
+
+_LEAST: Final = 4
+"""A shorter text is told from others only where it stands alone."""
+
+
+class _Gone(msgspec.Struct, frozen=True):
+    """What a fact that stands no more named, and nothing that stands names."""
+
+    mark: str
+    whole: re.Pattern[str] | None
+    particulars: tuple[Particular, ...]
+    names: tuple[str, ...]
+
+    def out_of(self, text: str) -> str:
+        if self.whole is not None:
+            text = self.whole.sub(self.mark, text)
+        for each in self.found(text):
+            text = text.replace(each.text, self.mark)
+        for name in self.names:
+            text = _word(name).sub(self.mark, text)
+        return text
+
+    def found(self, text: str) -> Iterator[Particular]:
+        if self.particulars:
+            yield from (each for each in particulars(text) if any(_same(each, gone) for gone in self.particulars))
+
+    def stands_in(self, text: str) -> bool:
+        return self.out_of(text) != text
+
+
+def mark(fact: Fact) -> str:
+    return f"［{fact.id}: {fact.state}］"
+
+
+def redactor(facts: Facts) -> Callable[[Any], Any]:
+    """Takes what stands no more out of every text of a value."""
+    gone = [_gone(facts, fact) for fact in facts.past]
+
+    def redacted(value: Any) -> Any:
+        match value:
+            case str():
+                for each in gone:
+                    value = each.out_of(value)
+                return value
+            case dict():
+                return {name: redacted(inner) for name, inner in value.items()}
+            case list() | tuple():
+                return [redacted(inner) for inner in value]
+        return value
+
+    return redacted if gone else lambda value: value
+
+
+def without(facts: Facts, output: dict[str, Any]) -> dict[str, Any]:
+    """A turn's answer without the statements that rest on what stands no more: a mark stands in their place."""
+    marks = {fact.id: mark(fact) for fact in facts.past}
+
+    def kept(item: Any) -> Any:
+        if isinstance(item, dict) and isinstance(item.get("basis"), list):
+            return next((marks[each] for each in item["basis"] if each in marks), item)
+        return item
+
+    return {
+        field: [kept(item) for item in value] if isinstance(value, list) else value for field, value in output.items()
+    }
+
+
+def relies(facts: Facts, fact: Fact, output: dict[str, Any]) -> bool:
+    """Whether an answer rests on a fact by its id, or holds a date, sum or name that was in it alone."""
+    if fact.id in _cited(output):
+        return True
+    gone = _gone(facts, fact)
+    return any(gone.stands_in(text) for text in _leaves(output))
+
+
+def _gone(facts: Facts, fact: Fact) -> _Gone:
+    standing = [text for each in (*facts.confirmed, *facts.disputed) for text in (each.text, each.wording) if text]
+    evidence = [f"{item.title} {item.description}" for item in facts.evidence]
+    kept = "\n".join((*standing, *evidence))
+    known = particulars(kept)
+    old = " ".join(text for text in (fact.text, fact.wording) if text)
+    sought = plain(fact.text)
+    whole = None
+    if len(sought) >= _LEAST and not any(sought in plain(text) for text in standing):
+        whole = re.compile(r"[\W_]*".join(map(re.escape, sought)), re.IGNORECASE)
+    return _Gone(
+        mark=mark(fact),
+        whole=whole,
+        particulars=tuple(
+            each
+            for each in particulars(old)
+            if each.kind in ("date", "amount") and not any(_same(each, other) for other in known)
+        ),
+        names=tuple(name for sentence in sentences(old) for name in names(sentence) if not _word(name).search(kept)),
+    )
+
+
+def _word(name: str) -> re.Pattern[str]:
+    # Korean particles and titles cling to a name, so only Latin letters end it.
+    end = r"(?![A-Za-z])" if name.isascii() else ""
+    return re.compile(rf"(?<!\w){re.escape(name)}{end}")
+
+
+def _same(one: Particular, other: Particular) -> bool:
+    if one.kind != other.kind:
+        return False
+    if one.kind == "amount":
+        return one.key[0] == other.key[0] and (one.key[1] == other.key[1] or "" in (one.key[1], other.key[1]))
+    return not set(one.readings).isdisjoint(other.readings)
+
+
+def _cited(output: dict[str, Any]) -> set[str]:
+    ids: set[str] = set()
+    for field, value in output.items():
+        if field == "Citations" and isinstance(value, list):
+            ids.update(each for text in value for each in re.findall(r"(?<![\w.])[FDE]\d+(?!\w|\.\d)", text))
+        for item in value if isinstance(value, list) else ():
+            if isinstance(item, dict):
+                basis = item.get("basis")
+                ids.update(basis if isinstance(basis, list) else ())
+                ids.update([item["evidence"]] if "evidence" in item else ())
+    return ids
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from _leaves(inner)
+        case list():
+            for inner in value:
+                yield from _leaves(inner)
+
+
+def questioned(facts: Facts, text: str) -> Iterator[Fact]:
+    """The facts that a correction doubts: it names a sum or date of theirs, and another that no fact has."""
+    named = [each for each in particulars(text) if each.kind in ("date", "amount")]
+    standing = (*facts.confirmed, *facts.disputed)
+    held = {fact.id: particulars(f"{fact.text}\n{fact.wording or ''}") for fact in standing}
+    news = {each.kind for each in named if not any(_same(each, other) for known in held.values() for other in known)}
+    for fact in facts.confirmed:
+        if any(each.kind in news and any(_same(each, own) for own in held[fact.id]) for each in named):
+            yield fact

@@ -1,0 +1,144 @@
+"""The life of a fact: proposed, agreed or disputed, then superseded or withdrawn (legal.md, The life of a fact)."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_schemas.games.legal import Fact, FactAction, FactRecord, Facts, FactState
+
+from playmolt_legal.events import FactChanged
+from playmolt_legal.facts.plain import plain
+
+STANDING = ("proposed", "agreed", "disputed")
+
+
+def found(facts: Facts, identifier: str) -> Fact | None:
+    everything = (*facts.confirmed, *facts.disputed, *facts.past)
+    return next((fact for fact in everything if fact.id == identifier), None)
+
+
+def following_id(facts: Facts, letter: str) -> str:
+    """The next id of a letter; one that is past is never given again."""
+    everything = (*facts.confirmed, *facts.disputed, *facts.past)
+    return f"{letter}{max((int(fact.id[1:]) for fact in everything if fact.id[0] == letter), default=0) + 1}"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a person does to a fact; `text` is the new one where it is corrected."""
+
+    action: FactAction
+    text: str = ""
+    reason: str | None = None
+
+
+def change(facts: Facts, fact: Fact, by: str, asked: Asked) -> FactChanged | None:
+    """What a person's word does to a fact that stands; None where it changes nothing."""
+    action, text, reason = asked.action, asked.text, asked.reason
+    if action == "correct":
+        if plain(text) == plain(fact.text):
+            return None
+        new = following_id(facts, fact.id[0])
+        return FactChanged(fact_id=fact.id, action=action, by=by, text=text, new_id=new, reason=reason)
+    if (action, fact.state) in (("confirm", "agreed"), ("dispute", "disputed")):
+        return None
+    return FactChanged(fact_id=fact.id, action=action, by=by, reason=reason)
+
+
+def changed(facts: Facts, event: FactChanged, at: str) -> Facts:
+    """The facts after a change, with its place in the history."""
+    old = found(facts, event.fact_id)
+    if old is None:
+        raise LookupError(f"{event.fact_id} is no fact")
+    now = _changed(old, event)
+    record = FactRecord(
+        n=len(facts.history) + 1,
+        id=old.id,
+        action=event.action,
+        from_=old.state,
+        to=now[-1].state,
+        old=old.text,
+        new=event.text,
+        new_id=event.new_id,
+        reason=event.reason,
+        by=event.by,
+        at=at,
+    )
+    standing = tuple(_put(now, (*facts.confirmed, *facts.disputed), old))
+    return replace(
+        sorted_by_state(facts, standing),
+        past=(*facts.past, *(fact for fact in now if fact.state not in STANDING)),
+        history=(*facts.history, record),
+    )
+
+
+def sorted_by_state(facts: Facts, standing: Iterable[Fact]) -> Facts:
+    there = tuple(standing)
+    return replace(
+        facts,
+        confirmed=tuple(fact for fact in there if fact.state != "disputed"),
+        disputed=tuple(fact for fact in there if fact.state == "disputed"),
+    )
+
+
+def recorded(before: Facts, after: Facts, at: str) -> Facts:
+    """The history with what a stipulation proposed or moved."""
+    history = list(before.history)
+    for fact in (*after.confirmed, *after.disputed):
+        old = found(before, fact.id)
+        if old is not None and old.state == fact.state:
+            continue
+        history.append(
+            FactRecord(
+                n=len(history) + 1,
+                id=fact.id,
+                action="stipulated",
+                from_=old.state if old else None,
+                to=fact.state,
+                old=None,
+                new=fact.text,
+                new_id=None,
+                reason=None,
+                by=None,
+                at=at,
+            )
+        )
+    return replace(after, history=tuple(history))
+
+
+def to_state(action: str) -> FactState:
+    match action:
+        case "confirm":
+            return "agreed"
+        case "correct":
+            return "superseded"
+        case "withdraw":
+            return "withdrawn"
+    return "disputed"
+
+
+def _changed(old: Fact, event: FactChanged) -> tuple[Fact, ...]:
+    """What takes a fact's place, and last what becomes of the fact itself."""
+    gone = replace(old, state=to_state(event.action), reason=event.reason)
+    if event.action == "confirm":
+        return (replace(gone, source="person"),)
+    if event.action != "correct":
+        return (gone,)
+    new = Fact(
+        id=event.new_id or "",
+        text=event.text or "",
+        state=old.state,
+        source="person",
+        evidence=old.evidence,
+        timeline=old.timeline,
+        replaces=old.id,
+        reason=event.reason,
+    )
+    return (new, replace(gone, replaced_by=new.id))
+
+
+def _put(now: tuple[Fact, ...], standing: tuple[Fact, ...], old: Fact) -> Iterator[Fact]:
+    for fact in standing:
+        if fact.id == old.id:
+            yield from (each for each in now if each.state in STANDING)
+        else:
+            yield fact
