@@ -56,8 +56,8 @@ class GameModule(msgspec.Struct, frozen=True, kw_only=True):
     guide: Resource | None = None
     """How it is played, in Markdown, for bots and their authors."""
     watch: Resource | None = None
-    """A folder with `watch.js`, which draws it, and `texts.<language>.json`, which say it on the page and in the
-    terminal."""
+    """A folder with `narration.<language>.json`, which tells its events on the page and in the terminal, `watch.js`,
+    which draws it, and `texts.<language>.json`, the texts of the drawing."""
     archived: bool = True
     """Whether its streams may leave the log once they are over: nothing reads them any more."""
     place: int = 100

@@ -71,24 +71,25 @@ def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
         "files = pages._assets()\n"
         "texts = json.loads(files['texts.ko.json'][0])\n"
         "print(json.dumps([documents.guide_of('auction'), documents._further_guides(documents.text_of('llms.txt')),"
-        " files['games/auction/watch.js'][1], files['games.js'][0].decode(), texts['game.auction'], texts['live']]))"
+        " files['games/auction/watch.js'][1], files['games.js'][0].decode(), texts['game.auction'], texts['live'],"
+        " texts['event.auction.game_started']]))"
     )
-    guide, further, kind, module, title, live = asked(told, program)
+    guide, further, kind, module, title, live, begins = asked(told, program)
     assert guide.startswith("# The auction")
     assert "/skills/auction.md" in further
     assert kind.startswith("text/javascript")
     assert {"type": "auction", "kind": "game", "watch": True} in json.loads(module.partition("GAMES = ")[2][:-2])
     assert (title, bool(live)) == ("경매", True)
+    assert begins == "입찰이 시작됩니다: {participants.name}"
 
 
 def test_the_drawing_says_the_same_in_every_language_and_loads_this_servers_files_alone() -> None:
-    texts = {path.name: json.loads(path.read_text()) for path in (HERE / "sealed_bid/watch").glob("texts.*.json")}
-    english = texts["texts.en.json"]
-    assert texts.keys() == {"texts.en.json", "texts.ko.json", "texts.zh.json"}
-    for told in texts.values():
-        assert {key: set(re.findall(r"{\w+}", text)) for key, text in told.items()} == {
-            key: set(re.findall(r"{\w+}", text)) for key, text in english.items()
-        }
+    watch = HERE / "sealed_bid/watch"
+    for kind in ("texts", "narration"):
+        read = [json.loads((watch / f"{kind}.{language}.json").read_text()) for language in ("en", "ko", "zh")]
+        holes = [{key: set(re.findall(r"{[\w.:]+}", text)) for key, text in texts.items()} for texts in read]
+        assert holes[0] == holes[1] == holes[2]
+    english = json.loads((watch / "texts.en.json").read_text())
     drawing = (HERE / "sealed_bid/watch/watch.js").read_text()
     assert set(re.findall(r't\("(auction\.[^"]+)"', drawing)) <= english.keys()
     assert all(way.startswith("../../") for way in re.findall(r'from "([^"]+)"', drawing))
@@ -140,7 +141,11 @@ class Played:
 async def test_its_log_is_replayed_and_checked(told: Told, tmp_path: Path) -> None:
     file = tmp_path / "auction.jsonl"
     file.write_bytes(await Played().to_the_end())
-    assert "EXACT" in told("-m", "playmolt_cli", "replay", GAME, "--log", str(file))
+    lines = told("-m", "playmolt_cli", "replay", GAME, "--log", str(file), "--language", "ko")
+    assert "입찰이 시작됩니다: Agent 0, Agent 1, Agent 2\n" in lines
+    assert "Agent 1 님이 입찰했습니다\n" in lines
+    assert "Agent 2 님이 낙찰받아 10을(를) 냅니다\n" in lines
+    assert "EXACT" in lines
     told("-m", "playmolt_cli", "log", "check", str(file))
 
 

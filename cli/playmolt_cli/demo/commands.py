@@ -170,8 +170,8 @@ async def _play(console: Console, style: str, gateway: str, spectator: str, game
 
 
 async def _tell(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
-    narration, messages = Narration(), []
     name = game_id.split("-", 1)[0]
+    narration, messages = Narration(name), []
     async for message in watch(spectator, game_id):
         messages.append(message)
         if line := narration.tell(message):

@@ -94,12 +94,10 @@ def headline(words: Words, session: Session, message: Mapping[str, Any]) -> str:
     match message["type"]:
         case "turn_done":
             return _spoken(words, session, message["phase"], message["output"])
-        case "guardrail_hit":
-            return words.say("hit", phase=message["phase"], check=words.texts.checks[message["check"]])
+        case "guardrail_hit" | "session_done":
+            return words.told(message)
         case "gate_opened":
-            return f"— {words.say('opened', gate=message['gate'])} —"
-        case "session_done":
-            return words.say("over")
+            return f"— {words.told(message)} —"
     return ""
 
 

@@ -190,16 +190,15 @@ class Page(TerminalText):
                 self.output(message["output"], 1, marked=marker.marked)
                 self.line()
             case "guardrail_hit":
-                check = words.texts.checks[message["check"]]
-                self.line(words.say("hit", phase=phase, check=check), style="yellow")
+                self.line(words.told(message), style="yellow")
             case "turn_failed":
-                self.line(words.say("failed_now", phase=phase), style="bold red")
+                self.line(words.told(message), style="bold red")
                 self.whole(words.say("do_retry", id=session.id))
             case "gate_opened":
-                self.line(words.say("opened", gate=message["gate"]), style="bold")
+                self.line(words.told(message), style="bold")
                 self.whole(words.say("do_gate", id=session.id))
             case "session_done":
-                self.line(words.say("over"), style="bold")
+                self.line(words.told(message), style="bold")
 
 
 def speaking(words: Words, session: Session, phase: str) -> str:

@@ -1,10 +1,12 @@
 """What the terminal says around a legal session, in the session's language."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from playmolt_legal.roles import texts
 from playmolt_schemas.games.legal import Language, Session
+
+from playmolt_cli.terminal.narration import Narration
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
@@ -33,11 +35,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "warning": "warning: {check}: {text}",
         "speaking": "{title} is speaking ({phase})",
         "sorting": "The facts are being sorted (FACTS_STIPULATE)",
-        "hit": "Guardrail in {phase}: {check}; one rewrite is asked for",
         "failed": "{phase} failed ({code}, {attempts} requests): {detail}",
-        "failed_now": "{phase} failed; it is not asked again by itself",
-        "opened": "The gate {gate} is open",
-        "over": "The session is over",
         "aborted": "The operator ended the session",
         "do_facts": "Next: playmolt legal facts {id}",
         "do_gate": "Next: playmolt legal gate {id}",
@@ -93,11 +91,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "warning": "주의: {check}: {text}",
         "speaking": "{title} 발언 중 ({phase})",
         "sorting": "사실관계를 정리하는 중 (FACTS_STIPULATE)",
-        "hit": "가드레일 {phase}: {check}; 한 번 고쳐 쓰게 합니다",
         "failed": "{phase} 실패 ({code}, 요청 {attempts}회): {detail}",
-        "failed_now": "{phase} 실패; 저절로 다시 묻지 않습니다",
-        "opened": "{gate} 게이트가 열렸습니다",
-        "over": "세션이 끝났습니다",
         "aborted": "운영자가 세션을 끝냈습니다",
         "do_facts": "다음: playmolt legal facts {id}",
         "do_gate": "다음: playmolt legal gate {id}",
@@ -187,10 +181,15 @@ class Words:
         self.language: Language = language
         self.texts = texts.of(language)
         self._words = _WORDS[language]
+        self._narration = Narration("legal", language)
 
     def say(self, key: str, **values: object) -> str:
         """A sentence of the terminal, filled in."""
         return self._words[key].format(**values)
+
+    def told(self, message: Mapping[str, Any]) -> str:
+        """A message of the session's stream, as its page tells it."""
+        return self._narration.tell(message)
 
     def output_field(self, name: str) -> str:
         return _FIELDS[self.language].get(name, name)

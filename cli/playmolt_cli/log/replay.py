@@ -16,6 +16,7 @@ from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Verdict
 from playmolt_schemas.identifiers import type_of
+from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Metadata, Record
 from rich.console import Console
 from rich.json import JSON
@@ -24,7 +25,7 @@ from playmolt_cli.games import deciders
 from playmolt_cli.log.reading import records_of, with_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
-from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.options import data_option, json_option, language_option
 
 _LONGEST_PAUSE_SECONDS = 5.0
 
@@ -95,6 +96,7 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
     metavar="FILE",
     help="Take the game from a file, as `playmolt log archive` and `log export` write them.",
 )
+@language_option
 @data_option
 @json_option
 def replay(
@@ -103,6 +105,7 @@ def replay(
     speed: float,
     stepping: bool,
     copy: Path | None,
+    language: PageLanguage,
     data: Path | None,
     as_json: bool,
 ) -> None:
@@ -124,7 +127,7 @@ def replay(
     if as_json:
         _print_json(decider, game_id, list(shown), agreement)
     else:
-        _tell(decider, shown, speed, stepping, agreement, show_state=at is not None)
+        _tell(decider, Narration(decider.game, language), shown, speed, stepping, agreement, show_state=at is not None)
     if agreement.verdict == "DIVERGED":
         sys.exit(1)
 
@@ -164,6 +167,7 @@ def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment], ag
 
 def _tell(
     decider: Decider[Any],
+    narration: Narration,
     shown: Iterator[Moment],
     speed: float,
     stepping: bool,
@@ -172,7 +176,6 @@ def _tell(
     show_state: bool,
 ) -> None:
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    narration = Narration()
     before: Moment | None = None
     for moment in shown:
         _pause(before, moment, speed, stepping)

@@ -1,11 +1,22 @@
-"""A game told in lines, from its public messages."""
+"""A game told in lines, from its public messages.
 
+Sentences are data: `narration.<language>.json` of each game, and what all games share. The pages read the same data by
+the same rule, `web/parts/narration.js`; docs/adding-a-game.md says what a sentence may hold.
+"""
+
+import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from playmolt_schemas.page_texts import PageLanguage, page_texts
+
 Message = Mapping[str, Any]
-_ENVELOPE = ("type", "name", "game_id", "version", "at")
+_ENVELOPE = ("type", "name", "game_id", "session_id", "version", "at")
+_PART = re.compile(r"<([\w.]+): ([^<>]*)>|\[([^\[\]]*)\]|\{([\w.]+)(?::(\w+))?\}")
+_OPTIONAL = re.compile(r"\[[^\[\]]*\]")
+_HOLE = re.compile(r"\{([\w.]+)")
+_NEEDED = re.compile(r"<([\w.]+): [^<>]*>|\{([\w.]+)")
 
 
 def printable(text: str) -> str:
@@ -16,24 +27,24 @@ def printable(text: str) -> str:
 
 
 class Narration:
-    """Tells the messages of one game in their order; it remembers who is called what.
+    """Tells the messages of one game in their order; it remembers who is called what."""
 
-    A message type it does not know is told by its name, so that a new game can be followed before it has words here.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, game: str, language: PageLanguage = "en") -> None:
+        self._texts = page_texts(language)
+        self._sentences = _sentences(self._texts, "any") | _sentences(self._texts, game)
         self._names: dict[str, str] = {}
 
     def tell(self, message: Message) -> str:
-        """The line of a message; empty when there is nothing to tell."""
+        """The line of a message; empty when there is nothing to tell.
+
+        A message without a sentence, or of a later version than its sentence, is told by its name and plain fields.
+        """
         self._learn(message)
-        kind = str(message.get("type", ""))
-        if kind == "progress":
+        if message.get("type") == "progress":
             return ""
-        try:
-            return printable(_TELLERS.get(kind, _unknown)(self, message))
-        except (KeyError, TypeError, AttributeError):  # a later version of the message
-            return printable(_unknown(self, message))
+        sentence = self._chosen(message)
+        told = self._by_name(message) if sentence is None else self._filled(sentence, message)
+        return printable(told)
 
     def name(self, agent_id: object) -> str:
         """An agent's name, its id while that is not known."""
@@ -47,86 +58,90 @@ class Narration:
                 if isinstance(identifier, str) and isinstance(entry.get("name"), str):
                     self._names[identifier] = entry["name"]
 
+    def _chosen(self, message: Message) -> str | None:
+        """Of the sentences whose conditions hold, that with the most of them."""
+        offered = self._sentences.get(str(message.get("type")), ())
+        holding = [one for one in offered if all(_holds(condition, message) for condition in one[0])]
+        sentence = max(holding, key=lambda one: len(one[0]), default=None)
+        if sentence is None or any(_value(message, path) is None for path in _needed(sentence[1])):
+            return None
+        return sentence[1]
 
-def _unknown(narration: Narration, message: Message) -> str:
-    """Tell a message by its name and its plain fields."""
-    plain = [
-        f"{name.replace('_', ' ')} {value}" if narration.name(value) == str(value) else narration.name(value)
-        for name, value in message.items()
-        if name not in _ENVELOPE and isinstance(value, str | int | float)
-    ]
-    told = str(message.get("type", "?")).replace("_", " ")
-    return f"{told}: {', '.join(plain)}" if plain else told
+    def _filled(self, sentence: str, message: Message) -> str:
+        def part(found: re.Match[str]) -> str:
+            items, each, optional, path, group = found.groups()
+            if items:
+                listed = _value(message, items)
+                return ", ".join(self._filled(each, item) for item in listed) if isinstance(listed, list) else ""
+            if optional:
+                there = all(_is_there(_value(message, path)) for path in _HOLE.findall(optional))
+                return self._filled(optional, message) if there else ""
+            return self._shown(_value(message, path), group)
 
+        return _PART.sub(part, sentence)
 
-def _started(narration: Narration, message: Message) -> str:  # noqa: ARG001
-    people = message["participants"]
-    if "case" in message:
-        roles = ", ".join(f"{person['name']} {_role(person)}" for person in people)
-        return f"the case: {message['case']['title']} ({roles})"
-    return "the game begins: " + ", ".join(person["name"] for person in people)
+    def _shown(self, value: object, group: str | None) -> str:
+        if isinstance(value, list):
+            return ", ".join(self._shown(one, group) for one in value)
+        if group == "name":
+            return self.name(value)
+        return self._texts.get(f"{group}.{value}", _text(value))
 
-
-def _role(entry: Message) -> str:
-    return str(entry.get("role") or "").lower()
-
-
-def _speak(narration: Narration, message: Message) -> str:
-    who = f"{narration.name(message['agent_id'])} ({_role(message)})"
-    return f"{who} lets the time pass" if message.get("forfeit") else f"{who}: “{message['text']}”"
-
-
-def _first_choice(narration: Narration, message: Message) -> str:
-    late = " (time passed)" if message.get("forfeit") else ""
-    shown = f": {message['choice']}" if "choice" in message else ""
-    return f"{narration.name(message['agent_id'])} has chosen{shown}{late}"
-
-
-def _reveal(narration: Narration, message: Message) -> str:
-    choices = ", ".join(f"{narration.name(choice['agent_id'])} {choice['choice']}" for choice in message["choices"])
-    return f"revealed: {choices}  (O {message['distribution']['O']} : X {message['distribution']['X']})"
+    def _by_name(self, message: Message) -> str:
+        plain = [
+            f"{_spaced(name)} {_text(value)}" if self.name(value) == str(value) else self.name(value)
+            for name, value in message.items()
+            if name not in _ENVELOPE and isinstance(value, str | int | float)
+        ]
+        return " · ".join((_spaced(str(message.get("type", "?"))), *plain))
 
 
-def _switch(narration: Narration, message: Message) -> str:
-    comment = f" “{message['comment']}”" if message.get("comment") else ""
-    return f"{narration.name(message['agent_id'])} {'SWITCHES' if message['switched'] else 'keeps'}{comment}"
+def _sentences(texts: Mapping[str, str], game: str) -> dict[str, list[tuple[Sequence[str], str]]]:
+    """Event type → its sentences, each with the conditions that its key names."""
+    found: dict[str, list[tuple[Sequence[str], str]]] = {}
+    begin = f"event.{game}."
+    for key, text in texts.items():
+        if key.startswith(begin):
+            event, *conditions = key.removeprefix(begin).split(".")
+            found.setdefault(event, []).append((conditions, text))
+    return found
 
 
-def _round_result(narration: Narration, message: Message) -> str:
-    if message["minority"] is None:
-        return f"round {message['round']}: all alike, no points"
-    winners = ", ".join(narration.name(winner) for winner in message["winners"])
-    points = f"{message['points_awarded']} points to {winners}"
-    return f"round {message['round']}: {message['minority']} is the minority; {points}"
+def _holds(condition: str, message: Message) -> bool:
+    """`field`: it is there and not false or empty; `field=value`; `field==other field`."""
+    field, equals, wanted = condition.partition("=")
+    value = message.get(field)
+    if not equals:
+        return _is_there(value)
+    return bool(value == message.get(wanted[1:]) if wanted.startswith("=") else _text(value) == wanted)
 
 
-def _tally(narration: Narration, message: Message) -> str:  # noqa: ARG001
-    return f"the jury: {message['GUILTY']} guilty, {message['NOT_GUILTY']} not guilty"
+def _value(message: object, path: str) -> Any:
+    """What stands at a path; of a list, of each of its items."""
+    value = message
+    for name in path.split("."):
+        if isinstance(value, list):
+            value = [one.get(name) for one in value if isinstance(one, Mapping)]
+        else:
+            value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
-def _end(narration: Narration, message: Message) -> str:
-    if "verdict" in message:
-        return f"verdict: {message['verdict'].replace('_', ' ')}; the {message['winner_team'].lower()} wins"
-    return f"the winner is {narration.name(message['winner_id'])}"
+def _needed(sentence: str) -> Iterator[str]:
+    for found in _NEEDED.finditer(_OPTIONAL.sub("", sentence)):
+        yield found[1] or found[2]
 
 
-_TELLERS: Mapping[str, Callable[[Narration, Message], str]] = {
-    "game_created": lambda _, __: "a new game takes agents",
-    "agent_joined": lambda narration, message: f"{narration.name(message['agent_id'])} takes a seat",
-    "agent_left": lambda narration, message: f"{narration.name(message['agent_id'])} leaves",
-    "game_started": _started,
-    "speak": _speak,
-    "vote_submitted": lambda narration, message: f"{narration.name(message['agent_id'])} (juror) has voted",
-    "phase_change": lambda _, message: f"— {message['to'].replace('_', ' ')}, round {message['round']} —",
-    "jury_tally": _tally,
-    "question_open": lambda _, message: f"— round {message['round']}: {message['question']} —",
-    "first_choice_submitted": _first_choice,
-    "reveal": _reveal,
-    "switch_submitted": _switch,
-    "round_result": _round_result,
-    "game_end": _end,
-    "game_aborted": lambda _, message: f"the game was ended by the operator: {message['reason']}",
-}
+def _is_there(value: object) -> bool:
+    return value is not None and value is not False and value not in ("", [])
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def standings(message: Message) -> list[str]:
@@ -140,7 +155,7 @@ def standings(message: Message) -> list[str]:
 
 def _extra(result: Message) -> str:
     if "role" in result:
-        return f"  ({_role(result)}{', won' if result.get('won') else ''})"
+        return f"  ({str(result['role'] or '').lower()}{', won' if result.get('won') else ''})"
     if "rank" not in result:
         return ""
     gathered = f", {result['game_points']} in the game" if "game_points" in result else ""

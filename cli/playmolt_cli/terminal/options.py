@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 from playmolt_core.settings import Settings, from_environment
+from playmolt_schemas.page_texts import PAGE_LANGUAGES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +31,16 @@ def files_argument(command: F) -> F:
 
 def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)
+
+
+def language_option(command: F) -> F:
+    return click.option(
+        "--language",
+        type=click.Choice(PAGE_LANGUAGES),
+        default="en",
+        show_default=True,
+        help="Language in which games are told.",
+    )(command)
 
 
 def read_settings(**changes: object) -> Settings:

@@ -1,59 +1,211 @@
-"""A game is told in lines that no agent can abuse."""
+"""A game is told in sentences that are data, alike in the terminal and on the page, and no agent can abuse them."""
 
+import random
+import subprocess
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args
+
+import msgspec
+import playwright
 import pytest
+from msgspec import UNSET
+from msgspec import inspect as types
+from playmolt_cli.games import deciders
 from playmolt_cli.terminal.narration import Narration, standings
+from playmolt_core.game.decider import PUBLIC, read_event
+from playmolt_schemas.games.jury import JuryMessage
+from playmolt_schemas.games.legal import LegalMessage
+from playmolt_schemas.page_texts import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.registry import games, house_types
 
 AGENT = "agent-1"
+JOINED = {"type": "agent_joined", "agent_id": AGENT, "name": "Ada"}
 SWITCH = {"type": "switch_submitted", "agent_id": AGENT, "name": "Ada"}
 SPEAK = {"type": "speak", "agent_id": AGENT, "name": "Ada", "role": "JUDGE"}
+GOLDEN = Path(str(files("playmolt_schemas").joinpath("golden")))
+MESSAGES: dict[str, UnionType] = {"jury": JuryMessage, "legal": LegalMessage} | {
+    game.type: game.messages.load().message
+    for game in games().values()
+    if game.messages is not None and game.type in house_types()
+}
+SAMPLES_EACH = 12
+"""Of each message type; every one of its fields is drawn anew."""
 
 
-def _told(*messages: dict[str, object]) -> list[str]:
-    narration = Narration()
+def _told(game: str, *messages: dict[str, object], language: PageLanguage = "en") -> list[str]:
+    narration = Narration(game, language)
     return [narration.tell(message) for message in messages]
 
 
 def test_names_are_remembered_from_the_seats() -> None:
-    joined = {"type": "agent_joined", "agent_id": AGENT, "name": "Ada"}
     voted = {"type": "vote_submitted", "agent_id": AGENT, "role": "JUROR"}
-    assert _told(joined, voted) == ["Ada takes a seat", "Ada (juror) has voted"]
+    assert _told("trial", JOINED, voted) == ["Ada sits down", "Ada (juror) votes"]
 
 
 @pytest.mark.parametrize(
-    ("message", "line"),
+    ("game", "message", "line"),
     [
-        ({"type": "progress"}, ""),
-        ({"type": "phase_change", "from": "opening", "to": "jury_vote", "round": 1}, "— jury vote, round 1 —"),
-        ({"type": "jury_tally", "GUILTY": 2, "NOT_GUILTY": 1, "votes": []}, "the jury: 2 guilty, 1 not guilty"),
-        ({**SWITCH, "switched": True, "comment": ""}, "Ada SWITCHES"),
-        ({**SWITCH, "switched": False, "comment": "no"}, "Ada keeps “no”"),
-        ({"type": "round_result", "round": 2, "minority": None}, "round 2: all alike, no points"),
-        ({"type": "round_result", "round": 2, "minority": "O", "points_awarded": 3, "winners": [AGENT]},
-         "round 2: O is the minority; 3 points to agent-1"),
-        ({"type": "game_end", "verdict": "NOT_GUILTY", "winner_team": "DEFENSE"},
-         "verdict: NOT GUILTY; the defense wins"),
-        ({"type": "game_aborted", "reason": "stuck"}, "the game was ended by the operator: stuck"),
-        ({**SPEAK, "text": "Order."}, "Ada (judge): “Order.”"),
-        ({**SPEAK, "text": "", "forfeit": True}, "Ada (judge) lets the time pass"),
+        ("ox", {"type": "progress"}, ""),
+        ("trial", {"type": "phase_change", "from": "opening", "to": "jury_vote", "round": 1}, "Jury vote begins"),
+        ("trial", {"type": "phase_change", "from": "opening", "to": "argument", "round": 2}, "Argument 2 begins"),
+        ("trial", {"type": "jury_tally", "GUILTY": 2, "NOT_GUILTY": 1, "votes": [], "verdict": "GUILTY"},
+         "The jury: 2 guilty, 1 not guilty. Verdict: Guilty"),
+        ("ox", {**SWITCH, "switched": True, "comment": ""}, "Ada switches"),
+        ("ox", {**SWITCH, "switched": False, "comment": "no"}, "Ada keeps: “no”"),
+        ("ox", {"type": "round_result", "round": 2, "minority": None}, "Round 2: all the same, no points"),
+        ("ox", {"type": "round_result", "round": 2, "minority": "O", "points_awarded": 3, "winners": [AGENT, "b"]},
+         "Round 2: minority O, 3 points each: agent-1, b"),
+        ("trial", {"type": "game_end", "verdict": "NOT_GUILTY", "winner_team": "DEFENSE"},
+         "The trial ends: Not guilty; the Defence wins"),
+        ("ox", {"type": "game_aborted", "reason": "stuck"}, "Ended by the operator: stuck"),
+        ("trial", {**SPEAK, "text": "Order."}, "Judge · Ada: “Order.”"),
+        ("trial", {**SPEAK, "text": "", "forfeit": True}, "Judge · Ada: (missed the deadline)"),
+        ("agora", {"type": "agent_acted", "agent_id": "a", "action": "whisper", "target": "b", "content": None,
+                   "success": False}, "a · whispers → b (unheard) (no effect)"),
+        ("jury", {"type": "stance_changed", "juror_id": "a", "by": "b", "cause": "speech", "band": "guilty",
+                  "band_before": "guilty"}, ""),
+        ("jury", {"type": "tool_called", "juror_id": "a", "tool": "vote", "input": None}, ""),
     ],
 )  # fmt: skip
-def test_each_message_has_its_line(message: dict[str, object], line: str) -> None:
-    assert _told(message) == [line]
+def test_each_message_has_its_line(game: str, message: dict[str, object], line: str) -> None:
+    assert _told(game, message) == [line]
 
 
-def test_a_message_of_a_game_still_to_come_is_told_by_its_name() -> None:
-    joined = {"type": "agent_joined", "agent_id": AGENT, "name": "Ada"}
+def test_a_game_is_told_in_the_language_that_was_chosen() -> None:
+    switched = {**SWITCH, "switched": True, "comment": "why not"}
+    told = {language: _told("ox", switched, language=language) for language in PAGE_LANGUAGES}
+    assert told == {"en": ["Ada switches: “why not”"], "ko": ["Ada 바꿈: “why not”"], "zh": ["Ada 换边：“why not”"]}
+
+
+def test_what_has_no_sentence_or_came_later_is_told_by_its_name() -> None:
     signed = {"type": "treaty_signed", "agent_id": AGENT, "pages": 3, "seals": [], "game_id": "pact-1", "version": 4}
-    assert _told(joined, signed, {"type": "reveal", "choices": "later version"}, {"type": "dawn"})[1:] == [
-        "treaty signed: Ada, pages 3",
-        "reveal: choices later version",
-        "dawn",
-    ]
+    assert _told("pact", JOINED, signed, {"type": "dawn"})[1:] == ["treaty signed · Ada · pages 3", "dawn"]
+    assert _told("ox", {"type": "reveal", "choices": "later version"}) == ["reveal · choices later version"]
 
 
 def test_a_text_cannot_steer_the_terminal() -> None:
-    message = {"type": "agent_joined", "agent_id": AGENT, "name": "A\x1b[2Jda\u202e\r\n"}
-    assert _told(message) == ["A�[2Jda��� takes a seat"]
+    assert _told("ox", {**JOINED, "name": "A\x1b[2Jda\u202e\r\n"}) == ["A�[2Jda��� sits down"]
+
+
+def test_a_text_is_no_sentence() -> None:
+    text = "{name} [x] <choices: {agent_id}>"
+    assert _told("trial", {**SPEAK, "text": text}) == [f"Judge · Ada: “{text}”"]
+
+
+def _types(game: str) -> Mapping[str, type[msgspec.Struct]]:
+    return {kind.__struct_config__.tag: kind for kind in get_args(MESSAGES[game])}
+
+
+@pytest.mark.parametrize("language", PAGE_LANGUAGES)
+@pytest.mark.parametrize("game", MESSAGES)
+def test_every_public_message_has_a_sentence_of_what_it_holds(game: str, language: PageLanguage) -> None:
+    narration, told = Narration(game, language), set()
+    for message in _messages(game):
+        if message["type"] == "progress":
+            continue
+        assert narration._chosen(message) is not None, message
+        told.add(message["type"])
+    assert told == _types(game).keys() - {"progress"}
+
+
+@pytest.mark.parametrize("game", MESSAGES)
+def test_there_is_no_sentence_for_what_never_happens(game: str) -> None:
+    keys = {key.split(".")[2] for key in page_texts("en") if key.startswith(f"event.{game}.")}
+    assert keys <= _types(game).keys()
+
+
+def test_every_language_tells_the_same_events() -> None:
+    keys = [[key for key in page_texts(language) if key.startswith("event.")] for language in PAGE_LANGUAGES]
+    assert keys[0] == keys[1] == keys[2]
+
+
+def _messages(game: str) -> list[dict[str, Any]]:
+    """The golden events as spectators are told of them, and every message type with fields of every kind."""
+    rules = deciders()[game]
+    drawn = random.Random(game)
+    found = []
+    for path in sorted((GOLDEN / game).glob("*.json")):
+        kind, version = path.stem.rsplit(".", 1)
+        event = read_event(rules, kind, int(version), path.read_bytes())
+        shown = rules.public(rules.initial(f"{game}-1"), event, PUBLIC)
+        found.append(shown or {"type": "progress"})
+    for kind in _types(game).values():
+        found += [_sample(types.type_info(kind), drawn) for _ in range(SAMPLES_EACH)]
+    return [msgspec.json.decode(msgspec.json.encode(message)) for message in found]
+
+
+def _sample(kind: types.Type, drawn: random.Random) -> Any:
+    match kind:
+        case types.StructType():
+            fields = {field.name: _sample(field.type, drawn) for field in kind.fields}
+            return kind.cls(**fields)
+        case types.UnionType():
+            return _sample(drawn.choice(kind.types), drawn)
+        case types.LiteralType():
+            return drawn.choice(kind.values)
+        case types.VarTupleType():
+            return tuple(_sample(kind.item_type, drawn) for _ in range(drawn.randint(0, 3)))
+        case types.NoneType():
+            return None
+        case types.BoolType():
+            return drawn.random() < 0.5
+        case types.IntType():
+            return drawn.randint(0, 9)
+        case types.StrType():
+            return drawn.choice(("", "words", "guilty", "{name}", "[0] <1: {2}>", "$& \\1", "이름"))
+        case types.AnyType():
+            return drawn.choice((None, {}, {"evidence_ids": ["E1", "E2"]}, "text"))
+        case types.Metadata():
+            return _sample(kind.type, drawn)
+    assert isinstance(kind, types.CustomType)
+    assert kind.cls is type(UNSET)
+    return UNSET
+
+
+PAGE = """
+globalThis.document = { documentElement: {} };
+const { speak } = await import(process.argv[1] + "/parts/language.js");
+const { Narration } = await import(process.argv[1] + "/parts/narration.js");
+const chunks = [];
+for await (const chunk of process.stdin) chunks.push(chunk);
+const { texts, messages } = JSON.parse(Buffer.concat(chunks));
+const told = Object.entries(texts).map(([code, one]) => {
+  speak({ code, texts: one });
+  return [code, Object.fromEntries(Object.entries(messages).map(([game, all]) => {
+    const narration = new Narration(game);
+    return [game, all.map((message) => narration.tell(message))];
+  }))];
+});
+console.log(JSON.stringify(Object.fromEntries(told)));
+"""
+
+
+def _both() -> Iterator[tuple[str, PageLanguage, list[str]]]:
+    for game in MESSAGES:
+        for language in PAGE_LANGUAGES:
+            yield game, language, _told(game, *_messages(game), language=language)
+
+
+def test_terminal_and_page_tell_the_same() -> None:
+    node = Path(playwright.__file__).parent / "driver" / "node"
+    web = Path(str(files("playmolt_gateway").joinpath("web")))
+    asked = {
+        "texts": {language: page_texts(language) for language in PAGE_LANGUAGES},
+        "messages": {game: _messages(game) for game in MESSAGES},
+    }
+    asked["messages"]["pact"] = [{"type": "treaty_signed", "pages": 3, "sealed": True, "by": None, "seals": []}]
+    done = subprocess.run(
+        [node, "--input-type=module", "--eval", PAGE, web.as_uri()],
+        input=msgspec.json.encode(asked), capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    page = msgspec.json.decode(done.stdout)
+    for game, language, told in _both():
+        assert told == page[language][game]
+    assert page["en"]["pact"] == _told("pact", *asked["messages"]["pact"]) == ["treaty signed · pages 3 · sealed true"]
 
 
 def test_results_are_told_best_first() -> None:

@@ -24,8 +24,20 @@ OX: Final = GameModule(
     watch=Resource(_GATEWAY, "web/games/ox"),
     place=2,
 )
-LEGAL: Final = GameModule(type="legal", kind="session", service="legal-orchestrator", place=3)
-JURY: Final = GameModule(type="jury", kind="session", service="trial-engine", place=4)
+LEGAL: Final = GameModule(
+    type="legal",
+    kind="session",
+    service="legal-orchestrator",
+    watch=Resource(_GATEWAY, "web/games/legal"),
+    place=3,
+)
+JURY: Final = GameModule(
+    type="jury",
+    kind="session",
+    service="trial-engine",
+    watch=Resource(_GATEWAY, "web/games/jury"),
+    place=4,
+)
 AGORA: Final = GameModule(
     type="agora",
     kind="run",

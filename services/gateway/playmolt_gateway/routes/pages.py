@@ -4,8 +4,7 @@ Nothing is built and nothing is loaded from elsewhere. The policy that goes with
 but this server's own files, and connections to this server and to its spectator alone.
 """
 
-from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 import msgspec
 from playmolt_core.settings import Settings
 from playmolt_schemas.codes import Code
+from playmolt_schemas.page_texts import PAGE_LANGUAGES, page_texts
 from playmolt_schemas.registry import games
 from starlette.requests import Request
 from starlette.responses import Response
@@ -122,23 +122,11 @@ def _assets() -> Mapping[str, tuple[bytes, str]]:
     """Name → content and type; only what is listed here can ever be sent."""
     views = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
     own = {path.relative_to(_FILES).as_posix(): path.read_bytes() for path in _FILES.rglob("*") if path.is_file()}
-    texts = {name: _joined(own[name], [view.get(name) for view in views.values()]) for name in own if _is_texts(name)}
+    texts = {f"texts.{code}.json": msgspec.json.encode(page_texts(code)) for code in PAGE_LANGUAGES}
     read = own | texts
     read |= {f"games/{game}/{name}": content for game, view in views.items() for name, content in view.items()}
     read["games.js"] = _games_module(views)
     return {name: (content, _TYPES[Path(name).suffix]) for name, content in read.items() if Path(name).suffix in _TYPES}
-
-
-def _is_texts(name: str) -> bool:
-    return name.startswith("texts.") and name.endswith(".json")
-
-
-def _joined(content: bytes, more: Iterable[bytes | None]) -> bytes:
-    """The page's texts with what games add to them in that language; a game changes none that is there."""
-    added = [msgspec.json.decode(one, type=dict[str, str]) for one in more if one is not None]
-    if not added:
-        return content
-    return msgspec.json.encode(dict(ChainMap(msgspec.json.decode(content, type=dict[str, str]), *added)))
 
 
 def _games_module(views: Mapping[str, Mapping[str, bytes]]) -> bytes:

@@ -2,21 +2,11 @@
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
-import { seatLine } from "../../watch/seats.js";
 
-export const game = { scene, line, seats, secrets: null, reader: "nobody" };
+export const game = { scene, seats, secrets: null, reader: "nobody" };
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.name]);
-}
-
-function line(event) {
-  switch (event.type) {
-    case "game_started": return t("auction.started");
-    case "bid_made": return t("auction.bid", { name: event.name });
-    case "game_end": return t("auction.end", { name: event.results[0].name, price: event.price });
-    default: return seatLine(event);
-  }
 }
 
 function scene(state) {

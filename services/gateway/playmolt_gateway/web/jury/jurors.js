@@ -20,10 +20,8 @@ export function bandView(band, stance) {
 
 /** Say why a juror moved, or that it did not. */
 export function whyMoved(game, message, topics = []) {
-  const values = { juror: game.juror(message.juror_id), by: game.juror(message.by), before: word("band", message.band_before), band: word("band", message.band) };
-  const moved = t(message.band_before === message.band ? "why.same" : "why.moved", values);
   const about = topics.length ? ` (${topics.map((one) => `${word("topic", one.topic)}: ${word("impact", one.impact)}`).join(", ")})` : "";
-  return `${moved} ${t(`why.${message.cause}`, values)}${about}`;
+  return `${game.narration.tell(message)}${about}`;
 }
 
 /** All five jurors, and a talk with one of them. */
@@ -123,7 +121,7 @@ class JurorTalk {
       overseer_said: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), message.text),
       evidence_presented: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), t("game.presented", { id: message.evidence_id })),
       juror_said: () => el("p", { class: "said" }, el("span", { class: "who" }, name), message.text),
-      turn_failed: () => el("p", { class: "fault" }, t("game.turn_failed")),
+      turn_failed: () => el("p", { class: "fault" }, this.game.narration.tell(message)),
       stance_changed: () => el("p", { class: "quiet small" }, whyMoved(this.game, message, message.cause === "chat" ? this.topics : [])),
     }[message.type]?.();
     if (["juror_said", "turn_failed"].includes(message.type)) fill(this.place);

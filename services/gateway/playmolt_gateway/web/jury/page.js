@@ -9,6 +9,7 @@ import { history } from "./history.js";
 import { deliberationPanel, jurorsPanel } from "./jurors.js";
 import { verdictPanel } from "./verdict.js";
 import { chosenLanguage, language, t, word } from "../parts/language.js";
+import { Narration } from "../parts/narration.js";
 import { tabs } from "../parts/tabs.js";
 import { linkedMoment } from "../parts/timeline.js";
 
@@ -72,8 +73,9 @@ async function mine() {
 class Game {
   constructor(main, session, witnesses) {
     this.session = session;
-    this.witnesses = witnesses;
     this.path = `/api/jury/sessions/${session.id}`;
+    this.narration = new Narration("jury");
+    for (const [id, name] of [...witnesses, ...session.jurors.map((one) => [one.id, one.name])]) this.narration.call(id, name);
     this.messages = [];
     this.listeners = new Set();
     this.heading = el("h1", { tabindex: "-1" });

@@ -31,7 +31,7 @@ export function verdictPanel(game) {
   const progress = el("ol", { class: "tight", "aria-live": "polite" });
   const draw = () => {
     const told = game.messages.filter((message) => ["vote_decided", "contract_deployed", "vote_cast", "vote_missed"].includes(message.type));
-    fill(progress, told.map((message) => el("li", { class: "small quiet" }, line(game, message))));
+    fill(progress, told.map((message) => el("li", { class: "small quiet" }, game.narration.tell(message))));
     call.hidden = votesFailed(game.messages) ? false : told.length > 0;
     if (game.session.phase === "ended" || game.messages.some((message) => message.type === "verdict_read")) show();
   };
@@ -59,18 +59,6 @@ function votesFailed(messages) {
     if (message.type === "turn_started") failed.delete(message.juror_id);
   }
   return failed.size > 0;
-}
-
-/** A line about a message of the vote. */
-export function line(game, message) {
-  const juror = game.juror(message.juror_id);
-  switch (message.type) {
-    case "vote_decided": return t("event.vote_decided", { juror });
-    case "contract_deployed": return t("event.deployed", { contract: message.contract });
-    case "vote_cast": return t("event.vote_cast", { juror, vote: word("verdict", message.guilty ? "guilty" : "not_guilty") });
-    case "vote_missed": return t("event.vote_missed", { juror });
-    default: return "";
-  }
 }
 
 function story(verdict, ending, head, evidence) {

@@ -5,6 +5,7 @@ import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { clock, language, t, word } from "../parts/language.js";
+import { Narration } from "../parts/narration.js";
 import { factsForm, factsView } from "./facts.js";
 import { gateForm } from "./gate.js";
 import { reportView } from "./report.js";
@@ -85,18 +86,13 @@ async function mine() {
   try {
     const { sessions } = await get("/api/sessions");
     card.append(sessions.length ? el("ul", { class: "games" }, sessions.map((one) => el("li", {},
-      el("a", { href: `/legal?session=${one.id}` }, el("strong", {}, one.title), el("span", { class: "tag plain" }, phaseName(one)),
+      el("a", { href: `/legal?session=${one.id}` }, el("strong", {}, one.title), el("span", { class: "tag plain" }, word("phase", one.phase)),
         el("span", { class: "side" }, clock(one.created_at)))))) : el("p", { class: "quiet" }, t("legal.none")));
   } catch (error) {
     if (error.code === "unauthorized") forgetKey();
     card.append(trouble(error));
   }
   return card;
-}
-
-function phaseName(session) {
-  const [role, round] = session.phase.split("_R");
-  return round ? `${word("seat", role)} · ${t("round_n", { n: round })}` : word("phase", session.phase);
 }
 
 class Session {
@@ -108,11 +104,12 @@ class Session {
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
     this.steering = el("div", { class: "card" });
-    this.history = new SessionHistory({ line, scene: (messages) => this.scene(messages),
+    this.history = new SessionHistory({ line: (message) => this.narration.tell(message), scene: (messages) => this.scene(messages),
       version: session.version, open: () => this.tabs.show("history") });
     this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), this.facts],
       ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], linkedMoment() === null ? "turns" : "history");
     this.shown = new Set();
+    this.narration = new Narration("legal");
     this.task_key = "";
     this.stipulated = [];
     node.append(el("div", { class: "tight" },
@@ -160,7 +157,7 @@ class Session {
   tell() {
     const { gate, failed } = this.session;
     const at = this.speaking && !gate ? { phase: this.speaking } : this.session;
-    fill(this.status, el("span", { class: `tag${this.speaking && !gate ? " live" : ""}` }, gate ? word("gate", gate.name) : phaseName(at)),
+    fill(this.status, el("span", { class: `tag${this.speaking && !gate ? " live" : ""}` }, gate ? word("gate", gate.name) : word("phase", at.phase)),
       this.speaking && !gate && !failed ? el("span", { class: "quiet waiting" }, t("legal.speaking")) : null,
       gate ? el("span", {}, t("legal.your_turn")) : null);
   }
@@ -210,7 +207,7 @@ class Session {
   failure(failed) {
     const place = el("div");
     return el("section", { class: "card on" }, el("h2", {}, t("legal.failed")),
-      el("p", {}, `${phaseName({ phase: failed.phase })}: ${failed.code}`), el("p", { class: "pre" }, failed.detail), place,
+      el("p", {}, `${word("phase", failed.phase)}: ${failed.code}`), el("p", { class: "pre" }, failed.detail), place,
       actionButton(t("legal.retry"), async () => this.set(await post(`${this.path}/retry`, {})), { place, first: true }));
   }
 
@@ -230,20 +227,8 @@ class Session {
     const done = messages.filter((message) => message.type === "turn_done").at(-1);
     const last = messages.at(-1);
     const turn = done && this.session.turns.find((one) => one.phase === done.phase);
-    return [el("section", { class: "card" }, el("p", {}, last ? line(last) || t("event.quiet") : "")),
-      turn ? turnView(turn) : done ? el("section", { class: "card" }, el("h3", {}, phaseName(done)), el("pre", { class: "pre small" }, marked(JSON.stringify(done.output, null, 1), done.unverified))) : null];
-  }
-}
-
-function line(message) {
-  switch (message.type) {
-    case "turn_started": return t("event.turn_started", { phase: phaseName(message) });
-    case "turn_done": return t("event.turn_done", { phase: phaseName(message) });
-    case "turn_failed": return t("event.turn_lost", { phase: phaseName(message) });
-    case "guardrail_hit": return t("event.hit", { phase: phaseName(message), check: word("check", message.check) });
-    case "gate_opened": return t("event.gate", { gate: word("gate", message.gate) });
-    case "session_done": return t("over");
-    default: return "";
+    return [el("section", { class: "card" }, el("p", {}, last ? this.narration.tell(last) || t("event.quiet") : "")),
+      turn ? turnView(turn) : done ? el("section", { class: "card" }, el("h3", {}, word("phase", done.phase)), el("pre", { class: "pre small" }, marked(JSON.stringify(done.output, null, 1), done.unverified))) : null];
   }
 }
 

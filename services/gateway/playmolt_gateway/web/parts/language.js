@@ -51,8 +51,14 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? isolated(String(values[name])) : whole));
 }
 
-function isolated(text) {
+/** Keep a text that is written from right to left from drawing its neighbours along. */
+export function isolated(text) {
   return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
+}
+
+/** The texts whose keys begin so: what is behind it, and the text. */
+export function textsUnder(begin) {
+  return Object.entries(texts).filter(([key]) => key.startsWith(begin)).map(([key, text]) => [key.slice(begin.length), text]);
 }
 
 /** Give the text of a code, such as a phase; a code that has none is shown as it is. */

@@ -2,9 +2,8 @@
 
 import { el, table } from "../parts/dom.js";
 import { t, word } from "../parts/language.js";
-import { seatLine } from "./seats.js";
 
-export const any = { scene, line, seats, secrets: null, reader: "nobody" };
+export const any = { scene, seats, secrets: null, reader: "nobody" };
 
 const UNTOLD = ["type", "name", "game_id", "gameType", "version", "at", "phase", "round", "maxRounds", "allowed_actions",
   "phase_submissions"];
@@ -12,13 +11,6 @@ const names = new Map();
 
 function seats(state) {
   return (state.participants ?? []).map((seat) => [seat.id, seat.name]);
-}
-
-function line(event) {
-  if (event.type === "agent_joined") names.set(event.agent_id, event.name);
-  const told = Object.entries(event).filter(([name, value]) => !UNTOLD.includes(name) && value !== null && typeof value !== "object");
-  const round = "round" in event ? [`${t("round")} ${event.round}`] : [];
-  return seatLine(event) || [spaced(event.type), ...round, ...told.map(([name, value]) => names.get(value) ?? `${spaced(name)} ${value}`)].join(" · ");
 }
 
 function scene(state) {

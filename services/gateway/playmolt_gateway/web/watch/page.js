@@ -7,6 +7,7 @@ import { actionButton, page, trouble } from "../parts/frame.js";
 import { GAMES } from "../games.js";
 import { t, word } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
+import { Narration } from "../parts/narration.js";
 import { Timeline, linkedMoment } from "../parts/timeline.js";
 import { any } from "./any.js";
 import { logCard } from "./log.js";
@@ -43,6 +44,7 @@ async function opened(main) {
 class Watch {
   constructor(main, game, state) {
     this.game = game;
+    this.narration = new Narration(state.gameType);
     this.events = [];
     this.states = new Map();
     this.seat = "";
@@ -111,7 +113,7 @@ class Watch {
       this.frame = undefined;
       const messages = this.heard.splice(0);
       this.take(messages);
-      if (this.timeline.following) this.say(messages.map((one) => this.game.line(one)).findLast(Boolean));
+      if (this.timeline.following) this.say(messages.map((one) => this.narration.tell(one)).findLast(Boolean));
     });
   }
 
@@ -156,7 +158,7 @@ class Watch {
 
   told(version) {
     const event = this.events[version - 1];
-    return event ? this.game.line(event) : "";
+    return event ? this.narration.tell(event) : "";
   }
 
   async sit(seat) {

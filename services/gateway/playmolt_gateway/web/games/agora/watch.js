@@ -2,39 +2,13 @@
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
+import { Narration } from "../../parts/narration.js";
 
 /** A run's log holds what its agents thought and whispered: only the operator may read it. */
-export const game = { scene, line, seats, secrets, reader: "operator" };
+export const game = { scene, seats, secrets, reader: "operator" };
 
 function seats(state) {
   return state.agents.map((agent) => [agent.id, agent.id]);
-}
-
-function line(event) {
-  switch (event.type) {
-    case "epoch_started": return t("event.epoch", { turn: event.turn, residents: event.residents });
-    case "crisis_started": return t("event.crisis", { crisis: word("crisis", event.crisis) });
-    case "agent_acted": return act(event);
-    case "turn_failed": return t("event.turn_failed", { agent: event.agent_id, code: event.code });
-    case "whisper_leaked": return t("event.leaked", { agent: event.agent_id, target: event.target });
-    case "billboard_posted": return t("event.billboard", { agent: event.agent_id, content: event.content });
-    case "tax_changed": return t("event.tax", { rate: event.rate });
-    case "rank_changed": return t("event.rank", { agent: event.agent_id, rank: word("standing", event.rank) });
-    case "market_settled": return t(event.shadow ? "event.market_shadow" : "event.market");
-    case "agent_died": return t("event.died", { agent: event.agent_id });
-    case "run_paused": return t("event.paused", { code: word("pause", event.code) });
-    case "run_resumed": return t("event.resumed");
-    case "run_ended": return t("event.run_ended", { outcome: word("outcome", event.outcome), turns: event.turns });
-    case "game_aborted": return t("event.aborted", { reason: event.reason });
-    default: return "";
-  }
-}
-
-function act(event) {
-  const target = event.target ? ` → ${word("place", event.target)}` : "";
-  const said = event.content ? `: ${event.content}` : event.action === "whisper" ? ` (${t("unheard")})` : "";
-  const failed = event.success ? "" : ` [${t("no_effect")}]`;
-  return `${event.agent_id} · ${word("act", event.action)}${target}${said}${failed}`;
 }
 
 function scene(state, event, seat) {
@@ -98,10 +72,11 @@ function places(state, event) {
 }
 
 function acts(state) {
+  const narration = new Narration("agora");
   return el("section", { class: "card" }, el("h2", {}, t("agora.acts")),
     el("ol", {}, [...state.acts].reverse().map((one) => el("li", { class: "speech" },
       el("p", { class: "who" }, el("strong", {}, one.agent_id), ` · ${t("agora.turn")} ${one.turn} · ${word("place", one.location)}`),
-      el("p", {}, one.code ? t("event.turn_failed", { agent: one.agent_id, code: one.code }) : act(one).replace(`${one.agent_id} · `, ""))))));
+      el("p", {}, narration.tell({ ...one, type: one.code ? "turn_failed" : "agent_acted" }).replace(`${one.agent_id} · `, ""))))));
 }
 
 function agents(state, seat) {

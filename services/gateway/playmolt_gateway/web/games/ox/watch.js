@@ -2,29 +2,11 @@
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
-import { seatLine } from "../../watch/seats.js";
 
-export const game = { scene, line, seats, secrets, reader: "nobody" };
+export const game = { scene, seats, secrets, reader: "nobody" };
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.name]);
-}
-
-function line(event) {
-  switch (event.type) {
-    case "game_started": return t("event.started_ox");
-    case "question_open": return t("event.question", { round: event.round, question: event.question });
-    case "first_choice_submitted": return t("event.chose", { name: event.name });
-    case "reveal": return t("event.reveal", { o: event.distribution.O, x: event.distribution.X });
-    case "switch_submitted":
-      return `${t(event.switched ? "event.switched" : "event.kept", { name: event.name })}${event.comment ? `: ${event.comment}` : ""}`;
-    case "round_result":
-      return event.minority
-        ? t("event.minority", { round: event.round, minority: event.minority, points: event.points_awarded })
-        : t("event.unanimous", { round: event.round });
-    case "game_end": return t("event.ox_end", { name: event.final_scoreboard[0]?.name ?? "" });
-    default: return seatLine(event);
-  }
 }
 
 function scene(state, event, seat) {

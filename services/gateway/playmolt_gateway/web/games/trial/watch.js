@@ -2,24 +2,11 @@
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
-import { seatLine } from "../../watch/seats.js";
 
-export const game = { scene, line, seats, secrets, reader: "nobody" };
+export const game = { scene, seats, secrets, reader: "nobody" };
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.role ? `${seat.name} (${word("role", seat.role)})` : seat.name]);
-}
-
-function line(event) {
-  switch (event.type) {
-    case "game_started": return t("event.started_trial", { title: event.case.title });
-    case "speak": return `${word("role", event.role)} · ${event.name}: ${event.forfeit ? t("forfeit") : event.text}`;
-    case "vote_submitted": return t("event.voted");
-    case "phase_change": return t("event.phase", { phase: phase(event.to, event.round) });
-    case "jury_tally": return t("event.tally", { guilty: event.GUILTY, not: event.NOT_GUILTY, verdict: word("verdict", event.verdict) });
-    case "game_end": return t("event.trial_end", { verdict: word("verdict", event.verdict) });
-    default: return seatLine(event);
-  }
 }
 
 function phase(name, round) {

@@ -1,0 +1,93 @@
+/**
+ * A game told in lines, from its public messages. Sentences are data: `narration.<language>.json` of each game, and
+ * what all games share. The terminal reads the same data by the same rule (`terminal/narration.py`).
+ */
+
+import { isolated, textsUnder, word } from "./language.js";
+
+const ENVELOPE = ["type", "name", "game_id", "session_id", "version", "at"];
+const PART = /<([\w.]+): ([^<>]*)>|\[([^[\]]*)\]|\{([\w.]+)(?::(\w+))?\}/g;
+const NEEDED = /<([\w.]+): [^<>]*>|\{([\w.]+)/g;
+
+/** Tells the messages of one game in their order; it remembers who is called what. */
+export class Narration {
+  constructor(game) {
+    this.sentences = new Map([...sentences("any"), ...sentences(game)]);
+    this.names = new Map();
+  }
+
+  /** The line of a message; empty when there is nothing to tell. What has no sentence is told by its name and fields. */
+  tell(message) {
+    for (const one of [message, ...list(message.participants)]) this.call(one.agent_id || one.id, one.name);
+    if (message.type === "progress") return "";
+    const sentence = this.#chosen(message);
+    return sentence === null ? this.#byName(message) : this.#filled(sentence, message);
+  }
+
+  /** Learn what somebody is called. */
+  call(id, name) {
+    if (typeof id === "string" && typeof name === "string") this.names.set(id, name);
+  }
+
+  /** Of the sentences whose conditions hold, that with the most of them. */
+  #chosen(message) {
+    const holding = (this.sentences.get(message.type) ?? []).filter((one) => one.conditions.every((condition) => holds(condition, message)));
+    if (!holding.length) return null;
+    const { text } = holding.reduce((most, one) => (one.conditions.length > most.conditions.length ? one : most));
+    const needed = [...text.replace(/\[[^[\]]*\]/g, "").matchAll(NEEDED)].map((found) => found[1] ?? found[2]);
+    return needed.some((path) => value(message, path) === null) ? null : text;
+  }
+
+  #filled(sentence, message) {
+    return sentence.replace(PART, (_, items, each, optional, path, group) => {
+      if (items) return list(value(message, items)).map((item) => this.#filled(each, item)).join(", ");
+      if (optional === undefined) return this.#shown(value(message, path), group);
+      const paths = [...optional.matchAll(/\{([\w.]+)/g)].map((found) => found[1]);
+      return paths.every((one) => isThere(value(message, one))) ? this.#filled(optional, message) : "";
+    });
+  }
+
+  #shown(found, group) {
+    if (Array.isArray(found)) return found.map((one) => this.#shown(one, group)).join(", ");
+    return isolated(group === "name" ? this.names.get(found) ?? String(found) : word(group, found));
+  }
+
+  #byName(message) {
+    const plain = Object.entries(message).filter(([name, found]) => !ENVELOPE.includes(name) && found !== null && typeof found !== "object");
+    return [spaced(message.type), ...plain.map(([name, found]) => this.names.get(found) ?? `${spaced(name)} ${found}`)].join(" · ");
+  }
+}
+
+/** Event type → its sentences, each with the conditions that its key names. */
+function sentences(game) {
+  const found = new Map();
+  for (const [key, text] of textsUnder(`event.${game}.`)) {
+    const [type, ...conditions] = key.split(".");
+    found.set(type, [...(found.get(type) ?? []), { conditions, text }]);
+  }
+  return found;
+}
+
+/** `field`: it is there and not false or empty; `field=value`; `field==other field`. */
+function holds(condition, message) {
+  const [, field, equals, wanted] = /^(\w+)(=*)(.*)$/.exec(condition);
+  if (!equals) return isThere(message[field]);
+  return equals === "==" ? message[field] === message[wanted] : String(message[field]) === wanted;
+}
+
+/** What stands at a path; of a list, of each of its items. */
+function value(message, path) {
+  return path.split(".").reduce((at, name) => (Array.isArray(at) ? at.map((one) => one[name]) : at?.[name]), message) ?? null;
+}
+
+function isThere(found) {
+  return found !== null && found !== undefined && found !== false && found !== "" && !(Array.isArray(found) && !found.length);
+}
+
+function list(found) {
+  return Array.isArray(found) ? found : [];
+}
+
+function spaced(code) {
+  return code.replaceAll("_", " ");
+}
