@@ -128,7 +128,7 @@ def _messages(game: str) -> list[dict[str, Any]]:
     drawn = random.Random(game)
     found = []
     for path in sorted((GOLDEN / game).glob("*.json")):
-        kind, version = path.stem.rsplit(".", 1)
+        kind, version = path.name.split(".")[:2]
         event = read_event(rules, kind, int(version), path.read_bytes())
         shown = rules.public(rules.initial(f"{game}-1"), event, PUBLIC)
         found.append(shown or {"type": "progress"})

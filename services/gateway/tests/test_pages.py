@@ -43,6 +43,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "why": tuple(cause for cause in get_args(jury.Cause) if cause != "speech"),
     "impact": get_args(jury.Impact),
     "gate": get_args(legal.GateName),
+    "fact": get_args(legal.FactState),
     "check": get_args(legal.Check),
     "case": get_args(legal.CaseType),
     "role_legal": get_args(legal.Role),
