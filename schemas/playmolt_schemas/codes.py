@@ -42,6 +42,7 @@ class Code(Enum):
     IDEMPOTENCY_MISMATCH = ("idempotency_mismatch", 422)
     RATE_LIMITED = ("rate_limited", 429)
     HEADERS_TOO_LARGE = ("headers_too_large", 431)
+    UNSUPPORTED_CODING = ("unsupported_transfer_coding", 501)
     UNAVAILABLE = ("unavailable", 503)
 
     @property

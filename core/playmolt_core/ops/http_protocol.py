@@ -3,6 +3,7 @@
 One parser for every server that speaks through uvicorn, so that none has bounds of its own.
 """
 
+import re
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -24,6 +25,15 @@ _NO_REQUEST: Final = "This is no HTTP/1.1 request: its first line or a header is
 _HEAD_TOO_LARGE: Final = (
     f"The head of a request may have {HEADER_LINES} header lines and {HEAD_BYTES} bytes. Send a shorter one."
 )
+_ONE_HOST: Final = "A request has one Host header. Send the name and port that you connect to."
+_ONE_CODING: Final = (
+    "The one transfer coding that is read is `chunked`, sent once. Send the body so, or with its length."
+)
+_VERSION: Final = "Only HTTP/1.1 and HTTP/1.0 are spoken here."
+_ESCAPED: Final = "The path escapes characters that need no escape. Send letters, digits and -._~ as they are."
+_NEEDS_NO_ESCAPE: Final = re.compile(rb"%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)", re.IGNORECASE)
+"""RFC 3986, 2.3: a proxy that closes /metrics to the outside knows one way to write it."""
+_CHECKED: Final = frozenset({b"host", b"transfer-encoding", b"expect"})
 _FULL: Final = "This server has all the connections that it can take, in all or from your address. Try again soon."
 # Where a connection stands. No Enum: its members cost more to look up than all else that is done with them here.
 _RESTING: Final = 0
@@ -60,6 +70,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._told = False
         self._untold = 0
         self._taken = 0
+        self._hosts = 0
+        self._codings = 0
         self._waiting = b""
         self.answering = False
 
@@ -194,7 +206,7 @@ class BoundedProtocol(HttpToolsProtocol):
     @override
     def on_message_begin(self) -> None:
         self._told = self._in_head = True
-        self._lines = self._size = self._taken = 0
+        self._lines = self._size = self._taken = self._hosts = self._codings = 0
         super().on_message_begin()
 
     @override
@@ -214,9 +226,19 @@ class BoundedProtocol(HttpToolsProtocol):
             raise Refused(Code.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE)
         if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
             name = name.lower()
-            if name == b"expect" and value.lower() == b"100-continue":
-                self.expect_100_continue = True
             self.headers.append((name, value))
+            if name in _CHECKED:
+                self._check_header(name, value.strip(b" \t").lower())
+
+    def _check_header(self, name: bytes, value: bytes) -> None:
+        if name == b"host":
+            self._hosts += 1
+        elif name == b"transfer-encoding":
+            self._codings += 1
+            if value != b"chunked" or self._codings > 1:
+                raise Refused(Code.UNSUPPORTED_CODING, _ONE_CODING)
+        elif value == b"100-continue":
+            self.expect_100_continue = True
 
     @override
     def on_headers_complete(self) -> None:
@@ -224,12 +246,26 @@ class BoundedProtocol(HttpToolsProtocol):
         self._upgrading = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         if self._upgrading:
             return
-        if self.held and self.held.spare and not self.is_privileged():
+        refusal = self._head_fault()
+        if refusal:
             self._in_body = False
-            raise Refused(Code.UNAVAILABLE, _FULL, (b"retry-after", b"1"))
+            raise refusal
         self.begin()
         if self.held and self.held.spare:
             self.cycle.keep_alive = False
+
+    def _head_fault(self) -> Refused | None:
+        """Why a head is not taken, before anybody asks where it leads: what two readers may read in two ways."""
+        version = self.parser.get_http_version()
+        if version not in ("1.1", "1.0"):
+            return Refused(Code.INVALID_REQUEST, _VERSION)
+        if self._hosts != 1 and (self._hosts or version == "1.1"):
+            return Refused(Code.INVALID_REQUEST, _ONE_HOST)
+        if b"%" in self.url and _NEEDS_NO_ESCAPE.search(self.url.partition(b"?")[0]):
+            return Refused(Code.INVALID_REQUEST, _ESCAPED)
+        if self.held and self.held.spare and not self.is_privileged():
+            return Refused(Code.UNAVAILABLE, _FULL, (b"retry-after", b"1"))
+        return None
 
     def is_privileged(self) -> bool:
         """Whether this request is answered though all connections are taken."""

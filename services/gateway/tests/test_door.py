@@ -166,3 +166,57 @@ async def test_a_late_body_is_still_told_of(
     async with asyncio.timeout(3):
         assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 400 ")
     writer.close()
+
+
+HEALTHZ = "/healthz HTTP/1.1"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (f"GET {HEALTHZ}\r\n\r\n", 400),
+        (f"GET {HEALTHZ}\r\nHost: x\r\nHost: x\r\n\r\n", 400),
+        ("GET /healthz HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+        ("GET /healthz HTTP/0.9\r\nHost: x\r\n\r\n", 400),
+        ("GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n", 400),
+        ("GET /healthz\r\n\r\n", 400),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        ("G%45T /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        ("GET /%6detrics HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        ("GET /%6Detrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        ("GET http://x/metric%73 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        ("GET /docs/%2e%2e/metrics HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (f"POST {HEALTHZ}\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
+        (f"POST {HEALTHZ}\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n", 400),
+        (
+            f"POST {HEALTHZ}\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (f"POST {HEALTHZ}\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\nx", 501),
+    ],
+)
+async def test_what_two_readers_may_read_in_two_ways_is_refused_before_it_is_routed(
+    platform: Any, port: int, game: str, sent: str, status: int
+) -> None:
+    _, key = platform.agent()
+    path = f"/api/games/{game}/actions"
+    for asked in (sent, sent.replace("GET ", "POST ").replace("/healthz", path)):
+        lines = asked.replace("\r\n\r\n", f"\r\nAuthorization: {key['Authorization']}\r\n\r\n", 1)
+        reader, writer = await opened(port, lines.encode())
+        answer = await end_of(reader)
+        assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"%d" % status]
+        assert b"application/problem+json" in answer
+        writer.close()
+    assert platform.bus.calls == []
+
+
+async def test_what_needs_escapes_may_have_them_and_an_old_client_needs_no_host(platform: Any, port: int) -> None:
+    del platform
+    for sent, status in (
+        ("GET /api/games/%C3%A9/state HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"404"),
+        ("GET /healthz?%61=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"400"),
+        ("GET /healthz HTTP/1.0\r\n\r\n", b"200"),
+    ):
+        reader, writer = await opened(port, sent.encode())
+        assert (await end_of(reader)).startswith(b"HTTP/1.1 " + status)
+        writer.close()

@@ -44,6 +44,7 @@ _EVENT_STREAM = {
     "Connection": "close",
     **_CORS,
 }
+_NO_REQUEST = "This is no HTTP/1.1 request: its first line or a header is malformed, too long or not for a feed."
 _AFTER_HELP = (
     "after (or Last-Event-ID) is the version you have: a whole number from 0, in digits. Leave it out to start at 1."
 )
@@ -201,15 +202,14 @@ class Connection(asyncio.Protocol):
         try:
             self._http.receive_data(data)
             event = self._http.next_event()
-        except h11.RemoteProtocolError:
-            self._refuse(
-                Refusal(
-                    Code.INVALID_REQUEST,
-                    "This is no HTTP/1.1 request: its first line or a header is malformed or too long.",
-                )
-            )
+        except h11.RemoteProtocolError as error:
+            code = Code.UNSUPPORTED_CODING if error.error_status_hint == 501 else Code.INVALID_REQUEST
+            self._refuse(Refusal(code, _NO_REQUEST))
             return
         if isinstance(event, h11.Request):
+            if event.http_version not in (b"1.1", b"1.0"):
+                self._refuse(Refusal(Code.INVALID_REQUEST, _NO_REQUEST))
+                return
             self._held.is_answered()
             self._transport.pause_reading()
             self._task = asyncio.create_task(self._answer(event))

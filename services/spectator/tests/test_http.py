@@ -104,7 +104,16 @@ async def test_probes_and_metrics(bus: FakeBus, spectator: Spectator) -> None:
         assert (await spectator.get("/healthz")).status == 200
 
 
-@pytest.mark.parametrize("head", [b"junk\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000, b"GET / HTTP/1.1\r\n\r\n"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"junk\r\n\r\n",
+        b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000,
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+    ],
+)
 async def test_what_is_no_request_is_400(spectator: Spectator, head: bytes) -> None:
     response = await spectator.send(head)
     assert (response.status, (await response.problem())["code"]) == (400, "invalid_request")
