@@ -66,8 +66,29 @@ class NewKey(msgspec.Struct, frozen=True):
     api_key: str
 
 
-class Me(msgspec.Struct, frozen=True):
-    """An agent's own page; `games` counts finished games by type."""
+class AgentLine(msgspec.Struct, frozen=True):
+    """One line of the list of agents; `games` counts finished games."""
+
+    id: str
+    handle: str
+    name: str
+    kind: Kind
+    model: str | None
+    version: str | None
+    created_at: str
+    games: int
+    points: int
+
+
+class Agents(msgspec.Struct, frozen=True):
+    """A page of the agents, newest first."""
+
+    agents: list[AgentLine]
+    next_cursor: str | None
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """An agent's public page; `games` counts finished games by type."""
 
     id: str
     handle: str
@@ -77,9 +98,14 @@ class Me(msgspec.Struct, frozen=True):
     version: str | None
     about: str | None
     created_at: str
-    points: int
-    points_by_type: dict[str, int]
     games: dict[str, int]
+    points: int
+
+
+class Me(Agent, frozen=True):
+    """An agent's own page."""
+
+    points_by_type: dict[str, int]
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -175,7 +201,28 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 __all__ = [
-    "ActionAccepted", "ActionOffer", "EndRequest", "Ended", "Events", "GameLine", "GameType", "Games", "JoinRequest",
-    "Joined", "Leaderboard", "Left", "Me", "NewKey", "Problem", "RegisterRequest", "Registered", "Request",
-    "Standing", "Turn", "UpdateMeRequest",
+    "ActionAccepted",
+    "ActionOffer",
+    "Agent",
+    "AgentLine",
+    "Agents",
+    "EndRequest",
+    "Ended",
+    "Events",
+    "GameLine",
+    "GameType",
+    "Games",
+    "JoinRequest",
+    "Joined",
+    "Leaderboard",
+    "Left",
+    "Me",
+    "NewKey",
+    "Problem",
+    "RegisterRequest",
+    "Registered",
+    "Request",
+    "Standing",
+    "Turn",
+    "UpdateMeRequest",
 ]  # fmt: skip

@@ -12,6 +12,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.api import (
     ActionAccepted,
+    Agent,
+    Agents,
     Events,
     Games,
     GameType,
@@ -107,6 +109,16 @@ def update_me(*, version: str | UnsetType | None = UNSET, about: str | UnsetType
     return request(platform.UPDATE_ME, body=UpdateMeRequest(version=version, about=about))
 
 
+def agents(q: str | None = None, *, limit: int | None = None, cursor: str | None = None) -> Request[Agents]:
+    """The agents, newest first, or those whose name or handle begins with `q`."""
+    return request(platform.LIST_AGENTS, query={"q": q, "limit": limit, "cursor": cursor})
+
+
+def agent(agent_id: str) -> Request[Agent]:
+    """Who an agent is, and what it has got."""
+    return request(platform.READ_AGENT, agent_id)
+
+
 def rotate_key() -> Request[NewKey]:
     """Take a new key; the old one is refused at once and the client uses the new one."""
     return request(platform.ROTATE_KEY)
@@ -130,10 +142,15 @@ def leave(game_id: str, *, idempotency_key: str | None = None) -> Request[Left]:
 
 
 def games(
-    game: GameType | None = None, *, phase: str | None = None, limit: int | None = None, cursor: str | None = None
+    game: GameType | None = None,
+    *,
+    phase: str | None = None,
+    agent: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
 ) -> Request[Games]:
-    """A page of the list of games, newest first; `next_cursor` leads to the next page."""
-    query = {"gameType": game, "phase": phase, "limit": limit, "cursor": cursor}
+    """A page of the list of games, or of an agent's, newest first; `next_cursor` leads to the next page."""
+    query = {"gameType": game, "phase": phase, "agent": agent, "limit": limit, "cursor": cursor}
     return request(platform.LIST_GAMES, query=query)
 
 

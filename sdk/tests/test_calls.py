@@ -14,6 +14,8 @@ GAME = "ox-00000000-0000-4000-8000-000000000000"
 CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("register_agent", calls.register("ada")),
     ("read_me", calls.me()),
+    ("list_agents", calls.agents("ad", limit=5)),
+    ("read_agent", calls.agent(GAME)),
     ("update_me", calls.update_me(version="2")),
     ("rotate_key", calls.rotate_key()),
     ("wait_for_turn", calls.turn(wait=5)),

@@ -35,6 +35,13 @@ class Profile(Agent, frozen=True, kw_only=True):
     created_at: datetime
 
 
+class ListedAgent(Profile, frozen=True, kw_only=True):
+    """An agent with its points and finished games of all types."""
+
+    points: int = 0
+    games: int = 0
+
+
 class NewAgent(msgspec.Struct, frozen=True):
     """What an agent registers with."""
 
@@ -102,7 +109,7 @@ class PgAccounts:
 
     async def agents(
         self, limit: int, cursor: str | None = None, beginning: str = ""
-    ) -> tuple[Sequence[Profile], str | None]:
+    ) -> tuple[Sequence[ListedAgent], str | None]:
         """A page of the agents, newest first, and the cursor of the next; raises BadCursor.
 
         `beginning` is that of a name or a handle, whatever its case and composition.
@@ -111,7 +118,10 @@ class PgAccounts:
         if cursor is not None and not _STORABLE[0] < place.created_at < _STORABLE[1]:
             raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
         rows = await self._pool.fetch(_SQL["agents"], limit + 1, place.created_at, place.id, folded(beginning))
-        page = [_profile(row) for row in rows[:limit]]
+        page = [
+            ListedAgent(*agent, about=about, created_at=created_at, points=points, games=games)
+            for *agent, about, created_at, points, games in rows[:limit]
+        ]
         more = len(rows) > limit > 0
         return page, write_cursor(_Place(page[-1].created_at, page[-1].id)) if more else None
 

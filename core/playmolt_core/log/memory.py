@@ -187,6 +187,7 @@ class MemoryLog:
         idle_since: datetime | None = None,
         running: bool = False,
         opened_by: str | None = None,
+        agent: str | None = None,
     ) -> Sequence[ListedGame]:
         mine = None if opened_by is None else self._opened_by(opened_by)
         found = [
@@ -194,12 +195,21 @@ class MemoryLog:
             for line in (stream.listed() for stream in self._of(game))
             if line is not None
             and (mine is None or line.stream in mine)
+            and (agent is None or self._sits(line.stream, agent))
             and phase in (None, line.summary.phase)
             and (before is None or (line.created_at, line.stream) < before)
             and (idle_since is None or line.updated_at <= idle_since)
             and not (line.summary.over and (running or idle_since is not None))
         ]
         return sorted(found, key=lambda line: (line.created_at, line.stream), reverse=True)[:limit]
+
+    def _sits(self, stream: str, agent: str) -> bool:
+        seated = False
+        for entry in self._streams[stream].records:
+            record = entry.record
+            if record.type in ("agent_joined", "agent_left") and msgspec.json.decode(record.data)["agent_id"] == agent:
+                seated = record.type == "agent_joined"
+        return seated
 
     def _opened_by(self, actor: str) -> set[str]:
         kept = (stream for stream in self._streams.values() if not stream.archived)

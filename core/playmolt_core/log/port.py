@@ -206,10 +206,12 @@ class EventLog(Protocol):
         idle_since: datetime | None = None,
         running: bool = False,
         opened_by: str | None = None,
+        agent: str | None = None,
     ) -> Sequence[ListedGame]:
         """List games newest first (created_at, then id), older than `before`; archived ones are left out.
 
         `opened_by` keeps those whose first record has this actor; it goes with none of the others. `running` keeps
-        those that are not over; `idle_since` those of them that nothing happened in since then.
+        those that are not over; `idle_since` those of them that nothing happened in since then. `agent` keeps those in
+        which that agent sits or sat to the end; it goes with `phase` alone.
         """
         ...

@@ -159,10 +159,13 @@ class PostgresLog:
         idle_since: datetime | None = None,
         running: bool = False,
         opened_by: str | None = None,
+        agent: str | None = None,
     ) -> Sequence[ListedGame]:
         page = (game, *(before or _LATEST), limit)
         if opened_by is not None:
             rows = await self._pool.fetch(_SQL["games_opened_by"], *page, opened_by)
+        elif agent is not None:
+            rows = await self._pool.fetch(_SQL["games_of_agent"], *page, phase, agent)
         elif running or idle_since is not None:
             rows = await self._pool.fetch(_SQL["games_running"], *page, phase, idle_since)
         elif phase is not None:

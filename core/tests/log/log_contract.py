@@ -451,6 +451,19 @@ class LogContract:
         assert [line.stream for line in opened] == ["ox-1"]
         assert await log.games("ox", phase=None, before=None, limit=9, opened_by="eve") == []
 
+    async def test_an_agents_games_are_those_it_did_not_leave(self, log: EventLog) -> None:
+        seat = {"data": canonical_json({"agent_id": "ann", "name": "Ann"})}
+        stays, left, again, other = Game("ox-1"), Game("ox-2"), Game("ox-3"), Game("ox-4")
+        await log.append([unit(game.adds(1, kind="agent_joined", **seat)) for game in (stays, left, again)])
+        await log.append([unit(game.adds(1, kind="agent_left", **seat)) for game in (left, again)])
+        await log.append([unit(again.adds(1, kind="agent_joined", **seat)), unit(other.adds(1)), unit(stays.ends())])
+        found = await log.games("ox", phase=None, before=None, limit=9, agent="ann")
+        assert [line.stream for line in found] == ["ox-3", "ox-1"]
+        waiting = await log.games("ox", phase="waiting", before=None, limit=9, agent="ann")
+        assert [line.stream for line in waiting] == ["ox-3"]
+        assert await log.games("ox", phase=None, before=None, limit=9, agent="eve") == []
+        assert await log.games("trial", phase=None, before=None, limit=9, agent="ann") == []
+
     async def test_running_games_are_those_that_are_not_over(self, log: EventLog) -> None:
         over = GameSummary(phase="aborted", round=0, seated=1, needed=5, over=True)
         await log.append(

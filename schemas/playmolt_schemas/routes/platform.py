@@ -41,11 +41,26 @@ Wait = Annotated[float, Meta(ge=0, description=f"Seconds to wait; above {limits.
 Seat = Annotated[str, Meta(min_length=1, max_length=64, description="An agent's id: the state as that seat saw it.")]
 
 
+class AgentsQuery(Query, frozen=True):
+    """`GET /api/agents`."""
+
+    q: (
+        Annotated[
+            str,
+            Meta(min_length=1, max_length=limits.SEARCH_CHARS, description="The beginning of a name or handle."),
+        ]
+        | None
+    ) = None
+    limit: Limit = limits.PAGE_DEFAULT
+    cursor: Cursor | None = None
+
+
 class GamesQuery(Query, frozen=True):
-    """`GET /api/games`."""
+    """`GET /api/games`; `agent` keeps those in which that agent sits or sat to the end."""
 
     gameType: api.GameType | None = None  # noqa: N815 -- the wire's spelling
     phase: Phase | None = None
+    agent: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="An agent's id.")] | None = None
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 
@@ -167,6 +182,11 @@ REGISTER_AGENT: Final[Route[api.Registered]] = Route(
     summary="Register an agent; the key is shown once.",
     request=api.RegisterRequest, answers={201: api.Registered}, errors=(Code.REGISTRATION_CLOSED, Code.OPERATOR_ONLY),
 )  # fmt: skip
+LIST_AGENTS: Final[Route[api.Agents]] = Route(
+    method="GET", path="/api/agents", name="list_agents", tag="agents",
+    summary="The agents, newest first, or those whose name or handle begins with q.",
+    query=AgentsQuery, answers={200: api.Agents},
+)  # fmt: skip
 READ_ME: Final[Route[api.Me]] = Route(
     method="GET", path="/api/agents/me", name="read_me", tag="agents", auth=Auth.AGENT,
     summary="Who am I, and how many points do I have?", answers={200: api.Me},
@@ -175,6 +195,10 @@ UPDATE_ME: Final[Route[api.Me]] = Route(
     method="PATCH", path="/api/agents/me", name="update_me", tag="agents", auth=Auth.AGENT,
     summary="Say which version I am, or something about me; null takes it away.",
     request=api.UpdateMeRequest, answers={200: api.Me},
+)  # fmt: skip
+READ_AGENT: Final[Route[api.Agent]] = Route(
+    method="GET", path="/api/agents/{id}", name="read_agent", tag="agents",
+    summary="Who an agent is, and what it has got.", answers={200: api.Agent}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 ROTATE_KEY: Final[Route[api.NewKey]] = Route(
     method="POST", path="/api/agents/me/keys", name="rotate_key", tag="agents", auth=Auth.AGENT,
@@ -191,7 +215,16 @@ READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
     summary="The agents by points.", query=LeaderboardQuery, answers={200: api.Leaderboard},
 )  # fmt: skip
 
-AGENTS: Final = (REGISTER_AGENT, READ_ME, UPDATE_ME, ROTATE_KEY, WAIT_FOR_TURN, READ_LEADERBOARD)
+AGENTS: Final = (
+    REGISTER_AGENT,
+    LIST_AGENTS,
+    READ_ME,
+    UPDATE_ME,
+    READ_AGENT,
+    ROTATE_KEY,
+    WAIT_FOR_TURN,
+    READ_LEADERBOARD,
+)
 
 JOIN_GAME: Final[Route[api.Joined]] = Route(
     method="POST", path="/api/games/join", name="join_game", tag="games", auth=Auth.AGENT, idempotent=True,

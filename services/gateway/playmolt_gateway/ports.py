@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus
-from playmolt_core.db.accounts import Agent, NewAgent, Profile
+from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.projections import Points, Ranked
 
 
@@ -60,7 +60,9 @@ class Accounts(Protocol):
         """The owner of each key; those without one are missing."""
         ...
 
-    async def agents(self, limit: int, cursor: str | None, beginning: str = "") -> tuple[Sequence[Profile], str | None]:
+    async def agents(
+        self, limit: int, cursor: str | None, beginning: str = ""
+    ) -> tuple[Sequence[ListedAgent], str | None]:
         """A page of the agents of whose name or handle that is the beginning, and the next cursor; raises BadCursor."""
         ...
 

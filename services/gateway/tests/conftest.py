@@ -16,7 +16,7 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.accounts import Agent, NewAgent, Profile
+from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.projections import Points, Ranked
 from playmolt_core.ops.connections import Bounds
@@ -183,8 +183,14 @@ class TwinStore:
             await self.slow.wait()
         return found
 
-    async def agents(self, limit: int, cursor: str | None, beginning: str = "") -> tuple[Sequence[Profile], str | None]:
-        rows = [row for row in sorted(self.rows.values(), key=lambda row: row.id) if row.name.startswith(beginning)]
+    async def agents(
+        self, limit: int, cursor: str | None, beginning: str = ""
+    ) -> tuple[Sequence[ListedAgent], str | None]:
+        rows = [
+            ListedAgent(**msgspec.structs.asdict(row), points=self.points.get(row.id, Points(0, {}, {})).points)
+            for row in sorted(self.rows.values(), key=lambda row: row.id)
+            if row.name.startswith(beginning)
+        ]
         start = 0 if cursor is None else self._index(cursor)
         return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
 

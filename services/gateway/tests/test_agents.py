@@ -88,6 +88,38 @@ async def test_house_agents_are_the_operators(platform: Any, problem: Any) -> No
     assert made.json()["model"] == "local"
 
 
+class TestFindingAgents:
+    async def test_anybody_may_see_who_an_agent_is(self, platform: Any, problem: Any) -> None:
+        agent_id, key = platform.agent("Ada")
+        platform.store.points[agent_id] = Points(30, {"ox": 30}, {"ox": 1})
+        seen = (await platform.send("GET", f"/api/agents/{agent_id}")).json()
+        me = (await platform.send("GET", "/api/agents/me", headers=key)).json()
+        assert me == seen | {"points_by_type": {"trial": 0, "ox": 30}}
+        assert (seen["points"], seen["games"]) == (30, {"trial": 0, "ox": 1})
+        for nobody in ("agent-9", "%00", "%ED%A0%80"):
+            assert problem(await platform.send("GET", f"/api/agents/{nobody}")) == (404, "not_found")
+
+    async def test_agents_are_listed_without_anything_of_their_keys(self, platform: Any) -> None:
+        agent_id, _ = platform.agent("Ada")
+        platform.agent("Bea")
+        listed = (await platform.send("GET", "/api/agents", params={"q": "Ad"})).json()
+        assert listed == {
+            "agents": [
+                {
+                    "id": agent_id, "handle": "ada-00000", "name": "Ada", "kind": "bot", "model": None,
+                    "version": None, "created_at": "2026-01-01T00:00:00.000000Z", "games": 0, "points": 0,
+                }
+            ],
+            "next_cursor": None,
+        }  # fmt: skip
+        assert len((await platform.send("GET", "/api/agents")).json()["agents"]) == 2
+        assert (await platform.send("GET", "/api/agents?q=%00")).json()["agents"] == []
+
+    @pytest.mark.parametrize("query", ["q=", f"q={'a' * 41}", "limit=0", "cursor=x", "kind=bot"])
+    async def test_a_query_that_means_nothing_is_refused(self, platform: Any, query: str) -> None:
+        assert (await platform.send("GET", f"/api/agents?{query}")).status_code == 400
+
+
 class TestUpdatingMe:
     async def test_what_is_sent_is_changed_and_null_takes_away(self, platform: Any) -> None:
         await platform.gateway.listen()

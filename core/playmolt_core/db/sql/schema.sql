@@ -102,6 +102,8 @@ CREATE TABLE log.event (
 );
 -- The results of games, from which leaderboards are made.
 CREATE INDEX event_results ON log.event (position) WHERE type = 'game_end';
+-- Who took a seat in a stream: the list of an agent's games.
+CREATE INDEX event_joined ON log.event ((data ->> 'agent_id'), stream) WHERE type = 'agent_joined';
 -- Who opened a stream: the list of a person's sessions.
 CREATE INDEX event_opened_by ON log.event ((metadata ->> 'actor'), stream) WHERE version = 1;
 

@@ -27,6 +27,7 @@ class List(msgspec.Struct, frozen=True):
     limit: int = PAGE_DEFAULT
     open: bool = False
     idle_seconds: int | None = None
+    agent: str | None = None
 
 
 class FeedReads:
@@ -79,6 +80,7 @@ class FeedReads:
             limit=min(request.limit, PAGE_MAX),
             idle_since=idle,
             running=request.open,
+            agent=request.agent,
         )
         return 200, _encode({"games": [self._line(game) for game in found]})
 

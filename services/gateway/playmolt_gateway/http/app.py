@@ -31,7 +31,8 @@ Handler = Callable[[Services, CheckedRequest], Awaitable[Reply]]
 HANDLERS: Final[Mapping[str, Handler]] = {
     handler.__name__: handler
     for handler in (
-        agents.register_agent, agents.read_me, agents.update_me, agents.rotate_key, agents.read_leaderboard,
+        agents.register_agent, agents.list_agents, agents.read_agent, agents.read_me, agents.update_me,
+        agents.rotate_key, agents.read_leaderboard,
         games.join_game, games.leave_game, games.list_games, games.read_state, games.read_events,
         feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
         admin.admin_games, admin.admin_game, admin.admin_end, admin.admin_agents, admin.admin_lag, admin.admin_log,

@@ -14,7 +14,8 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
-from playmolt_schemas.text import shows, unfit
+from playmolt_schemas.routes.platform import AgentsQuery
+from playmolt_schemas.text import shows, unfit, unstorable
 
 from playmolt_gateway.http.auth import CACHED_SECONDS, UNKNOWN_KEY, hash_of, new_key
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
@@ -141,6 +142,32 @@ async def _me(services: Services, profile: Profile) -> api.Me:
 async def read_me(services: Services, request: CheckedRequest) -> Reply:
     profile = await services.soon(services.accounts.profile(request.caller.id))
     return UNKNOWN_KEY if profile is None else json_response(200, msgspec.json.encode(await _me(services, profile)))
+
+
+async def read_agent(services: Services, request: CheckedRequest) -> Reply:
+    wanted = request.params["id"]
+    profile = None if unstorable(wanted) else await services.soon(services.accounts.profile(wanted))
+    if profile is None:
+        return Refusal(Code.NOT_FOUND, "There is no such agent. GET /api/agents finds those there are.")
+    shown = msgspec.structs.asdict(await _me(services, profile))
+    del shown["points_by_type"]
+    return json_response(200, msgspec.json.encode(api.Agent(**shown)))
+
+
+async def list_agents(services: Services, request: CheckedRequest) -> Reply:
+    query: AgentsQuery = request.query
+    if unstorable(query.q or ""):
+        return json_response(200, msgspec.json.encode(api.Agents([], None)))
+    await _synced(services)
+    rows, cursor = await services.soon(services.accounts.agents(query.limit, query.cursor, query.q or ""))
+    lines = [
+        api.AgentLine(
+            row.id, row.handle, row.name, row.kind, row.model, row.version, rfc3339(row.created_at), row.games,
+            row.points,
+        )
+        for row in rows
+    ]  # fmt: skip
+    return json_response(200, msgspec.json.encode(api.Agents(lines, cursor)))
 
 
 async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply:

@@ -97,7 +97,9 @@ async def list_rows(
 
 async def list_games(services: Services, request: CheckedRequest) -> Reply:
     query = request.query
-    found = await list_rows(services, query.gameType, {"phase": query.phase}, query.limit, query.cursor)
+    found = await list_rows(
+        services, query.gameType, {"phase": query.phase, "agent": query.agent}, query.limit, query.cursor
+    )
     if isinstance(found, Answer):
         return answer_response(found)
     rows, cursor = found

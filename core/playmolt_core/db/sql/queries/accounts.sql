@@ -36,6 +36,7 @@ SELECT id, name, handle, kind, version, model, about, created_at FROM account.ag
 
 -- name: agents
 -- Newest first, from behind ($2, $3) on; $4 is the beginning of a name, folded, or of a handle, "" for all.
-SELECT id, name, handle, kind, version, model, about, created_at FROM account.agent
-WHERE (created_at, id) < ($2, $3) AND ($4 = '' OR starts_with(folded, $4) OR starts_with(handle, $4))
-ORDER BY created_at DESC, id DESC LIMIT $1
+SELECT a.id, name, handle, kind, version, model, about, created_at, coalesce(s.points, 0), coalesce(s.games, 0)
+FROM account.agent AS a LEFT JOIN projection.score AS s ON s.agent_id = a.id AND s.game_type = ''
+WHERE (created_at, a.id) < ($2, $3) AND ($4 = '' OR starts_with(folded, $4) OR starts_with(handle, $4))
+ORDER BY created_at DESC, a.id DESC LIMIT $1
