@@ -13,7 +13,7 @@ from playmolt import sessions
 from playmolt.client import Client
 from playmolt.errors import Refused
 from playmolt.sessions import AsyncSessions
-from playmolt_schemas.games.legal import CaseType, Gate, Language, OpenSessionRequest, Session
+from playmolt_schemas.games.legal import CaseType, Gate, Language, OpenSessionRequest, Session, Side
 from playmolt_schemas.routes import legal as routes
 from playmolt_schemas.routes.legal import ReportFormat
 
@@ -72,14 +72,15 @@ def legal() -> None:
 @click.option("--jurisdiction", help="Whose law it is about, such as KR.")
 @click.option("--title", help="Title of the case.")
 @click.option("--language", type=click.Choice(get_args(Language)), help="Language of the session.")
+@click.option("--side", type=click.Choice(get_args(Side)), help="Whose side you are on; neutral where it is left out.")
 @click.option("--exclusions", multiple=True, help="What must not be talked about; may be given again.")
 @click.option("--model", default="scripted", show_default=True, help="Alias of the model that plays the roles.")
 @click.option("--name", default="counsel", show_default=True, help="Your name, when a key has to be made.")
 @_caller_options
 def new(
     case_type: CaseType | None, jurisdiction: str | None, title: str | None, language: Language | None,
-    exclusions: tuple[str, ...], model: str, name: str, url: str | None, key: str | None, data: Path | None,
-    as_json: bool,
+    side: Side | None, exclusions: tuple[str, ...], model: str, name: str, url: str | None, key: str | None,
+    data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Open a session; asks for what is not given, and makes you a key when there is none.
 
@@ -90,11 +91,13 @@ def new(
     words = Words(language)
     asker = Asker(Page(console(err=True), words), _OPEN_FIELDS)
     kinds = [(kind, words.texts.case_types[kind]) for kind in get_args(CaseType)]
+    sides = [(each, words.texts.sides[each]) for each in get_args(Side)]
     opening = OpenSessionRequest(
         language=language,
         case_type=case_type or cast("CaseType", asker.choice(words.say("case_type"), kinds)),
         jurisdiction=jurisdiction or asker.text(words.say("jurisdiction")),
         title=title or asker.text(words.say("title")),
+        side=side or ("neutral" if title else cast("Side", asker.choice(words.say("side"), sides))),
         exclusions=exclusions,
         model=model,
     )

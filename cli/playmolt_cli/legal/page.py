@@ -22,7 +22,8 @@ class Page(TerminalText):
     def session(self, session: Session) -> None:
         words = self.words
         self.line(session.title, style="bold")
-        case = (words.texts.case_types[session.case_type], session.jurisdiction, session.model)
+        side = words.texts.sides[session.side]
+        case = (words.texts.case_types[session.case_type], session.jurisdiction, side, session.model)
         self.line(" · ".join(case))
         self.whole(f"{words.say('session')}: {session.id}")
         self.line(f"{words.say('phase')}: {session.phase} ({session.version})")

@@ -11,6 +11,7 @@ from playmolt_cli.terminal.narration import Narration
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "case_type": "Type of case",
+        "side": "Your side",
         "jurisdiction": "Jurisdiction",
         "title": "Title of the case",
         "exclusions": "What must not be talked about",
@@ -67,6 +68,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     },
     "ko": {
         "case_type": "사건 유형",
+        "side": "당신의 입장",
         "jurisdiction": "관할",
         "title": "사건명",
         "exclusions": "다루지 말아야 할 것",

@@ -10,6 +10,8 @@ from playmolt_schemas.games.game_messages import SessionMessage
 
 CaseType = Literal["criminal", "civil"]
 Language = Literal["ko", "en"]
+Side = Literal["claimant", "opposing", "neutral"]
+"""Whose side the person is on."""
 Role = Literal["judge", "claimant", "opposing", "verifier"]
 GateName = Literal["facts", "round1", "round2", "end"]
 FactsChoice = Literal["add_facts", "proceed_unclear"]
@@ -65,7 +67,7 @@ class EvidenceEntry(Request, frozen=True, kw_only=True):
 
 
 class OpenSessionRequest(Request, frozen=True, kw_only=True):
-    """`POST /api/sessions`. `model` is an alias; `exclusions` may be one text."""
+    """`POST /api/sessions`. `model` is an alias; `exclusions` may be one text; `side` is the person's own."""
 
     case_type: CaseType
     jurisdiction: str
@@ -73,6 +75,7 @@ class OpenSessionRequest(Request, frozen=True, kw_only=True):
     language: Language
     exclusions: tuple[str, ...] | str = ()
     model: str = "scripted"
+    side: Side = "neutral"
 
 
 class FactsRequest(Request, frozen=True, kw_only=True):
@@ -240,8 +243,23 @@ class OpeningJudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     steering_compliance_check: Compliance
 
 
+LIKELIHOOD_LEAST: Final = 5
+LIKELIHOOD_MOST: Final = 95
+LIKELIHOOD_WIDTH: Final = 10
+"""Bounds of an estimate in per cent, and how wide it is at least."""
+
+
+class Likelihood(Reply, frozen=True, kw_only=True):
+    """How likely the person's side wins, in per cent, and what that rests on."""
+
+    low: Annotated[int, Meta(ge=LIKELIHOOD_LEAST, le=LIKELIHOOD_MOST)]
+    high: Annotated[int, Meta(ge=LIKELIHOOD_LEAST, le=LIKELIHOOD_MOST)]
+    text: Text
+    basis: Annotated[list[Id], Meta(min_length=1)]
+
+
 class JudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The judge from round 2 on."""
+    """The judge from round 2 on. Any `Likelihood` is taken: one that is none is left out."""
 
     issues: Texts
     findings: Statements
@@ -249,6 +267,7 @@ class JudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     decision_range: Text
     recommended_next_steps: Texts
     citations: Citations
+    likelihood: Any = UNSET
     steering_compliance_check: Compliance
 
 
@@ -505,6 +524,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     language: Language
     exclusions: tuple[str, ...]
     model: str
+    side: Side = "neutral"
     created_at: str
     version: int
     phase: str
@@ -680,6 +700,12 @@ class StaleTurn(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[str, ...]
 
 
+class SideLikelihood(Likelihood, frozen=True, kw_only=True):
+    """An estimate, and whose side it is for."""
+
+    side: Side
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied.
 
@@ -709,4 +735,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unverified: tuple[str, ...]
     refused: tuple[RefusedItem, ...]
     stale: tuple[StaleTurn, ...]
+    side: Side
+    likelihood: SideLikelihood | None
     disclaimer: str

@@ -3,7 +3,7 @@
 from typing import Any
 
 from playmolt_core.game.decider import Command
-from playmolt_schemas.games.legal import Facts, FailureCode, Kind
+from playmolt_schemas.games.legal import Facts, FailureCode, Kind, Side
 
 from playmolt_legal.events import Narrative
 
@@ -33,6 +33,7 @@ class ContinueSession(Command, frozen=True, kw_only=True):
     model: str
     narrative: Narrative
     facts: Facts
+    side: Side = "neutral"
 
 
 class PostFacts(Command, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from playmolt_schemas.games.legal import (
     Language,
     Numbered,
     RefusedItem,
+    Side,
     Steering,
     TimelineItem,
 )
@@ -68,6 +69,8 @@ class SessionOpened(Event, frozen=True, kw_only=True):
     previous_session: str | None = None
     narrative: Narrative | None = None
     facts: Facts | None = None
+    side: Side | UnsetType = UNSET
+    """Whose side the person is on; neutral where it is left out."""
 
 
 class FactsPosted(Event, frozen=True, kw_only=True):

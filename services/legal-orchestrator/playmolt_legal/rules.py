@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import (
     Accepted,
@@ -28,6 +29,7 @@ from playmolt_schemas.games.legal import (
     LegalMessage,
     Round1Form,
     Session,
+    Side,
     Unseen,
 )
 from typing_extensions import override
@@ -159,6 +161,7 @@ class Legal(Game[State]):
             model=state.model,
             narrative=state.narrative,
             facts=replace(state.facts, risk_accepted=None),
+            side=state.side,
         )
 
     def _open(self, state: State, command: commands.OpenSession) -> Decision:
@@ -179,6 +182,7 @@ class Legal(Game[State]):
             language=request.language,
             exclusions=tuple(request.exclusions),
             model=request.model,
+            side=_told_side(request.side),
         )
         return Accepted((opened,))
 
@@ -201,8 +205,13 @@ class Legal(Game[State]):
             previous_session=command.previous_session,
             narrative=command.narrative,
             facts=command.facts,
+            side=_told_side(command.side),
         )
         return Accepted((opened,))
+
+
+def _told_side(side: Side) -> Side | UnsetType:
+    return UNSET if side == "neutral" else side
 
 
 def _owns(state: State, agent_id: str | None) -> bool:

@@ -26,6 +26,7 @@ from playmolt_schemas.games.legal import (
     MoreFacts,
     RiskAccepted,
     Role,
+    Side,
     Steering,
     SteeringVersion,
     TimelineItem,
@@ -93,6 +94,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     language: Language = "ko"
     exclusions: tuple[str, ...] = ()
     model: str = ""
+    side: Side = "neutral"
     previous_session: str | None = None
     next_session: str | None = None
     phase: str = phases.INTAKE
@@ -204,6 +206,7 @@ def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
         "language": event.language,
         "exclusions": event.exclusions,
         "model": event.model,
+        "side": event.side or "neutral",
         "previous_session": event.previous_session,
         "narrative": event.narrative or Narrative(),
         "facts": known(event.facts or Facts()),

@@ -51,6 +51,7 @@ def session(state: State) -> Session:
         language=state.language,
         exclusions=state.exclusions,
         model=state.model,
+        side=state.side,
         created_at=state.created_at,
         version=state.version,
         phase=state.phase,

@@ -58,7 +58,8 @@ def test_it_has_the_fields_of_its_shape(session: Any) -> None:
     assert set(plain(of(session))) == {
         "language", "case", "facts", "evidence", "timeline", "corrections", "issues", "best_cases", "findings",
         "decision_range", "evidence_matrix", "risks", "strategy", "settlement", "order", "gate_history",
-        "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "refused", "stale", "disclaimer",
+        "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "refused", "stale", "side",
+        "likelihood", "disclaimer",
     }  # fmt: skip
 
 

@@ -106,7 +106,7 @@ def test_a_script_holds_a_session_with_options_and_files(terminal: Terminal, tmp
 
 
 def test_a_korean_session_is_answered_question_by_question(terminal: Terminal) -> None:
-    terminal.done("new", typed="2\n형사\n대한민국\n횡령 사건\n")
+    terminal.done("new", typed="2\n형사\n대한민국\n횡령 사건\n3\n")
     facts = ["법인카드를 썼다고 한다.", "", "주말에 카드를 썼다.", ""]
     timeline = ["봄", "카드를 썼다", "네", ""]
     evidence = ["명세서", "사용 내역", ""]

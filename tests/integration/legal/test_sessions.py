@@ -136,12 +136,12 @@ async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(runn
 async def test_a_prompt_too_long_for_a_record_stops_nothing(running: Stack, server: FakeServer) -> None:
     # A bracket in what a person tells takes seven bytes of a stored prompt.
     long = "[" * 20_000
+    claims = LEASE["opposing_claims"] + long[len(LEASE["opposing_claims"]) :]
     questions = [{"text": f"What is known of point {letter}?"} for letter in "abc"]
-    stipulated = in_role("FACTS_STIPULATE", "civil", None) | {"DisputedFacts": []}
-    server.script(reply(json.dumps(stipulated | {"MissingFactsQuestions": questions})))
+    server.script(reply(json.dumps(in_role("FACTS_STIPULATE", "civil", None) | {"MissingFactsQuestions": questions})))
     async with Person(running.run.gateway) as person:
         await person.open(model="fake")
-        await person.tell(LEASE | {"overview": long, "acts": long, "opposing_claims": long})
+        await person.tell(LEASE | {"overview": long, "acts": long, "opposing_claims": claims})
         await person.gate("facts")
         await person.steer(gate="facts", choice="add_facts", facts={"text": long})
         await person.gate("round1")

@@ -18,6 +18,7 @@ from playmolt_schemas.games.legal import (
     Language,
     MoreFacts,
     OpenSessionRequest,
+    Side,
     TimelineItem,
 )
 
@@ -27,6 +28,7 @@ from playmolt_legal.state import numbered_evidence, numbered_timeline
 
 CASE_TYPES: Final[tuple[CaseType, ...]] = get_args(CaseType)
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+SIDES: Final[tuple[Side, ...]] = get_args(Side)
 DEFAULT_MODEL: Final = "scripted"
 
 
@@ -51,6 +53,7 @@ def read_opening(body: Any, aliases: Collection[str]) -> OpenSessionRequest | Fa
         language=fields.one_of("language", LANGUAGES),
         exclusions=_exclusions(fields),
         model=fields.known("model", aliases, DEFAULT_MODEL),
+        side=fields.one_of("side", SIDES) if "side" in fields.body else "neutral",
     )
     return fields.result(request)
 

@@ -72,6 +72,8 @@ def _unsupported(known: Corpus, output: Mapping[str, Any]) -> Iterator[Hit]:
         if plan["evidence"] != UNKNOWN and not (plan["evidence"] in known.ids and plan["evidence"].startswith("E")):
             yield _hit("unsupported_fact", "EvidencePlan", f"{plan['evidence']}: {plan['purpose']}")
         yield from _made_up_in(known, "EvidencePlan", plan["purpose"])
+    if "Likelihood" in output:
+        yield from _made_up_in(known, "Likelihood", output["Likelihood"]["text"])
     for field, text in outputs.texts(output):
         if field in _ADVISING and any(_cites(known, sentence) for sentence in sentences(text)):
             yield _hit("unsupported_fact", field, text)
@@ -132,7 +134,7 @@ def _certain(output: Mapping[str, Any]) -> tuple[list[Hit], list[Hit]]:
         if field in ("UnsupportedClaims", "Citations"):
             continue
         for sentence in sentences(text):
-            verdict = certainty(sentence)
+            verdict = "promise" if field != "Likelihood" and estimates(sentence) else certainty(sentence)
             if verdict == "promise":
                 hits.append(_hit("certain_advice", field, sentence))
             elif verdict == "word":
@@ -158,6 +160,24 @@ def certainty(sentence: str) -> str | None:
                 return "promise"
             found = "word"
     return found
+
+
+_PERCENT: Final = re.compile(TABLES.certain.estimate, re.IGNORECASE)
+_BESIDE: Final = 40
+"""How far a percentage may stand from an outcome to be an estimate of it."""
+
+
+def estimates(sentence: str) -> bool:
+    """Whether a sentence puts an outcome in per cent; that is for the judge's `Likelihood` alone."""
+    plain = unquoted(sentence)
+    if asks(sentence):
+        return False
+    outcomes = [match for pattern in _OUTCOME.values() for match in pattern.finditer(plain)]
+    return any(
+        -_BESIDE <= percent.start() - outcome.start() <= _BESIDE and not _negated(plain, percent, outcomes)
+        for percent in _PERCENT.finditer(plain)
+        for outcome in outcomes
+    )
 
 
 def promises(text: str) -> bool:

@@ -10,11 +10,12 @@ from playmolt_legal.roles import texts
 
 
 class Certain(msgspec.Struct, frozen=True):
-    """Words of certainty; `quantity` is 100 % where it is no share of something."""
+    """Words of certainty; `quantity` is 100 %, `estimate` any percentage, where it is no share of something."""
 
     ko: tuple[str, ...]
     en: tuple[str, ...]
     quantity: str
+    estimate: str
 
 
 class NamesKo(msgspec.Struct, frozen=True):

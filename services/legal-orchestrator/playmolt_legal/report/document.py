@@ -171,7 +171,14 @@ class _Writer:
         yield from self.said(self.report.best_cases.opposing, "CounterArguments")
 
     def decision_range(self) -> Iterator[Line]:
-        return self.plain([self.report.decision_range] if self.report.decision_range else [])
+        yield from self.plain([self.report.decision_range] if self.report.decision_range else [])
+        estimate = self.report.likelihood
+        if estimate is None:
+            yield Line(text=self.words.no_likelihood)
+            return
+        side = f"{self.label['likelihood']} ({self.words.sides[estimate.side]})"
+        text = f"{side}: {estimate.low}–{estimate.high}%. {self.marked(estimate.text)}"
+        yield Line(text=text, refs=tuple(estimate.basis))
 
     def gate_history(self) -> Iterator[Line]:
         for entry in self.report.gate_history:

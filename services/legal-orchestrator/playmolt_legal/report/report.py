@@ -17,6 +17,8 @@ from playmolt_schemas.games.legal import (
     ReportFacts,
     ReportStyle,
     Role,
+    Side,
+    SideLikelihood,
     StaleTurn,
     Statement,
 )
@@ -76,6 +78,8 @@ def report(state: State) -> Report | Refused:
         citations=_citations(state),
         unverified=_unverified(state),
         refused=state.facts.refused,
+        side=state.side,
+        likelihood=_likelihood(state),
         stale=tuple(StaleTurn(phase=turn.phase, facts=turn.stale) for turn in state.turns if turn.stale),
         disclaimer=words.disclaimer,
     )
@@ -87,6 +91,15 @@ def _why(state: State) -> str:
     if state.over:
         return "This session was ended by the operator and has no report."
     return f"The session is in {state.phase}. The report is there after the end gate's final_report."
+
+
+def _likelihood(state: State) -> SideLikelihood | None:
+    """The judge's newest estimate, for the person's side; a neutral person's is the claimant's."""
+    for turn in reversed(state.turns):
+        if turn.role == "judge" and "Likelihood" in turn.output:
+            side: Side = "claimant" if state.side == "neutral" else state.side
+            return SideLikelihood(side=side, **turn.output["Likelihood"])
+    return None
 
 
 def _said(state: State, role: Role, field: str) -> tuple[Statement, ...]:

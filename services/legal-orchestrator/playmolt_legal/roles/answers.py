@@ -9,7 +9,7 @@ from playmolt_schemas.games.legal import Check, GateStatus, Hit
 from playmolt_legal.events import DraftSetAside, GuardrailHit, TurnRecorded
 from playmolt_legal.facts import stipulation
 from playmolt_legal.forms import gates, phases
-from playmolt_legal.guardrails import guardrails
+from playmolt_legal.guardrails import corpus, guardrails
 from playmolt_legal.roles import outputs
 from playmolt_legal.state import State
 
@@ -22,6 +22,9 @@ def events(state: State, answer: Any) -> tuple[Event, ...]:
     output = outputs.read(answer, state.phase, state.case_type)
     if state.phase == phases.STIPULATE:
         return (stipulation.stipulated(state, output),)
+    estimate = output.get("Likelihood")
+    if estimate is not None and not corpus.basis_ids(state.facts).issuperset(estimate["basis"]):
+        del output["Likelihood"]
     found = guardrails.inspect(state, output)
     if found.hits and state.draft is None:
         return (*_by_check(state, found.hits), DraftSetAside(phase=state.phase, output=output))

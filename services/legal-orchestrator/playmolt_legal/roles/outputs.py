@@ -59,6 +59,8 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
     plain: dict[str, Any] = composed(msgspec.to_builtins(reply))
     if "GateStatus" in plain and not isinstance(plain["GateStatus"], str):
         plain["GateStatus"] = msgspec.json.encode(plain["GateStatus"]).decode()
+    if "Likelihood" in plain and not _is_likelihood(plain["Likelihood"]):
+        del plain["Likelihood"]
     if isinstance(plain.get("Citations"), list):
         plain["Citations"] = _cited(plain["Citations"]) or legal.NO_CITATION
     if any(unstorable(text) for text in _leaves(plain)):
@@ -78,6 +80,14 @@ _STIPULATED: Final = ("ConfirmedFacts", "DisputedFacts", "MissingFactsQuestions"
 
 def _shows(text: str) -> bool:
     return any(unicodedata.category(char)[0] not in "CZ" for char in text)
+
+
+def _is_likelihood(value: Any) -> bool:
+    try:
+        read_ = msgspec.convert(value, legal.Likelihood)
+    except msgspec.ValidationError:
+        return False
+    return read_.high - read_.low >= legal.LIKELIHOOD_WIDTH
 
 
 def _cited(citations: list[str]) -> list[str]:
@@ -118,6 +128,7 @@ _FIELDS: Final = tuple(
             legal.ClaimantOutput,
             legal.DefendantOutput,
             legal.VerifierOutput,
+            legal.Likelihood,
             legal.Statement,
             legal.PlannedEvidence,
         )
@@ -133,6 +144,8 @@ def in_order(output: Mapping[str, Any]) -> dict[str, Any]:
     return {
         field: [in_order(each) if isinstance(each, dict) else each for each in value]
         if isinstance(value, list)
+        else in_order(value)
+        if isinstance(value, dict)
         else value
         for field, value in sorted(output.items(), key=lambda item: _PLACE.get(item[0], len(_PLACE)))
     }
@@ -154,20 +167,29 @@ def texts(output: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from ((field, plan["purpose"]) for plan in value)
         elif field == "DecisionRange":
             yield field, value
+        elif field == "Likelihood":
+            yield field, value["text"]
         elif isinstance(value, list) and field not in _STIPULATED:
             yield from ((field, text) for text in value)
 
 
 def _asked(kind: type[Reply]) -> dict[str, Any]:
     (root,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    extra: dict[str, Any] = {}
     for component in components.values():
         properties = component["properties"]
         for field in properties.values():
             field.pop("default", None)
         component["required"] = list(properties)
         component.pop("description", None)
+        if "Likelihood" in properties:
+            (properties["Likelihood"],), more = msgspec.json.schema_components(
+                [legal.Likelihood], ref_template="#/$defs/{name}"
+            )
+            extra |= more
         if "GateStatus" in properties:
             properties["GateStatus"] = {"enum": ["Go", "Conditional", "No-Go"]}
+    components |= extra
     own = components.pop(kind.__name__)
     own.pop("title", None)
     del root

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import UNKNOWN, Fact, FactsForm, Hit, RefusedItem
+from playmolt_schemas.games.legal import UNKNOWN, Fact, FactsForm, Hit, RefusedItem, Side
 
 from playmolt_legal.effects import PendingTurn
 from playmolt_legal.facts import gone
@@ -92,12 +92,22 @@ def _system(state: State, here: phases.TurnPhase) -> str:
     parts = [
         steering_block(state),
         *_newest_form(state, words),
-        words.setting.format(title=words.titles[state.case_type][here.role]),
+        f"{words.setting.format(title=words.titles[state.case_type][here.role])} "
+        + words.persons_side.format(side=words.sides[state.side]),
         words.tasks[_task(state, here)],
+        *_estimate(state, here, words),
         words.rules,
         f"{words.schema}\n{asked}",
     ]
     return "\n\n".join(parts)
+
+
+def _estimate(state: State, here: phases.TurnPhase, words: texts.Texts) -> list[str]:
+    """From round 2 on the judge estimates for the person's side; a neutral person's is the claimant's."""
+    if here.role != "judge" or here.round == 1:
+        return []
+    side: Side = "claimant" if state.side == "neutral" else state.side
+    return [words.likelihood.format(side=words.sides[side])]
 
 
 def _task(state: State, here: phases.TurnPhase) -> str:

@@ -44,6 +44,7 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     burden: tuple[str, ...]
     range: tuple[str, ...]
     steps: tuple[str, ...]
+    estimate: str
     claim: tuple[str, ...]
     element: tuple[str, ...]
     purpose: tuple[str, ...]
@@ -169,7 +170,15 @@ class _Script:
             "DecisionRange": "reserved" if round_ == 1 else self._one(words.range, "range"),
             "RecommendedNextSteps": [] if round_ == 1 else list(words.steps),
             "Citations": cited or NO_CITATION,
+            **(self._estimate() if round_ > 1 else {}),
         }
+
+    def _estimate(self) -> dict[str, Any]:
+        """An even chance of what is confirmed; none where nothing is."""
+        confirmed = self._state.facts.confirmed
+        if not confirmed:
+            return {}
+        return {"Likelihood": {"low": 40, "high": 60, "text": self._words.estimate, "basis": [confirmed[0].id]}}
 
     def _claimant(self) -> dict[str, Any]:
         words, state = self._words, self._state

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.legal import CaseType, Check, FactSource, FactState, Language, RefusalReason, Role
+from playmolt_schemas.games.legal import CaseType, Check, FactSource, FactState, Language, RefusalReason, Role, Side
 
 _DATA: Final = files("playmolt_legal").joinpath("data")
 
@@ -33,6 +33,10 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     restipulate: str
     refusals: Mapping[RefusalReason, str]
     setting: str
+    likelihood: str
+    no_likelihood: str
+    sides: Mapping[Side, str]
+    persons_side: str
     rules: str
     tasks: Mapping[str, str]
     schema: str

@@ -42,6 +42,7 @@ function opening() {
     jurisdiction: el("input", { type: "text", maxlength: 100, value: "KR", required: true }),
     case_type: select([["civil", t("case.civil")], ["criminal", t("case.criminal")]]),
     language: select([["ko", "한국어"], ["en", "English"]], language() === "ko" ? "ko" : "en"),
+    side: select([["neutral", t("side.neutral")], ["claimant", t("side.claimant")], ["opposing", t("side.opposing")]]),
     exclusions: el("input", { type: "text", maxlength: 300 }),
     model: el("input", { type: "text", value: "scripted", autocomplete: "off" }),
   };
@@ -50,6 +51,7 @@ function opening() {
     jurisdiction: field(t("legal.jurisdiction"), controls.jurisdiction),
     case_type: field(t("legal.case_type"), controls.case_type),
     language: field(t("legal.language"), controls.language),
+    side: field(t("legal.side"), controls.side),
     exclusions: field(`${t("legal.exclusions")} (${t("optional")})`, controls.exclusions, { hint: t("legal.exclusions_hint") }),
     model: field(t("legal.model"), controls.model, { hint: t("legal.model_hint") }),
   };
@@ -69,7 +71,7 @@ function opening() {
     }
   };
   return el("section", { class: "card", "aria-labelledby": "open" }, el("h2", { id: "open" }, t("legal.open")),
-    fields.title, el("div", { class: "even" }, fields.case_type, fields.jurisdiction, fields.language, fields.model), fields.exclusions,
+    fields.title, el("div", { class: "even" }, fields.case_type, fields.side, fields.jurisdiction, fields.language, fields.model), fields.exclusions,
     place, el("div", { class: "row end" }, actionButton(t("legal.begin"), open, { place, first: true })),
     el("p", { class: "quiet small" }, t("key_kept")));
 }
@@ -115,7 +117,7 @@ class Session {
     node.append(el("div", { class: "tight" },
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
-      el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("language", session.language), session.model].join(" · ")),
+      el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
       this.status), this.task, this.tabs);
   }
 
