@@ -6,12 +6,14 @@
 import os
 import sys
 from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
+Network = IPv4Network | IPv6Network
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -78,6 +80,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anybody may register an agent.")] = (
         True
     )
+    registration_limit: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_REGISTRATION_LIMIT",
+            "Agents that an address (IPv6: a /64) may register, as `N/SECONDS`, over all gateways; the operator's"
+            " key has no limit.",
+        ),
+    ] = "30/3600"
+    trusted_proxies: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_TRUSTED_PROXIES",
+            "Addresses or networks of proxies, comma separated, whose `X-Forwarded-For` is believed; empty: none.",
+        ),
+    ] = ""
+    limit_loopback: Annotated[
+        bool,
+        _env("PLAYMOLT_LIMIT_LOOPBACK", "Whether the limit of registration holds for callers on this machine."),
+    ] = False
     deadline_seconds: Annotated[
         Seconds,
         _env(
@@ -193,11 +214,15 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
             errors.append(f"{variable}={raw!r}: {error}")
     known = {variable for variable, _, _ in variables().values()}
     errors += [f"{name}: no such setting" for name in environment if name.startswith("PLAYMOLT_") and name not in known]
-    for variable in ("PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT"):
+    for variable in ("PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT", "PLAYMOLT_REGISTRATION_LIMIT"):
         try:
             parse_rate(environment.get(variable, ""))
         except ValueError as error:
             errors.append(f"{variable}: {error}")
+    try:
+        parse_networks(environment.get("PLAYMOLT_TRUSTED_PROXIES", ""))
+    except ValueError as error:
+        errors.append(f"PLAYMOLT_TRUSTED_PROXIES: {error}")
     if errors:
         raise InvalidSettings("\n".join(errors))
     return msgspec.convert(values, type=Settings)
@@ -215,6 +240,11 @@ def parse_rate(text: str) -> tuple[int, float] | None:
     if rate[0] < 1 or not 0 < rate[1] <= 86_400:
         raise ValueError(f"{text!r}: N at least 1, SECONDS above 0 and at most a day")
     return rate
+
+
+def parse_networks(text: str) -> tuple[Network, ...]:
+    """Read addresses and networks, comma separated; raises ValueError."""
+    return tuple(ip_network(part.strip()) for part in text.split(",")) if text else ()
 
 
 def to_environment(settings: Settings) -> dict[str, str]:

@@ -72,7 +72,7 @@ async def test_a_bad_request_is_refused_by_name(
 
 
 async def test_a_405_lists_every_method_of_the_path(platform: Any, game: str) -> None:
-    assert (await platform.send("PUT", "/api/agents")).headers["allow"] == "POST"
+    assert (await platform.send("PUT", "/api/agents")).headers["allow"] == "GET, HEAD, POST"
     assert (await platform.send("GET", f"/api/games/{game}/actions")).headers["allow"] == "POST"
 
 

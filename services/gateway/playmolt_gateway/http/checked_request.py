@@ -19,7 +19,7 @@ from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES
 from playmolt_schemas.routes.route import Auth, NoFields, Route
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from playmolt_gateway.http.auth import Authenticator, Caller, Keys
 from playmolt_gateway.http.bodies import Bodies, convert, parse
@@ -94,6 +94,7 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     last_event_id: str | None
     trace: str
     receive: Receive
+    scope: Scope
 
 
 Reply = Response | Refusal
@@ -223,7 +224,7 @@ async def check(services: Services, route: Route, head: Head, request: Request) 
     return CheckedRequest(
         route=route, caller=caller, game=game, query=query, body=checked[0], command=checked[1],
         params=request.path_params,
-        last_event_id=last, trace=head.trace, receive=request.receive,
+        last_event_id=last, trace=head.trace, receive=request.receive, scope=request.scope,
     )  # fmt: skip
 
 

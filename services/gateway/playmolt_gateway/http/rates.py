@@ -2,9 +2,11 @@
 
 from typing import Final, Literal
 
-from playmolt_core.settings import Settings, parse_rate
+from playmolt_core.settings import Settings, parse_networks, parse_rate
 from playmolt_schemas.codes import Code, RateLimit
+from starlette.types import Scope
 
+from playmolt_gateway.http.addresses import address_of, bucket_of
 from playmolt_gateway.http.auth import Caller
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.ports import Limits
@@ -18,6 +20,9 @@ class Rates:
 
     def __init__(self, settings: Settings, limits: Limits) -> None:
         self._limits = limits
+        self._registration = parse_rate(settings.registration_limit)
+        self._trusted = parse_networks(settings.trusted_proxies)
+        self._limit_loopback = settings.limit_loopback
         self._rates = {
             "requests": parse_rate(settings.rate_limit),
             "actions": parse_rate(settings.action_rate_limit),
@@ -32,14 +37,27 @@ class Rates:
         rate = self._rates[bucket]
         if rate is None or not caller.id:
             return None
+        limit, _ = rate
+        return await self._taken(f"{bucket}:{caller.agent.id}", rate, f"A key may send {limit} {bucket}")
+
+    async def registration_refusal(self, caller: Caller, scope: Scope) -> Refusal | None:
+        """Take one from the bucket of the address that registers; the operator has none."""
+        if self._registration is None or caller.operator:
+            return None
+        address = address_of(scope, self._trusted)
+        if address is not None and address.is_loopback and not self._limit_loopback:
+            return None
+        told = f"An address may register {self._registration[0]} agents"
+        return await self._taken(f"registration:{bucket_of(address)}", self._registration, told)
+
+    async def _taken(self, key: str, rate: tuple[int, float], told: str) -> Refusal | None:
         limit, seconds = rate
-        key = f"{bucket}:{caller.agent.id}"
         wait = await self._limits.take(key, limit, seconds, 1)
         if wait < _SHORTEST:
             return None
         return Refusal(
             Code.RATE_LIMITED,
-            f"A key may send {limit} {bucket} in {seconds:g} seconds. Wait {wait:.1f} seconds, then go on.",
+            f"{told} in {seconds:g} seconds. Wait {wait:.1f} seconds, then go on.",
             ratelimit=RateLimit(key=key, limit=limit, seconds=seconds),
             retry_after=wait,
         )

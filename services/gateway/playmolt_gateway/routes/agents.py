@@ -67,6 +67,8 @@ async def register_agent(services: Services, request: CheckedRequest) -> Reply:
         return _refused({"model": 'goes with kind "house" alone'})
     if body.kind == "house" and not request.caller.operator:
         return Refusal(Code.OPERATOR_ONLY, "House agents are the operator's: register as a bot or a person.")
+    if limited := await services.soon(services.rates.registration_refusal(request.caller, request.scope)):
+        return limited
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
     new = NewAgent(body.name, body.kind, body.version, body.about, body.model)
     handle = await services.soon(services.accounts.create_agent(agent_id, new, hash_of(key)))
