@@ -87,16 +87,16 @@ class Telling(Table):
         self._tell(words.say("round", round=told.round, leader=name(told.leader), responders=responders))
         for change in told.changes:
             if change.band != change.band_before:
-                before, band = words.code(change.band_before), words.code(change.band)
+                before, band = words.band(change.band_before), words.band(change.band)
                 self._tell("  " + words.say("moved", name=name(change.juror_id), before=before, band=band))
         return told
 
     def vote(self) -> VerdictView:
         verdict = super().vote()
         for vote in verdict.votes:
-            cast = self.page.words.code("guilty" if vote.guilty else "not_guilty")
+            cast = self.page.words.verdict("guilty" if vote.guilty else "not_guilty")
             self._tell(f"{self.page.name(vote.juror_id)}: {cast}  {vote.tx_hash}")
-        outcome = self.page.words.code(verdict.verdict)
+        outcome = self.page.words.verdict(verdict.verdict)
         tally = {"guilty": verdict.guilty, "not_guilty": verdict.not_guilty}
         self._tell(self.page.words.say("tally", verdict=outcome, **tally))
         return verdict

@@ -91,7 +91,7 @@ class Page(TerminalText):
         self.said(name, reply.reply)
         if reply.weakness_hit:
             self.line(self.words.say("weakness"), indent=1, style="bold yellow")
-        stands = self.words.say("reply", name=name, band=self.words.code(reply.band), rounds=reply.rounds_left)
+        stands = self.words.say("reply", name=name, band=self.words.band(reply.band), rounds=reply.rounds_left)
         self.line(stands, indent=1, style="dim")
 
     def round(self, told: RoundReply) -> None:
@@ -102,7 +102,7 @@ class Page(TerminalText):
             self.said(self.name(speech.juror_id), speech.text)
             self.line()
         for change in told.changes:
-            band, before = self.words.code(change.band), self.words.code(change.band_before)
+            band, before = self.words.band(change.band), self.words.band(change.band_before)
             key = "stays" if change.band == change.band_before else "moved"
             style = "dim" if key == "stays" else "yellow"
             said = self.words.say(key, name=self.name(change.juror_id), band=band, before=before)
@@ -111,14 +111,14 @@ class Page(TerminalText):
     def verdict(self, session_id: str, verdict: VerdictView) -> None:
         """Write the verdict with its transactions."""
         words = self.words
-        outcome = words.code(verdict.verdict)
+        outcome = words.verdict(verdict.verdict)
         self.head(words.say("tally", verdict=outcome, guilty=verdict.guilty, not_guilty=verdict.not_guilty))
         for vote in verdict.votes:
             name = self.name(vote.juror_id)
             if vote.guilty is None:
                 self.line(f"{name}: {words.say('missed')}", indent=1)
                 continue
-            cast = words.code("guilty" if vote.guilty else "not_guilty")
+            cast = words.verdict("guilty" if vote.guilty else "not_guilty")
             self.line(words.say("voted", name=name, vote=cast, stance=vote.stance), indent=1)
             self.line(vote.tx_hash, indent=2, style="dim")
         where = words.say("contract", contract=verdict.contract, chain=verdict.chain_id, hash=verdict.log_hash)

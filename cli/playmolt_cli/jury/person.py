@@ -135,7 +135,7 @@ class Person:
         )
 
     def _juror_line(self, juror: JurorView) -> str:
-        band = self._page.words.code(juror.band)
+        band = self._page.words.band(juror.band)
         line = self._say("do_juror", name=juror.name, band=band, rounds=juror.rounds_left)
         return f"{line} · {self._page.words.list(juror.personality)}"
 

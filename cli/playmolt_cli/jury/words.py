@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_schemas.games.jury import Language
+from playmolt_schemas.games.jury import Band, Language, VerdictName
+from playmolt_schemas.page_texts import page_texts
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
@@ -113,36 +114,21 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "aborted": "管理员结束了这个场次。",
     },
 }
-_CODES: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {
-        "innocent": "innocent",
-        "leaning_innocent": "leaning innocent",
-        "undecided": "undecided",
-        "leaning_guilty": "leaning guilty",
-        "guilty": "guilty",
-        "not_guilty": "not guilty",
-    },
-    "zh": {
-        "innocent": "无罪",
-        "leaning_innocent": "偏向无罪",
-        "undecided": "未定",
-        "leaning_guilty": "偏向有罪",
-        "guilty": "有罪",
-        "not_guilty": "无罪",
-    },
-}
 
 
 class Words:
     def __init__(self, language: Language) -> None:
         self.language: Language = language
-        self._words, self._codes = _WORDS[language], _CODES[language]
+        self._words, self._texts = _WORDS[language], page_texts(language)
 
     def say(self, key: str, **values: object) -> str:
         return self._words[key].format(**values)
 
-    def code(self, code: str) -> str:
-        return self._codes[code]
+    def band(self, band: Band) -> str:
+        return self._texts[f"band.{band}"]
+
+    def verdict(self, verdict: VerdictName) -> str:
+        return self._texts[f"verdict.{verdict}"]
 
     def list(self, names: tuple[str, ...]) -> str:
         return ("、" if self.language == "zh" else ", ").join(names)

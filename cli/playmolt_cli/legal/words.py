@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from playmolt_legal.roles import texts
 from playmolt_schemas.games.legal import Language, Session
+from playmolt_schemas.page_texts import page_texts
 
 from playmolt_cli.terminal.narration import Narration
 
@@ -124,58 +125,6 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "more_entries": "하나씩 적고, 빈 줄로 끝냅니다.",
     },
 }
-_FIELDS: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {
-        "Issues": "Issues",
-        "Findings": "Findings",
-        "BurdenOfProof": "Burden of proof",
-        "DecisionRange": "Decision range",
-        "RecommendedNextSteps": "Recommended next steps",
-        "Citations": "Citations",
-        "Claims": "Claims",
-        "LegalElements": "Legal elements",
-        "EvidencePlan": "Plan of proof",
-        "WeakPoints": "Own weak points",
-        "CounterArguments": "Counter-arguments",
-        "DisproofPlan": "Plan to disprove",
-        "ProceduralRisks": "Procedural risks",
-        "SettlementOptions": "Options to settle",
-        "GateStatus": "Status",
-        "SteeringCompliance": "Steering kept",
-        "UnsupportedClaims": "Unsupported claims",
-        "MissingEvidence": "Missing evidence",
-        "NextRoundFocus": "Focus of the next round",
-        "SteeringComplianceCheck": "Steering compliance check",
-        "ConfirmedFacts": "Confirmed facts",
-        "DisputedFacts": "Disputed facts",
-        "MissingFactsQuestions": "Open questions",
-    },
-    "ko": {
-        "Issues": "쟁점",
-        "Findings": "판단",
-        "BurdenOfProof": "입증책임",
-        "DecisionRange": "판단 범위",
-        "RecommendedNextSteps": "권고하는 다음 조치",
-        "Citations": "인용",
-        "Claims": "주장",
-        "LegalElements": "구성요건·요건",
-        "EvidencePlan": "입증 계획",
-        "WeakPoints": "자기 약점",
-        "CounterArguments": "반박",
-        "DisproofPlan": "반증 계획",
-        "ProceduralRisks": "절차상 리스크",
-        "SettlementOptions": "합의안",
-        "GateStatus": "판정",
-        "SteeringCompliance": "스티어링 준수",
-        "UnsupportedClaims": "근거 없는 주장",
-        "MissingEvidence": "부족한 증거",
-        "NextRoundFocus": "다음 라운드의 초점",
-        "SteeringComplianceCheck": "스티어링 준수 확인",
-        "ConfirmedFacts": "확정된 사실",
-        "DisputedFacts": "다툼 있는 사실",
-        "MissingFactsQuestions": "남은 질문",
-    },
-}
 
 
 class Words:
@@ -194,7 +143,7 @@ class Words:
         return self._narration.tell(message)
 
     def output_field(self, name: str) -> str:
-        return _FIELDS[self.language].get(name, name)
+        return page_texts(self.language).get(f"output.{name}", name)
 
     def code(self, value: str) -> str:
         """The words of a form's code; what is no code stays as it is."""
