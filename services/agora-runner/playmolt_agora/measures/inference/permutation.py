@@ -147,8 +147,10 @@ class Exchange:
                 drawn += self._drawn(run, labels, values)
             return observed, Test(drawn_p(np.square(drawn @ self._deviation.T).sum(axis=1), observed), self.labelings)
         one, two = (half @ values for half in self._halves)
-        squares = np.square(one).sum(axis=1)[:, None] + np.square(two).sum(axis=1)[None]
-        reached = np.count_nonzero(2 * one @ two.T >= observed - TIE - squares)
+        # |a + b|² = |a|² + 2ab + |b|² of every pair, as one product.
+        left = np.column_stack([2 * one, np.square(one).sum(axis=1), np.ones(len(one))])
+        right = np.column_stack([two, np.ones(len(two)), np.square(two).sum(axis=1)])
+        reached = np.count_nonzero(left @ right.T >= observed - TIE)
         return observed, Test(reached / self.labelings, self.labelings)
 
     def _exact_halves(self, ways: Sequence[int]) -> tuple[Floats, Floats]:

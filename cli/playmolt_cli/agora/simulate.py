@@ -1,0 +1,72 @@
+"""`playmolt agora simulate`: whether the estimators hold what they promise, from drawn data alone."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+import msgspec
+
+from playmolt_cli.terminal.failures import Failure
+
+DRAWS: Final = 1000
+SHORT_DRAWS: Final = 200
+
+if TYPE_CHECKING:
+    from playmolt_agora.simulation.rows import Row
+
+
+def simulate(
+    tests: tuple[str, ...], *, draws: int, seed: str, out: Path | None, write: Path | None, check: Path | None,
+    as_json: bool,
+) -> bool:  # fmt: skip
+    """Draw the rows of these tests, all without any, and print, write or compare them. Gives whether all is as said."""
+    # Products of this size are done before threads would have begun.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from playmolt_agora.simulation import page, rows  # noqa: PLC0415 -- numeric libraries that no other command needs
+
+    unknown = [test for test in tests if test not in rows.TESTS]
+    if unknown:
+        raise Failure(f"{', '.join(unknown)} is no test; there are {', '.join(rows.TESTS)}")
+    said = _texts(write, check)
+    found = rows.simulated(tests or rows.TESTS, draws=draws, seed=seed, each=lambda row: _told(row, quiet=as_json))
+    if out is not None:
+        from playmolt_agora.simulation.files import save  # noqa: PLC0415 -- as above
+
+        save(found, out)
+    if write is not None:
+        try:
+            write.write_text(page.written(said[write], found), encoding="utf-8")
+        except ValueError as error:
+            raise Failure(f"{write}: {error}") from None
+    apart = list(page.differences(said[check], found)) if check is not None else []
+    for each in apart:
+        click.echo(f"{check}: {each}", err=True)
+    if as_json:
+        click.echo(msgspec.json.encode({"rows": found}))
+    return not apart and all(row.ok is not False for row in found)
+
+
+def _texts(*paths: Path | None) -> dict[Path, str]:
+    """The pages, read before anything is drawn. Raises Failure for one that is not there."""
+    found = {}
+    for path in paths:
+        if path is None:
+            continue
+        try:
+            found[path] = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise Failure(f"there is no file {path}") from None
+        except UnicodeDecodeError:
+            raise Failure(f"{path} is no text in UTF-8") from None
+    return found
+
+
+def _told(row: "Row", *, quiet: bool) -> None:
+    promised = "" if row.promised_lo is None else f", promised {row.promised_lo:g} to {row.promised_hi:g}"
+    verdict = "" if row.ok is None else ": ok" if row.ok else ": NOT OK"
+    line = (
+        f"{row.test} {row.scenario}, n {row.n}, dispersion {row.dispersion}: {row.quantity} {row.estimate:.3f} "
+        f"({row.lo:.3f} to {row.hi:.3f}){promised}{verdict}"
+    )
+    click.echo(line, err=quiet)

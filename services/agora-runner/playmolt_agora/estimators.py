@@ -1,0 +1,179 @@
+"""What the tables are made with, in the words of a statistician: arrays or rows in, plain values out.
+
+Rows are a polars or pandas frame or a list of dicts. `rng` is a numpy Generator, of seed 0 where none is given; it is
+drawn from only where arrangements are too many to list, and by `ri_ext`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from playmolt_agora.measures import pcs as divergences
+from playmolt_agora.measures import ritual
+from playmolt_agora.measures.data.frame import Bools
+from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.inference import attainable_p, hypotheses, permutation
+
+
+class Pcs(NamedTuple):
+    """A cell's divergence. The interval is None below three runs an arm."""
+
+    pcs: float
+    alpha: float
+    ci_lo: float | None
+    ci_hi: float | None
+    p: float | None
+    p_min: float
+    floor_iid: float
+    floor_null: float
+
+
+class DeltaPcs(NamedTuple):
+    """One model's divergence less another's; interval and p are None below three runs an arm."""
+
+    delta: float
+    ci_lo: float | None
+    ci_hi: float | None
+    p: float | None
+
+
+class Test(NamedTuple):
+    """A statistic, its p, and how many arrangements there are; None where the data give none."""
+
+    statistic: float | None
+    p: float | None
+    labelings: int | None
+
+
+class RiExt(NamedTuple):
+    """The slope of earlier rituals, its null's mean, what it is beyond that, and the two-sided p."""
+
+    beta: float | None
+    beta_null: float | None
+    beta_excess: float | None
+    p: float | None
+
+
+def pcs(stage1: ArrayLike, phase1: ArrayLike, rng: np.random.Generator | None = None) -> Pcs:
+    """PCS of counts (runs, 6) of both arms. ValueError where an arm has no turn."""
+    cell = _cell(stage1, phase1)
+    span = cell.interval()
+    tested, floor = cell.test(_generator(rng))
+    smallest = attainable_p.relabelled([(len(cell.stage1.runs), len(cell.phase1.runs))])[1]
+    return Pcs(
+        pcs=float(cell.pcs or 0.0),
+        alpha=cell.alpha,
+        ci_lo=span.low,
+        ci_hi=span.high,
+        p=tested.p,
+        p_min=float(smallest),
+        floor_iid=divergences.floor_iid(cell.stage1.n, cell.phase1.n),
+        floor_null=floor,
+    )
+
+
+def pcs_interval(stage1: ArrayLike, phase1: ArrayLike) -> tuple[float | None, float | None]:
+    """The interval of `pcs` alone, without its test."""
+    span = _cell(stage1, phase1).interval()
+    return span.low, span.high
+
+
+def delta_pcs(
+    a: tuple[ArrayLike, ArrayLike], b: tuple[ArrayLike, ArrayLike], rng: np.random.Generator | None = None
+) -> DeltaPcs:
+    """The difference of two models, each (stage1, phase1), a − b. It draws nothing; `rng` is taken as everywhere."""
+    del rng
+    found = divergences.difference(_cell(*a), _cell(*b))
+    return DeltaPcs(found.delta, found.low, found.high, found.p)
+
+
+def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = None) -> Test:
+    """Test RI* of `model` or `persona`; rows (set, run, model, persona, agent, ri_star)."""
+    agents = [
+        ritual.Rate(f"{row['set']}|{row['run']}", row["model"], row["persona"], float(row["ri_star"]))
+        for row in _dicts(rows)
+        if row["ri_star"] is not None
+    ]
+    statistic, tested = ritual.exchanged(agents, factor, _generator(rng))
+    return Test(statistic, tested.p, tested.labelings)
+
+
+def h1(rows: Any, rng: np.random.Generator | None = None) -> dict[str, Test]:
+    """H1a, H1b and H1 of rows (set, run, model, persona, agent, window, h_norm, id_excess)."""
+    return _hypothesis("H1", rows, _generator(rng))
+
+
+def h2(rows: Any, rng: np.random.Generator | None = None) -> dict[str, Test]:
+    """H2a, H2b and H2 of the same rows."""
+    return _hypothesis("H2", rows, _generator(rng))
+
+
+def ri_ext(series: Sequence[ArrayLike], rng: np.random.Generator | None = None) -> RiExt:
+    """Whether a ritual fades; 0/1 sequences, one an agent, of its turns on which it was possible."""
+    histories: list[Bools] = [np.asarray(each, dtype=np.float64) > 0 for each in series]
+    kept = [each for each in histories if ritual.varies(each)]
+    beta = ritual.slope(kept)
+    return RiExt(beta, *ritual.beyond(beta, kept, _generator(rng)))
+
+
+def _hypothesis(name: str, rows: Any, rng: np.random.Generator) -> dict[str, Test]:
+    design, entropy, excess = _windows(_dicts(rows))
+    runs = design.parts(entropy, excess)
+    one, other = (runs[f"{name}{part}"][~np.isnan(runs[f"{name}{part}"])] for part in "ab")
+    tested = (
+        permutation.sign_flips(one, rng),
+        permutation.sign_flips(other, rng) if name == "H1" else permutation.Test(hypotheses.level_p(other), None),
+    )
+    ps = [each.p for each in tested]
+    whole = None if None in ps else max(p for p in ps if p is not None)
+    return {
+        f"{name}a": Test(_mean(one), tested[0].p, tested[0].labelings),
+        f"{name}b": Test(_mean(other), tested[1].p, tested[1].labelings),
+        name: Test(None, whole, None),
+    }
+
+
+def _windows(rows: Sequence[Mapping[str, Any]]) -> tuple[hypotheses.Design, Floats, Floats]:
+    agents = sorted({(row["set"], row["run"], row["model"], row["persona"], row["agent"]) for row in rows})
+    places = {agent: at for at, agent in enumerate(agents)}
+    longest = max((int(row["window"]) for row in rows), default=0)
+    entropy, excess = np.full((2, len(agents), longest), np.nan)
+    for row in rows:
+        at = places[row["set"], row["run"], row["model"], row["persona"], row["agent"]]
+        for laid, name in ((entropy, "h_norm"), (excess, "id_excess")):
+            laid[at, int(row["window"]) - 1] = np.nan if row[name] is None else row[name]
+    # A run's name may come again in another set.
+    named = [hypotheses.AgentOf(set_, f"{set_}|{run}", model, persona) for set_, run, model, persona, _ in agents]
+    return hypotheses.Design(named), entropy, excess
+
+
+def _cell(stage1: ArrayLike, phase1: ArrayLike) -> divergences.Cell:
+    arms = []
+    for rows in (stage1, phase1):
+        counts = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+        kept = counts[counts.sum(axis=1) > 0]
+        if not len(kept):
+            raise ValueError("an arm has no turn; give counts (runs, actions) of which at least one is above 0")
+        arms.append(divergences.Arm(tuple(map(str, range(len(kept)))), kept))
+    return divergences.Cell("", "", *arms)
+
+
+def _dicts(rows: Any) -> Sequence[Mapping[str, Any]]:
+    """A polars frame has `to_dicts`, a pandas frame `to_dict`."""
+    if hasattr(rows, "to_dicts"):
+        found: Sequence[Mapping[str, Any]] = rows.to_dicts()
+    elif hasattr(rows, "to_dict"):
+        found = rows.to_dict("records")
+    else:
+        found = list(rows)
+    return found
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _generator(rng: np.random.Generator | None) -> np.random.Generator:
+    return np.random.default_rng(0) if rng is None else rng
