@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
-from playmolt_schemas.agora.plan import ExperimentState, Plan
+from playmolt_schemas.agora.plan import ExperimentState, Plan, StoppedBy
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.routes.agora import ForkRequest
 from rich.console import Console
 
 from playmolt_cli.agora import plan as agora_plan
+from playmolt_cli.agora import simulate as agora_simulate
 from playmolt_cli.agora import study as agora_study
 from playmolt_cli.agora.experiments_client import ExperimentsClient, experiments_client
 from playmolt_cli.agora.follow import follow, stopped_by_ctrl_c
@@ -30,9 +31,16 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _NEXT = {
     "finished": "playmolt agora analyze {experiment} --out study{data}",
-    "stopped": "it was stopped by its operator: the same command with --resume goes on",
+    "stopped": "{who}: the same command with --resume goes on",
     "budget_stopped": "the budget is spent: raise it in the plan, and the same command goes on",
     "aborted": "it was ended for good; what it did can be read: playmolt agora analyze {experiment} --out study{data}",
+}
+_WHY_REFUSED = {
+    401: "its key was refused",
+    402: "its account is not paid",
+    403: "its key may not do this",
+    404: "there is no such model or address",
+    429: "its account is used up",
 }
 _PRESETS = "Use a plan that comes with the software: white-room, white-room-stage1, pilots, example."
 
@@ -178,6 +186,31 @@ def export(experiment: str, out: Path, data: Path | None, as_json: bool) -> None
 
 
 @agora.command()
+@click.argument("tests", nargs=-1, metavar="[TEST]...")
+@click.option("--short", is_flag=True, help="200 draws a point, enough to compare with a page.")
+@click.option("--draws", type=click.IntRange(1), metavar="N", help="Draws a point; at least 1000, with --short 200.")
+@click.option("--seed", default="0", show_default=True, metavar="S", help="What the draws follow from.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write CSV and Parquet.")
+@click.option("--write", type=click.Path(path_type=Path), metavar="FILE", help="Put the tables into this page.")
+@click.option("--check", type=click.Path(path_type=Path), metavar="FILE", help="Compare with the tables of this page.")
+@json_option
+def simulate(
+    tests: tuple[str, ...], short: bool, draws: int | None, seed: str, out: Path | None, write: Path | None,
+    check: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Draw data without and with an effect through the estimators: size, power and coverage of every test.
+
+    Needs no platform and no network. Exit status 1 where a rate is not what is promised, or not what the page says.
+
+    Example: playmolt agora simulate --short --check docs/agora-methods.md
+    """
+    fewest = agora_simulate.SHORT_DRAWS if short else agora_simulate.DRAWS
+    count = max(draws or fewest, fewest)
+    if not agora_simulate.simulate(tests, draws=count, seed=seed, out=out, write=write, check=check, as_json=as_json):
+        raise SystemExit(1)
+
+
+@agora.command()
 @click.argument("run_id", metavar="RUN")
 @click.option("--at", type=click.IntRange(1), required=True, metavar="V", help="Take over the events up to V.")
 @click.option(
@@ -260,4 +293,20 @@ def _conclude(console: Console, state: ExperimentState, data: Path | None) -> No
     console.print(line(state))
     if state.reason:
         console.print(printable(state.reason))
-    console.print(_NEXT[state.status].format(experiment=state.experiment, data=f" --data {data}" if data else ""))
+    console.print(
+        _NEXT[state.status].format(
+            experiment=state.experiment, data=f" --data {data}" if data else "", who=_stopped_by(state.stopped)
+        )
+    )
+
+
+def _stopped_by(stopped: StoppedBy | None) -> str:
+    """Who stopped it, in words."""
+    if stopped is None or stopped.by == "operator":
+        return "it was stopped by its operator"
+    if stopped.by == "interrupt":
+        return "it was stopped by Ctrl-C"
+    if stopped.model is None or stopped.status is None:
+        return "it was stopped by the runner"
+    why = _WHY_REFUSED.get(stopped.status, "it refused a setting of the plan")
+    return f"{stopped.model} answered {stopped.status}: {why}; when that is mended"

@@ -6,15 +6,13 @@ from contextlib import contextmanager
 from typing import Final
 
 from playmolt.errors import Refused
-from playmolt_schemas.agora.plan import ExperimentState, RunLine
+from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, RunLine
 from rich.console import Console
 from rich.live import Live
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.table import Pause, line, seen_after, table
 
-INTERRUPTED: Final = "Ctrl-C in `playmolt agora`"
-"""The reason of a stop that the same command takes back."""
 _LOOK_SECONDS: Final = 0.5
 _LINE_SECONDS: Final = 5.0
 _STILL_SECONDS: Final = 3.0

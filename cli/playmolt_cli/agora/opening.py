@@ -1,11 +1,10 @@
 """How `agora run` begins: with a fresh experiment, or with the one that this plan has opened before."""
 
 from playmolt.errors import Refused
-from playmolt_schemas.agora.plan import ExperimentState, Plan
+from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, Plan
 from playmolt_schemas.codes import Code
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
-from playmolt_cli.agora.follow import INTERRUPTED
 from playmolt_cli.agora.plan import Chosen, told
 from playmolt_cli.terminal.failures import Failure
 

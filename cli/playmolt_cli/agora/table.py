@@ -1,7 +1,6 @@
 """An experiment under way, as a table or in a line."""
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -29,20 +28,10 @@ class Pause(msgspec.Struct, frozen=True):
 
 
 def total(runs: Iterable[RunLine]) -> Spent:
-    """Add up what runs took; the cost is unknown as soon as one of them is."""
-    spent = [run.spent for run in runs]
-    known = [each.cost for each in spent if each.cost is not None]
-    return Spent(
-        turns=sum(each.turns for each in spent),
-        calls=sum(each.calls for each in spent),
-        tokens=sum(each.tokens for each in spent),
-        cost=format(sum((Decimal(cost) for cost in known), Decimal(0)), "f") if len(known) == len(spent) else None,
-    )
+    """Add up what runs took."""
+    from playmolt_agora.experiment.budget import summed  # noqa: PLC0415 -- as small as it is, seldom needed
 
-
-def money(cost: str | None) -> str:
-    """Write a cost; what is unknown is never shown as 0."""
-    return "unknown" if cost is None else cost
+    return summed(run.spent for run in runs)
 
 
 def line(state: ExperimentState, pause: Pause | None = None) -> str:
@@ -50,7 +39,7 @@ def line(state: ExperimentState, pause: Pause | None = None) -> str:
     done, spent = state.progress, state.spent
     told = (
         f"{state.status}: runs {done.finished}/{done.runs}, turns {spent.turns:,}/{done.turns_planned:,}, "
-        f"{spent.calls:,} calls, {spent.tokens:,} tokens, cost {money(spent.cost)}"
+        f"{spent.calls:,} calls, {spent.tokens:,} tokens, cost {spent.told}"
     )
     return f"{told}; {pause}" if pause else told
 
@@ -101,7 +90,7 @@ def _figures(runs: Sequence[RunLine]) -> tuple[str, ...]:
         f"{spent.turns}/{sum(run.turns_planned for run in runs)}",
         str(spent.calls),
         _short(spent.tokens),
-        money(spent.cost),
+        spent.told,
     )
 
 

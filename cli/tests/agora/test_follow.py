@@ -205,6 +205,7 @@ def test_a_refused_plan_names_its_faults(platform: Platform, mine: Chosen) -> No
 
 
 def test_an_unknown_cost_is_never_summed_as_nothing() -> None:
-    known, unknown = _line(spent=Spent(cost="1.5")), _line(spent=Spent(cost=None))
-    assert total([known, known]).cost == "3.0"
+    known, unknown = _line(spent=Spent(cost="1.5", known="1.5")), _line(spent=Spent(cost=None, unknown_calls=1))
+    assert total([known, known]).told == "3"
+    assert total([known, unknown]).told == "≥ 1.5, 1 call unknown"
     assert total([known, unknown]).cost is None

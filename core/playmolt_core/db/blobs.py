@@ -26,10 +26,7 @@ class PgBlobs:
         rows = await self._pool.fetch(_SQL["texts"], [bytes.fromhex(each) for each in hashes])
         return {digest.hex(): body for digest, body in rows}
 
-    async def keep_reply(self, key: str, body: str) -> None:
-        """Keep a reply under the key (hex SHA-256) of its request."""
-        await self._pool.fetch(_SQL["keep"], bytes.fromhex(key), body)
-
     async def reply(self, key: str) -> str | None:
+        """The reply that was kept (`PgInFlight.keep_reply`) under the key (hex SHA-256) of its request."""
         found = await self._pool.value(_SQL["reply"], bytes.fromhex(key))
         return None if found is None else str(found)

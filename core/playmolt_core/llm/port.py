@@ -193,6 +193,8 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     cut: bool = False
 
 
+Sending = Callable[[], Awaitable[None]]
+"""Awaited just before each request goes out, after all waiting for room; what it raises ends the call."""
 Record = Callable[[Attempt], Awaitable[None]]
 """Stores an attempt. It is awaited after each request, before anything else happens; what it raises ends the call."""
 
@@ -200,7 +202,7 @@ Record = Callable[[Attempt], Awaitable[None]]
 class Model(Protocol):
     """A model behind an alias."""
 
-    async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
+    async def ask(self, request: ModelRequest, record: Record, sending: Sending | None = None) -> Reply | Failed:
         """Records every attempt. Transport faults are tried again up to 3 times; a refusal, an empty or too
         large reply is not: those are for a repair. Raises LogUnavailable when the shared limits cannot be read."""
         ...

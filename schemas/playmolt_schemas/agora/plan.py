@@ -291,12 +291,44 @@ RunStatus = Literal["planned", "open", "finished"]
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What was used. `cost` is null once a call came whose cost is unknown."""
+    """What was used. `known` is what is known to be spent, `unknown_calls` how many calls have no figure.
+
+    `calls` were answered, failed or lost; `failed_calls` those of them without a reply to use. `cost` is `known`, null
+    once a call came whose cost is unknown.
+    """
 
     turns: int = 0
     calls: int = 0
     tokens: int = 0
     cost: str | None = "0"
+    failed_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    known: str = "0"
+    unknown_calls: int = 0
+
+    @property
+    def told(self) -> str:
+        """The cost in words: a sum with what nobody can tell beside it."""
+        if not self.unknown_calls:
+            return self.known
+        return f"≥ {self.known}, {self.unknown_calls} {'call' if self.unknown_calls == 1 else 'calls'} unknown"
+
+
+INTERRUPTED: Final = "Ctrl-C in `playmolt agora`"
+"""The reason of a stop that the same command takes back."""
+
+
+StopKind = Literal["operator", "interrupt", "budget", "model", "setting", "runner"]
+
+
+class StoppedBy(msgspec.Struct, frozen=True, kw_only=True):
+    """Who stopped an experiment, and why: `model` and `status` say whose answer it was where a model did."""
+
+    by: StopKind
+    model: str | None = None
+    status: int | None = None
+    detail: str = ""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -404,6 +436,8 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     looks: tuple[LookLine, ...]
     pcs_cells: tuple[str, ...]
     """Cells whose PCS can be looked at while the experiment runs."""
+    stopped: StoppedBy | None = None
+    """Null while it runs or is finished."""
 
 
 class ExperimentRuns(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import PgBudgets
+from playmolt_core.db.in_flight import PgInFlight
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 
@@ -34,6 +35,7 @@ def runs(context: ServiceContext) -> HostedGame:
         blobs,
         PromptStore(blobs),
         BudgetReservations(PgBudgets(context.pool), context.catalogue),
+        PgInFlight(context.pool),
     )
     statuses = ExperimentStatuses(context.engines)
 

@@ -70,6 +70,16 @@ class Counted:
         return reply(self.text, delay=self.delay, usage=self.usage)
 
 
+class Numbered(Counted):
+    """A model that numbers what it says, so that each reply can be told from every other."""
+
+    number = 0
+
+    def __call__(self, asked: ReceivedRequest) -> Canned:
+        self.number += 1
+        return reply(said(content=f"reply {self.number}"), delay=self.delay, usage=self.usage)
+
+
 def turns_asked(server: FakeServer) -> list[tuple[str, str, str]]:
     """Run, turn and agent, kind of each request."""
     return [tuple(asked.turn.split(" ")) for asked in server.received]  # type: ignore[misc]

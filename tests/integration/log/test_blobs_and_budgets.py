@@ -7,8 +7,10 @@ from decimal import Decimal
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import Account, PgBudgets
+from playmolt_core.db.in_flight import InFlight, PgInFlight
 from playmolt_core.db.pool import Pool, open_pool
 
 FREE = Decimal(0)
@@ -31,11 +33,36 @@ async def test_a_text_is_found_by_its_hash_and_kept_once(pool: Pool) -> None:
 
 
 async def test_the_first_reply_to_a_request_stays(pool: Pool) -> None:
-    blobs, key = PgBlobs(pool), "ab" * 32
+    blobs, in_flight, key = PgBlobs(pool), PgInFlight(pool), "ab" * 32
     assert await blobs.reply(key) is None
-    await blobs.keep_reply(key, "first")
-    await blobs.keep_reply(key, "second")
+    await in_flight.keep_reply("agora-1", key, "first")
+    await in_flight.keep_reply("agora-1", key, "second")
     assert await blobs.reply(key) == "first"
+
+
+REQUEST = InFlight(turn=3, agent="ann", ask=1, logged=0, tokens=50, money=Decimal("0.25"))
+
+
+async def test_a_mark_counts_the_requests_of_one_question(pool: Pool) -> None:
+    in_flight = PgInFlight(pool)
+    assert await in_flight.found("agora-2") is None
+    for _ in range(3):
+        await in_flight.mark("agora-2", REQUEST)
+    await in_flight.refused("agora-2", REQUEST)
+    assert await in_flight.found("agora-2") == replace(REQUEST, requests=2, tokens=100, money=Decimal("0.50"))
+    await in_flight.settled("agora-2")
+    assert await in_flight.found("agora-2") == replace(REQUEST, requests=2, tokens=0, money=Decimal(0))
+    await in_flight.mark("agora-2", replace(REQUEST, ask=2))
+    assert await in_flight.found("agora-2") == replace(REQUEST, ask=2)
+
+
+async def test_a_mark_goes_with_its_reply_and_where_the_server_took_nothing(pool: Pool) -> None:
+    in_flight = PgInFlight(pool)
+    await in_flight.mark("agora-3", REQUEST)
+    await in_flight.mark("agora-4", REQUEST)
+    await in_flight.keep_reply("agora-3", "cd" * 32, "said")
+    await in_flight.refused("agora-4", REQUEST)
+    assert [await in_flight.found(run) for run in ("agora-3", "agora-4")] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -636,6 +636,22 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA lease FROM PUBLIC;
 GRANT USAGE ON SCHEMA lease TO playmolt_engine;
 GRANT EXECUTE ON FUNCTION lease.take, lease.extend, lease.release TO playmolt_engine;
 
+-- A model call of a stream on its way: from just before a request goes out until its reply is kept. `logged` is how many
+-- requests of the turn the log held by then; `requests` those since, `tokens` and `money` what was reserved for them.
+CREATE TABLE lease.in_flight (
+  stream   text    PRIMARY KEY,
+  turn     integer NOT NULL,
+  agent    text    NOT NULL,
+  ask      integer NOT NULL,
+  logged   integer NOT NULL,
+  requests integer NOT NULL,
+  tokens   bigint  NOT NULL,
+  money    numeric NOT NULL
+);
+
+REVOKE ALL ON lease.in_flight FROM PUBLIC;
+GRANT SELECT, INSERT, UPDATE, DELETE ON lease.in_flight TO playmolt_engine;
+
 -- Blobs -----------------------------------------------------------------------------------------------------------------
 
 -- Long texts beside the log: prompts under their SHA-256, and models' replies under the key of their request.

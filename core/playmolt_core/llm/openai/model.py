@@ -27,6 +27,7 @@ from playmolt_core.llm.port import (
     ModelRequest,
     Record,
     Reply,
+    Sending,
     Usage,
 )
 from playmolt_core.llm.spans import attempt_span, finish
@@ -59,14 +60,14 @@ class OpenAIModel(Model):
         self._short_prompts = 0
 
     @override
-    async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
+    async def ask(self, request: ModelRequest, record: Record, sending: Sending | None = None) -> Reply | Failed:
         longest = self._entry.reply_tokens or request.max_tokens
         request = msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
         form, retries, number = first_form(request, self._known), 0, 0
         while True:
             number += 1
             try:
-                attempt = await self._attempt(request, form, number)
+                attempt = await self._attempt(request, form, number, sending)
             except NoCapacity as busy:
                 return Failed(code="model_unavailable", detail=f"{busy}; raise its limits", attempts=number - 1)
             await record(attempt)
@@ -84,13 +85,15 @@ class OpenAIModel(Model):
     async def close(self) -> None:
         await self._connection.close()
 
-    async def _attempt(self, request: ModelRequest, form: Form, number: int) -> Attempt:
+    async def _attempt(self, request: ModelRequest, form: Form, number: int, sending: Sending | None) -> Attempt:
         entry, body, headers = self._entry, body_of(request, self._entry.model, form), request.all_headers()
         address = urlsplit(entry.base_url)
         port = address.port or (443 if address.scheme == "https" else 80)
         tokens = expected_tokens(request)
         async with permitted(self._limits, entry.alias, entry.allowance, tokens, MAX_WAIT_SECONDS) as permit:
             with attempt_span(request, "openai", entry.model, address.hostname or "", port) as span:
+                if sending is not None:
+                    await sending()
                 result = await self._connection.send(body, headers)
                 said = judged(result, request, form)
                 attempt = Attempt(

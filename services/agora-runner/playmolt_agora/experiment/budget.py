@@ -4,6 +4,7 @@ A call is admitted on its worst case, all its prompt and a full reply, so that n
 done, what it really took is settled.
 """
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -76,12 +77,41 @@ def worst_case(prompt_bytes: int, messages: int, max_tokens: int, prices: Prices
 
 def added(spent: Spent, charge: Charge) -> Spent:
     """What is spent after a charge; once a cost is unknown, so is the sum."""
+    known = decimal_text(Decimal(spent.known) + Decimal(charge.cost or 0))
+    unknown = spent.unknown_calls + (charge.calls if charge.cost is None else 0)
     return msgspec.structs.replace(
         spent,
         calls=spent.calls + charge.calls,
         tokens=spent.tokens + charge.tokens,
-        cost=total(spent.cost, charge.cost),
+        known=known,
+        unknown_calls=unknown,
+        cost=None if unknown else known,
     )
+
+
+def summed(parts: Iterable[Spent]) -> Spent:
+    """What several runs took together."""
+    spent = list(parts)
+    known = decimal_text(sum((Decimal(each.known) for each in spent), Decimal(0)))
+    unknown = sum(each.unknown_calls for each in spent)
+    return Spent(
+        turns=sum(each.turns for each in spent),
+        calls=sum(each.calls for each in spent),
+        tokens=sum(each.tokens for each in spent),
+        cost=None if unknown else known,
+        failed_calls=sum(each.failed_calls for each in spent),
+        prompt_tokens=sum(each.prompt_tokens for each in spent),
+        completion_tokens=sum(each.completion_tokens for each in spent),
+        known=known,
+        unknown_calls=unknown,
+    )
+
+
+def as_told(spent: Spent) -> Spent:
+    """What was stored before the known part stood beside the sum: a sum that is known is that part."""
+    if spent.cost is None:
+        return spent if spent.unknown_calls else msgspec.structs.replace(spent, unknown_calls=1)
+    return msgspec.structs.replace(spent, known=spent.cost)
 
 
 def total(*costs: str | None) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import Budget, Spent
+from playmolt_schemas.agora.plan import Budget, Spent, StopKind
 
 from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.events import PinnedModel, Pins
@@ -71,10 +71,13 @@ class StopForBudget(Command, frozen=True, kw_only=True):
 
 
 class Stop(Command, frozen=True, kw_only=True):
-    """Begin no further turn."""
+    """Begin no further turn. `model` and `status` say whose answer it was where a model did it."""
 
     by: str
     reason: str = ""
+    kind: StopKind = "operator"
+    model: str | None = None
+    status: int | None = None
 
 
 class Resume(Command, frozen=True, kw_only=True):

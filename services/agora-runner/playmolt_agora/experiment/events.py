@@ -4,7 +4,7 @@ from typing import ClassVar, Final
 
 import msgspec
 from playmolt_core.game.decider import Event, stored_types
-from playmolt_schemas.agora.plan import Budget, PcsSoFar, Plan, Spent, Square
+from playmolt_schemas.agora.plan import Budget, PcsSoFar, Plan, Spent, Square, StopKind
 from playmolt_schemas.agora.turn import Parent
 
 from playmolt_agora.experiment.budget import LimitName, Scope
@@ -132,6 +132,10 @@ class Stopped(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "stopped"
     by: str
     reason: str
+    kind: StopKind | None = None
+    """What stopped it; null in what was stored before it was told apart."""
+    model: str | None = None
+    status: int | None = None
 
 
 class Resumed(Event, frozen=True, kw_only=True):

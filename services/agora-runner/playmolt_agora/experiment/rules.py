@@ -16,7 +16,7 @@ from playmolt_core.game.decider import (
 from playmolt_core.game.endings import ended
 from playmolt_core.game.game import Game
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import NOTE_CHARS, Hidden, Plan, Preview
+from playmolt_schemas.agora.plan import INTERRUPTED, NOTE_CHARS, Hidden, Plan, Preview
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.game_summary import GameSummary
@@ -176,7 +176,13 @@ def _stop(state: State, command: commands.Stop) -> Decision:
         return game_over(state)
     if state.status == "stopped":
         return Accepted()
-    return _with_reason(command.reason, lambda reason: (Stopped(by=command.by[:BY_CHARS], reason=reason),))
+    kind = "interrupt" if command.kind == "operator" and command.reason == INTERRUPTED else command.kind
+
+    def stopped(reason: str) -> tuple[Event, ...]:
+        by = command.by[:BY_CHARS]
+        return (Stopped(by=by, reason=reason, kind=kind, model=command.model, status=command.status),)
+
+    return _with_reason(command.reason, stopped)
 
 
 def _resume(state: State, command: commands.Resume) -> Decision:

@@ -8,7 +8,17 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
-from playmolt_schemas.agora.plan import Budget, DeviationLine, ExperimentStatus, LookLine, Plan, RunStatus, Spent
+from playmolt_schemas.agora.plan import (
+    Budget,
+    DeviationLine,
+    ExperimentStatus,
+    LookLine,
+    Plan,
+    RunStatus,
+    Spent,
+    StopKind,
+    StoppedBy,
+)
 from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.identifiers import rfc3339
 
@@ -63,6 +73,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
     status: ExperimentStatus = "unlocked"
     reason: str = ""
+    stopped: StoppedBy | None = None
     operator: str = ""
     name: str = ""
     seed: str = ""
@@ -89,12 +100,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spent(self) -> Spent:
-        return Spent(
-            turns=sum(run.spent.turns for run in self.runs),
-            calls=sum(run.spent.calls for run in self.runs),
-            tokens=sum(run.spent.tokens for run in self.runs),
-            cost=budget.total(*(run.spent.cost for run in self.runs)),
-        )
+        return budget.summed(run.spent for run in self.runs)
 
     @property
     def finished(self) -> int:
@@ -151,7 +157,7 @@ def _opened(state: State, event: RunOpened, _: datetime) -> Changes:
 
 
 def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
-    return _changed(state, event.run, spent=event.spent)
+    return _changed(state, event.run, spent=budget.as_told(event.spent))
 
 
 def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
@@ -168,21 +174,24 @@ def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
             outcome=event.outcome,
             version=event.version,
             hash=event.hash,
-            spent=event.spent,
+            spent=budget.as_told(event.spent),
         ),
     }
 
 
 def _budget_stopped(_: State, event: BudgetStopped, __: datetime) -> Changes:
-    return {"status": "budget_stopped", "reason": event.detail}
+    stopped = StoppedBy(by="budget", detail=event.detail)
+    return {"status": "budget_stopped", "reason": event.detail, "stopped": stopped}
 
 
 def _stopped(_: State, event: Stopped, __: datetime) -> Changes:
-    return {"status": "stopped", "reason": event.reason}
+    kind: StopKind = event.kind or ("runner" if event.by == "runner" else "operator")
+    stopped = StoppedBy(by=kind, model=event.model, status=event.status, detail=event.reason)
+    return {"status": "stopped", "reason": event.reason, "stopped": stopped}
 
 
 def _resumed(_: State, __: Resumed, at: datetime) -> Changes:
-    return {"status": "running", "reason": "", "since": at}
+    return {"status": "running", "reason": "", "stopped": None, "since": at}
 
 
 def _deviated(state: State, event: Deviation, at: datetime) -> Changes:

@@ -32,6 +32,7 @@ def experiment(state: State) -> ExperimentState:
         measures=state.pins.measures,
         deviations=state.deviations,
         looks=state.looks,
+        stopped=state.stopped,
         pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
     )
 

@@ -2,10 +2,12 @@
 
 import hashlib
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.in_flight import InFlight, PgInFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
@@ -18,22 +20,26 @@ from playmolt_schemas.agora.plan import Budget, Spent
 from playmolt_schemas.agora.turn import RunSpec, Tokens
 from playmolt_schemas.canonical import canonical_json
 
-from playmolt_agora.experiment.budget import LimitReached
+from playmolt_agora.experiment.budget import Charge, LimitReached
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.prompts import Prompt
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
-from playmolt_agora.workers.run_usage import with_call
+from playmolt_agora.workers.run_usage import is_call, with_call
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
+_ANSWERED: Final = 200
+_NO_ACCESS: Final = frozenset(("401", "402", "403", "404", port.NO_QUOTA))
+"""A key, an account or a model that is refused, whatever is asked of it."""
 _REPEATED: Final = TRANSPORT_FAULTS | {"rejected"}
 """Outcomes after which the model's client may call once more: that call has to fit into the budget, too."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a run cannot go on. `reached` is the limit that a budget came to; `rejected` a setting a server refuses.
+    """Why a run cannot go on. `reached` is the limit that a budget came to; `rejected` that a server refuses
+    what `alias` is asked, with `status`.
 
     `attempts` are the calls that came to nothing on the way, as they are stored.
     """
@@ -42,7 +48,17 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
     reached: LimitReached | None = None
     rejected: bool = False
+    no_access: bool = False
+    alias: str | None = None
+    status: int | None = None
     attempts: tuple[dict[str, Any], ...] = ()
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """How many requests of a turn's question came to nothing with their process."""
+
+    calls: int
+    ask: int
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -74,6 +90,7 @@ class Asking:
         blobs: PgBlobs,
         store: PromptStore,
         reservations: BudgetReservations,
+        in_flight: PgInFlight,
     ) -> None:
         self._models = models
         self._cast = cast
@@ -81,9 +98,28 @@ class Asking:
         self._blobs = blobs
         self._store = store
         self._reservations = reservations
+        self._in_flight = in_flight
 
-    async def turn(self, spec: RunSpec, scene: Scene, limits: Budget, lost: int) -> TurnReply | Halt:
-        """Ask for one turn; `lost` calls of it went before. Raises LogUnavailable."""
+    async def lost(self, spec: RunSpec, turn: int, agent: str, limits: Budget, logged: int) -> Lost | None:
+        """The calls of a turn that went down with their process; what was reserved for them is given back.
+
+        `logged` requests of the turn are in the log. None where no request was on its way: a run that was held, waited
+        or was between two turns has lost nothing. Raises LogUnavailable.
+        """
+        mark = await self._in_flight.found(spec.run)
+        if mark is None or (mark.turn, mark.agent) != (turn, agent):
+            return None
+        lost = mark.requests - (logged - mark.logged)
+        if lost <= 0:
+            return None
+        await self._in_flight.settled(spec.run)
+        await self._reservations.give_back(spec, limits, mark.tokens, mark.money)
+        return Lost(calls=lost, ask=mark.ask)
+
+    async def turn(
+        self, spec: RunSpec, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
+    ) -> TurnReply | Halt:
+        """Ask for one turn; `lost` calls of it went before, `logged` of it are in the log. Raises LogUnavailable."""
         prompt = prompts.render(scene)
         kept = prompts.prompt_text(prompt.system, prompt.user)
         await self._store.put(kept)
@@ -95,7 +131,8 @@ class Asking:
         async def ask(request: ModelRequest) -> _Asked | Halt:
             nonlocal questions
             questions += 1
-            asked = await self._ask(spec, request, digest, limits, scene, lost + questions)
+            place = InFlight(turn=scene.turn, agent=scene.agent, ask=questions, logged=logged)
+            asked = await self._ask(spec, request, digest, limits, scene, place)
             attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
             return asked
 
@@ -114,9 +151,9 @@ class Asking:
         return outcome if isinstance(outcome, Halt) else _turn_reply(first.alias, *outcome, attempts, digest, lost)
 
     async def _ask(
-        self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, scene: Scene, number: int
+        self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, scene: Scene, place: InFlight
     ) -> _Asked | Halt:
-        key = None if is_scripted(request.alias) else self._key(spec, request, scene, number)
+        key = None if is_scripted(request.alias) else self._key(spec, request, scene, place.ask)
         if key and (found := await self._blobs.reply(key)) is not None:
             return _cached(found)
         model = self._model(spec, request.alias)
@@ -128,6 +165,10 @@ class Asking:
             return _over(reserved)
         attempts: list[dict[str, Any]] = []
         calls = 1
+        marked = msgspec.structs.replace(place, tokens=reserved.tokens, money=Decimal(reserved.cost or 0))
+
+        async def sending() -> None:
+            await self._in_flight.mark(spec.run, marked)
 
         async def record(attempt: Attempt) -> None:
             nonlocal calls
@@ -135,6 +176,8 @@ class Asking:
             if kept_apart is not None:
                 await self._blobs.put([kept_apart])
             attempts.append(_stored(fields, digest, request))
+            if attempt.outcome == "rate_limited":
+                await self._in_flight.refused(spec.run, marked)
             if attempt.outcome in _REPEATED:
                 again = await self._reservations.reserve(spec, limits, request.alias, size)
                 if isinstance(again, LimitReached):
@@ -142,23 +185,41 @@ class Asking:
                 calls += 1
 
         try:
-            answer = await model.ask(request, record)
+            answer = await model.ask(request, record, sending if key else None)
         except _OverBudget as over:
-            await self._reservations.settle(spec, limits, reserved, calls, attempts)
+            await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
             return _over(over.reached, attempts)
-        # Not in a `finally`: a call that is cancelled on its way may be paid for, so it stays counted at its worst.
-        await self._reservations.settle(spec, limits, reserved, calls, attempts)
-        if key and isinstance(answer, Reply) and reply_parser.read(answer.text, scene).code != "refusal":
-            await self._blobs.keep_reply(key, msgspec.json.encode([answer, attempts]).decode())
+        # Not in a `finally`: a call that is cancelled on its way is lost, and settled by whoever finds its mark.
+        if key and attempts and attempts[-1]["status"] == _ANSWERED and attempts[-1]["outcome"] not in _REPEATED:
+            # Before it is parsed or logged, and whatever it says: who asks this again finds it.
+            await self._in_flight.keep_reply(spec.run, key, msgspec.json.encode([answer, attempts]).decode())
+        await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
         return _Asked(answer, tuple(attempts), cached=False)
+
+    async def _settle(
+        self,
+        spec: RunSpec,
+        limits: Budget,
+        reserved: Charge,
+        calls: int,
+        attempts: list[dict[str, Any]],
+        *,
+        marked: bool,
+    ) -> None:
+        if marked:
+            await self._in_flight.settled(spec.run)
+        await self._reservations.settle(spec, limits, reserved, calls, attempts)
 
     def _model(self, spec: RunSpec, alias: str) -> Model | None:
         if is_scripted(alias):
             return ScriptedModel(self._cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
         return self._models.get(alias)
 
-    def _key(self, spec: RunSpec, request: ModelRequest, scene: Scene, number: int) -> str:
-        """Name a request with its replicate, so that equal prompts of two replicates are two calls."""
+    def _key(self, spec: RunSpec, request: ModelRequest, scene: Scene, ask: int) -> str:
+        """Name a request with its replicate, so that equal prompts of two replicates are two calls.
+
+        `ask` is its place in the ladder, not how often it was tried: a reply that came once is found ever after.
+        """
         entry = self._catalogue.models.get(request.alias)
         named = {
             "model": entry.model if entry else "",
@@ -167,7 +228,7 @@ class Asking:
             "sampling": spec.sampling,
             "decoding": spec.decoding,
             "schema": request.schema,
-            "replicate": [spec.run, scene.turn, scene.agent, number],
+            "replicate": [spec.run, scene.turn, scene.agent, ask],
         }
         return hashlib.sha256(canonical_json(named)).hexdigest()
 
@@ -199,7 +260,8 @@ def _over(reached: LimitReached, attempts: Sequence[dict[str, Any]] = ()) -> Hal
 
 
 def _cached(found: str) -> _Asked:
-    answer, attempts = msgspec.json.decode(found, type=tuple[Reply, list[dict[str, Any]]])
+    said, attempts = msgspec.json.decode(found, type=tuple[dict[str, Any], list[dict[str, Any]]])
+    answer = msgspec.convert(said, Failed) if "code" in said else msgspec.convert(said, Reply)
     return _Asked(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)
 
 
@@ -208,8 +270,17 @@ def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
     if isinstance(answer, Reply):
         return reply_parser.read(answer.text, scene, reask=reask)
     outcomes = [attempt["outcome"] for attempt in asked.attempts]
-    if answer.code == "model_unavailable" and "rejected" in outcomes:
-        return Halt(code="stopped", detail=answer.detail, rejected=True, attempts=asked.attempts)
+    codes = [str(attempt.get("code") or attempt["status"]) for attempt in asked.attempts]
+    if answer.code == "model_unavailable" and ("rejected" in outcomes or port.NO_QUOTA in codes):
+        return Halt(
+            code="stopped",
+            detail=answer.detail,
+            rejected=True,
+            no_access=codes[-1] in _NO_ACCESS,
+            alias=asked.attempts[-1]["alias"],
+            status=int(codes[-1]) if codes[-1].isdecimal() else asked.attempts[-1]["status"],
+            attempts=asked.attempts,
+        )
     if answer.code == "model_unavailable" and set(outcomes) != {"timeout"}:
         return Halt(code="model_away", detail=answer.detail, attempts=asked.attempts)
     return reply_parser.read(
@@ -235,7 +306,7 @@ def _turn_reply(
         prompt_hash=digest,
         model_asked=last.get("model_asked", alias),
         model_answered=last.get("model_answered"),
-        attempt=lost + len(attempts),
+        attempt=lost + sum(is_call(attempt) for attempt in attempts),
         tokens=Tokens(
             sum(usage["prompt_tokens"] or 0 for usage in usages),
             sum(usage["completion_tokens"] or 0 for usage in usages),

@@ -11,7 +11,7 @@ from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.experiment import budget
 from playmolt_agora.experiment.budget import Charge, LimitReached
-from playmolt_agora.workers.run_usage import with_call
+from playmolt_agora.workers.run_usage import held_by, with_call
 
 
 class BudgetReservations:
@@ -31,20 +31,29 @@ class BudgetReservations:
         short = await self._budgets.reserve(accounts, charge.tokens, Decimal(charge.cost or 0))
         return charge if short is None else _limit_reached(short, spec, limits, charge)
 
+    async def give_back(self, spec: RunSpec, limits: Budget, tokens: int, money: Decimal) -> None:
+        """Hold nothing any more for calls that were lost; they stay counted."""
+        accounts = _accounts(spec, limits)
+        if accounts:
+            await self._budgets.settle(accounts, tokens=-tokens, money=-money)
+
     async def settle(
         self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
     ) -> None:
-        """Correct what was reserved `times` over to what was taken; an unreported cost keeps its worst case."""
+        """Correct what was reserved `times` over to what was taken; a reply that told no usage keeps its worst case."""
         accounts = _accounts(spec, limits)
         if not accounts:
             return
         took = Spent()
         for attempt in attempts:
             took = with_call(took, attempt)
-        worst = Decimal(reserved.cost or 0) * times
-        money = (worst if took.cost is None else Decimal(took.cost)) - worst
+        # What was reserved for failed calls goes back: a budget stops at what was spent.
+        kept = sum(held_by(attempt) for attempt in attempts) - times
         await self._budgets.settle(
-            accounts, calls=len(attempts) - times, tokens=took.tokens - reserved.tokens * times, money=money
+            accounts,
+            calls=took.calls - times,
+            tokens=took.tokens + reserved.tokens * kept,
+            money=Decimal(took.known) + Decimal(reserved.cost or 0) * kept,
         )
 
 
@@ -63,7 +72,8 @@ def _account(name: str, limits: Limits) -> Account:
 
 
 def _limit_reached(short: Short, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:
-    spent = Spent(calls=short.calls, tokens=short.tokens, cost=format(short.money, "f"))
+    money = format(short.money, "f")
+    spent = Spent(calls=short.calls, tokens=short.tokens, cost=money, known=money)
     whole = short.account == spec.experiment
     reached = budget.limit_reached(limits, spent if whole else Spent(), Spent() if whole else spent, charge)
     if reached is None:

@@ -27,8 +27,8 @@ from playmolt_agora.workers.run_usage import (
     acts_of,
     events_of,
     lost_call,
-    lost_calls_recorded,
-    lost_since_recorded,
+    lost_of,
+    requests_recorded,
     spent_of,
     with_call,
 )
@@ -55,12 +55,12 @@ class ModelWorker:
         self._catalogue = catalogue
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Take turns while there are any; what a lost worker had under way counts as a lost call of its turn."""
+        """Take turns while there are any; a request that a lost worker had under way is a lost call of its turn."""
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
         usage = _Usage(before, snapshot.state)
-        lost = lost_since_recorded(before, leased.attempt)
-        earlier = lost_calls_recorded(before, snapshot.state.turn, snapshot.state.next_agent)
+        logged, lost = requests_recorded(before, snapshot.state.turn, snapshot.state.next_agent)
+        taken_up = True
         await self._compare(leased, snapshot.state.run.experiment)
         reported = time.monotonic()
         while not leased.stopping and (effect := effects.effect(snapshot.state)) is not None:
@@ -69,9 +69,11 @@ class ModelWorker:
             if effect.kind != effects.TURN:
                 return
             turn: AgentTurn = effect.payload
-            if lost:
-                usage.add_calls([await self._record_loss(leased, effect, lost)])
-            reply = await self._reply(turn, snapshot.state, earlier + lost)
+            if taken_up:
+                found = await self._record_loss(leased, effect, logged)
+                usage.add_calls(found)
+                logged, lost = logged + lost_of(found), lost + lost_of(found)
+            reply = await self._reply(turn, snapshot.state, lost, logged)
             if isinstance(reply, Halt):
                 usage.add_calls(reply.attempts)
                 await self._progress(leased, effect, usage, f"halt/{snapshot.version}")
@@ -79,26 +81,31 @@ class ModelWorker:
                 return
             await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
             usage.add_calls(reply.attempts)
-            snapshot, lost, earlier = await leased.present(), 0, 0
+            snapshot, lost, logged, taken_up = await leased.present(), 0, 0, False
             usage.add_turn(snapshot.state)
             if time.monotonic() - reported > PROGRESS_SECONDS:
                 await self._progress(leased, effect, usage, "progress")
                 reported = time.monotonic()
 
-    async def _record_loss(self, leased: LeasedEffect, effect: Effect, lost: int) -> dict[str, Any]:
-        """Record the calls of a turn that went down with their workers; what they cost nobody knows."""
+    async def _record_loss(self, leased: LeasedEffect, effect: Effect, logged: int) -> tuple[dict[str, Any], ...]:
+        """Record the calls of a turn that went down with their process; what they cost nobody knows."""
         turn: AgentTurn = effect.payload
-        call = lost_call(lost, leased.attempt)
+        budget = (await self._statuses.of(turn.spec.experiment)).budget
+        lost = await self._asking.lost(turn.spec, turn.turn, turn.agent, budget, logged)
+        if lost is None:
+            return ()
+        call = lost_call(lost.calls, lost.ask)
         made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
-        await leased.submit(made, f"lost/{leased.attempt}", effect=effect)
-        return call
+        # What the log held when it was found names the loss: found again, it is the same one.
+        await leased.submit(made, f"lost/at/{logged}", effect=effect)
+        return (call,)
 
-    async def _reply(self, turn: AgentTurn, state: State, lost: int) -> TurnReply | Halt:
+    async def _reply(self, turn: AgentTurn, state: State, lost: int, logged: int) -> TurnReply | Halt:
         """Ask for a turn, `lost` calls of which came to nothing."""
         status = await self._statuses.of(turn.spec.experiment)
         if status.halted is not None:
             return Halt(code=status.halted, detail=status.detail)
-        return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost)
+        return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
 
     async def _pause(self, leased: LeasedEffect, effect: Effect, step: str, halt: Halt) -> None:
         """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
@@ -111,7 +118,13 @@ class ModelWorker:
             stop = experiments.StopForBudget(run=turn.spec.run, reached=halt.reached)
             await leased.submit(stop, f"{step}/experiment", effect=effect, to=whole)
         elif halt.rejected:
-            rejected = experiments.Stop(by="runner", reason=f"{turn.spec.run}: {halt.detail}"[:1000])
+            rejected = experiments.Stop(
+                by="runner",
+                reason=f"{turn.spec.run}: {halt.detail}"[:1000],
+                kind="model" if halt.no_access else "setting",
+                model=halt.alias,
+                status=halt.status,
+            )
             await leased.submit(rejected, f"{step}/experiment", effect=effect, to=whole)
         await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 

@@ -15,13 +15,51 @@ from playmolt_agora.run.events import AgentActed, CallMade, TurnFailed
 from playmolt_agora.run.rules import Agora
 
 _LOST: Final = "lost"
+_REFUSED: Final = "rate_limited"
+_FAILED: Final = frozenset(("server_error", "connection", "timeout", "malformed", "rejected", _LOST))
+_TOLD_ERRORS: Final = frozenset(("server_error", "rejected", _REFUSED))
+_ERRORS: Final = 400
+_UNSENT: Final = "ConnectError"
+"""How the client names that there was nobody to connect to."""
 
 
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
-    """Add a call as it is stored; one without a reported usage counts no tokens, and makes the cost unknown."""
+    """Add a call as it is stored. A 429 is none; lost ones count each, at a cost that nobody knows."""
+    if not is_call(call):
+        return spent
     usage = call.get("usage") or {}
-    tokens = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
-    return budget.added(spent, budget.Charge(tokens=tokens, cost=call.get("cost")))
+    prompt, completion = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    calls = int(call.get("lost", 1))
+    failed = calls if call.get("outcome") in _FAILED else 0
+    charged = budget.added(spent, budget.Charge(calls=calls, tokens=prompt + completion, cost=cost_of(call)))
+    return replace(
+        charged,
+        failed_calls=charged.failed_calls + failed,
+        prompt_tokens=charged.prompt_tokens + prompt,
+        completion_tokens=charged.completion_tokens + completion,
+    )
+
+
+def cost_of(call: dict[str, Any]) -> str | None:
+    """What a call cost; None where nobody can tell. An error that was answered without usage cost nothing."""
+    if call.get("cost") is not None:
+        return str(call["cost"])
+    return "0" if not call.get("usage") and _took_nothing(call) else None
+
+
+def held_by(call: dict[str, Any]) -> bool:
+    """Whether a call may have cost its worst case: a reply was given, and not what it took."""
+    answered = call.get("status") is not None and call["status"] < _ERRORS
+    usage = call.get("usage") or {}
+    untold = usage.get("prompt_tokens") is None or usage.get("completion_tokens") is None
+    return answered and untold and cost_of(call) is None
+
+
+def _took_nothing(call: dict[str, Any]) -> bool:
+    """An error, as a status or told in a 200, or nobody to connect to."""
+    if call.get("status") is None:
+        return call.get("outcome") == "connection" and _UNSENT in str(call.get("detail"))
+    return call["status"] >= _ERRORS or call.get("outcome") in _TOLD_ERRORS
 
 
 def counted(events: Iterable[Event]) -> Spent:
@@ -51,27 +89,24 @@ def spent_of(events: Iterable[Event], replayed: int) -> Spent:
     return replace(spent, turns=spent.turns - replayed)
 
 
-def lost_call(lost: int, lease_attempt: int) -> dict[str, Any]:
-    """The calls that went down with their workers, as they are stored."""
-    detail = "the process that asked ended before it could tell"
-    return {"outcome": _LOST, "lost": lost, "lease_attempt": lease_attempt, "detail": detail}
+def lost_call(lost: int, ask: int) -> dict[str, Any]:
+    """Requests that went down with their process, as they are stored; `ask` is the question's place in the ladder."""
+    return {"outcome": _LOST, "lost": lost, "ask": ask, "detail": "the process that asked ended before it could tell"}
 
 
-def lost_since_recorded(events: Iterable[Event], lease_attempt: int) -> int:
-    """Count the workers that were lost since the last loss was recorded, from the lease's attempt number.
-
-    The number grows by one a loss and begins anew after a pause; losses of another turn must not count for this one.
-    """
-    recorded = [int(event.call["lease_attempt"]) for event in events if isinstance(event, CallMade) and _is_loss(event)]
-    counted_before = recorded[-1] if recorded and recorded[-1] < lease_attempt else 1
-    return lease_attempt - counted_before
+def lost_of(calls: Iterable[dict[str, Any]]) -> int:
+    return sum(int(call["lost"]) for call in calls if call.get("outcome") == _LOST)
 
 
-def lost_calls_recorded(events: Iterable[Event], turn: int, agent: str | None) -> int:
-    """Count the calls that a turn has lost and that its run has recorded."""
-    calls = (event for event in events if isinstance(event, CallMade) and _is_loss(event))
-    return sum(int(event.call["lost"]) for event in calls if (event.turn, event.agent) == (turn, agent))
+def is_call(call: dict[str, Any]) -> bool:
+    """Whether a request counts as one: a server that had no room (429) took none."""
+    return call.get("outcome") != _REFUSED
 
 
-def _is_loss(event: CallMade) -> bool:
-    return event.call.get("outcome") == _LOST and "lease_attempt" in event.call
+def requests_recorded(events: Iterable[Event], turn: int, agent: str | None) -> tuple[int, int]:
+    """Count the requests of a turn that its log holds, and how many of them were lost."""
+    calls = [
+        event.call for event in events if isinstance(event, CallMade) and (event.turn, event.agent) == (turn, agent)
+    ]
+    lost = lost_of(calls)
+    return lost + sum(is_call(call) and call.get("outcome") != _LOST for call in calls), lost

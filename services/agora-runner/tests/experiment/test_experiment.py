@@ -102,7 +102,7 @@ class Bench(Scenario[State]):
         return self.state.runs[place].run
 
     def finish(self, place: int, **changes: Any) -> "Bench":
-        spent = Spent(turns=36, calls=37, tokens=3700, cost="0.5")
+        spent = Spent(turns=36, calls=37, tokens=3700, cost="0.5", known="0.5")
         told: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent}
         return self.when(commands.RunFinished(run=self.run(place), **{**told, **changes}))
 
@@ -234,7 +234,7 @@ class TestRuns:
 
     def test_progress_is_counted_and_never_goes_back(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0)))
-        some = Spent(turns=2, calls=3, tokens=300, cost="0.1")
+        some = Spent(turns=2, calls=3, tokens=300, cost="0.1", known="0.1")
         bench.when(commands.RunProgressed(run=bench.run(0), spent=some)).then(like(events.RunProgressed))
         assert bench.state.spent == some
         for same_or_less in (some, Spent(turns=1, calls=9, tokens=900)):
@@ -245,10 +245,10 @@ class TestRuns:
         bench.finish(0).then()
         bench.finish(1).then(like(events.RunOpened), like(events.RunFinished), like(events.ExperimentFinished))
         assert (bench.state.status, bench.state.over, bench.effects()) == ("finished", True, [])
-        assert bench.state.spent == Spent(turns=72, calls=74, tokens=7400, cost="1")
+        assert bench.state.spent == Spent(turns=72, calls=74, tokens=7400, cost="1", known="1")
 
     def test_a_cost_that_is_unknown_once_stays_unknown(self, bench: Bench) -> None:
-        bench.finish(0, spent=Spent(turns=36, calls=36, tokens=1, cost=None))
+        bench.finish(0, spent=Spent(turns=36, calls=36, tokens=1, cost=None, unknown_calls=1))
         assert bench.state.spent.cost is None
 
 
@@ -370,7 +370,7 @@ class TestAnAbortedRun:
 
     def test_is_waited_for_no_more(self, bench: Bench) -> None:
         bench.when(commands.RunOpened(run=bench.run(0))).finish(1)
-        spent = Spent(turns=3, calls=3, tokens=30, cost="0.1")
+        spent = Spent(turns=3, calls=3, tokens=30, cost="0.1", known="0.1")
         bench.when(commands.RunProgressed(run=bench.run(0), spent=spent))
         aborted = commands.RunAborted(run=bench.run(0), version=9, hash="b" * 64)
         bench.when(aborted).then(like(events.RunFinished), like(events.ExperimentFinished))
@@ -657,7 +657,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(place=st.integers(0, 9))
     def finish(self, place: int) -> None:
-        spent = Spent(turns=36, calls=40, tokens=400, cost="0.5")
+        spent = Spent(turns=36, calls=40, tokens=400, cost="0.5", known="0.5")
         run = self.pick(place)
         self.told(commands.RunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent))
 
@@ -750,7 +750,9 @@ TestExperiments = Experiments_.TestCase
 def every_event() -> list[Event]:
     grown = Bench(ADAPTIVE | {"budget": {"calls": 10, "per_run": {"tokens": 9000}}})
     grown.when(commands.RunOpened(run=grown.run(0)))
-    grown.when(commands.RunProgressed(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1")))
+    grown.when(
+        commands.RunProgressed(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1", known="0.1"))
+    )
     grown.when(commands.StopForBudget(run=grown.run(0), reached=REACHED))
     more = Budget(calls=90, per_run=Limits(tokens=9000))
     grown.when(commands.RaiseBudget(by="operator", budget=more, reason="grant"))

@@ -224,7 +224,10 @@ class TestBudget:
         ],
     )
     def test_a_call_is_admitted_on_its_worst_case(self, limits: Budget, limit: str | None, scope: str | None) -> None:
-        spent, of_run = Spent(calls=10, tokens=1000, cost="1"), Spent(calls=3, tokens=300, cost="0.3")
+        spent, of_run = (
+            Spent(calls=10, tokens=1000, cost="1", known="1"),
+            Spent(calls=3, tokens=300, cost="0.3", known="0.3"),
+        )
         found = budget.limit_reached(limits, spent, of_run, budget.Charge(tokens=100, cost="0.1"))
         assert (found and found.limit, found and found.scope) == (limit, scope)
         if found:
@@ -234,7 +237,7 @@ class TestBudget:
         found = budget.limit_reached(Budget(money="9"), Spent(), Spent(), budget.Charge(tokens=1))
         assert found
         assert "has no known price" in found.detail
-        assert budget.added(Spent(cost="1"), budget.Charge()).cost is None
+        assert budget.added(Spent(cost="1", known="1"), budget.Charge()).cost is None
 
     @pytest.mark.parametrize(
         ("before", "after", "fault"),

@@ -1,18 +1,31 @@
 """What is asked of a model, and what is known already (agora.md, Cache)."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from decimal import Decimal
 from typing import Any, cast
 
+import msgspec
 import pytest
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.workers.asking import Asking, Halt
+from playmolt_agora.workers.asking import Asking, Halt, Lost
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
+from playmolt_core.db.in_flight import InFlight
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
-from playmolt_core.llm.port import Attempt, AttemptOutcome, Failed, ModelRequest, Record, Reply, Usage
+from playmolt_core.llm.port import (
+    TRANSPORT_FAULTS,
+    Attempt,
+    AttemptOutcome,
+    Failed,
+    ModelRequest,
+    Record,
+    Reply,
+    Sending,
+    Usage,
+)
 from playmolt_schemas.agora.plan import Budget
 from playmolt_schemas.agora.turn import RunSpec, Sampling, Seat
 
@@ -32,8 +45,54 @@ class Blobs:
     async def reply(self, key: str) -> str | None:
         return self.kept.get(key)
 
-    async def keep_reply(self, key: str, body: str) -> None:
-        self.kept[key] = body
+
+class Marks:
+    """What is on its way, in memory, beside the replies that were kept."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self.blobs = blobs
+        self.marks: dict[str, InFlight] = {}
+
+    async def mark(self, stream: str, request: InFlight) -> None:
+        before = self.marks.get(stream)
+        same = before is not None and _place(before) == _place(request)
+        held = before if same and before else msgspec.structs.replace(request, requests=0, tokens=0, money=Decimal(0))
+        self._add(stream, held, 1, request)
+
+    async def refused(self, stream: str, request: InFlight) -> None:
+        self._add(stream, self.marks[stream], -1, request)
+
+    def _add(self, stream: str, held: InFlight, sign: int, request: InFlight) -> None:
+        self.marks[stream] = msgspec.structs.replace(
+            held,
+            requests=held.requests + sign,
+            tokens=held.tokens + sign * request.tokens,
+            money=held.money + sign * request.money,
+        )
+
+    async def settled(self, stream: str) -> None:
+        if stream in self.marks:
+            self.marks[stream] = msgspec.structs.replace(self.marks[stream], tokens=0, money=Decimal(0))
+
+    async def found(self, stream: str) -> InFlight | None:
+        mark = self.marks.get(stream)
+        return mark if mark and mark.requests > 0 else None
+
+    async def keep_reply(self, stream: str, key: str, body: str) -> None:
+        self.blobs.kept[key] = body
+        self.marks.pop(stream, None)
+
+
+def _place(mark: InFlight) -> tuple[int, str, int, int]:
+    return mark.turn, mark.agent, mark.ask, mark.logged
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+async def _at_once() -> None:
+    """No limit to wait for."""
 
 
 class Model:
@@ -42,13 +101,28 @@ class Model:
     def __init__(self) -> None:
         self.script: list[Any] = [ACT]
         self.asked: list[ModelRequest] = []
+        self.waits: Callable[[], Awaitable[None]] = _at_once
 
     def get(self, alias: str) -> "Model | None":
         return self if alias in CATALOGUE.models else None
 
-    async def ask(self, request: ModelRequest, record: Record) -> Reply | Failed:
+    async def ask(self, request: ModelRequest, record: Record, sending: Sending | None = None) -> Reply | Failed:
+        await self.waits()
+        if sending is not None:
+            await sending()
         self.asked.append(request)
         said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        if isinstance(said, list):
+            for outcome, status in said:
+                await record(_attempt(outcome, "", status))
+                if outcome in TRANSPORT_FAULTS and sending is not None:
+                    await sending()
+            said = self.script[0]
+        if said is Killed:
+            raise Killed
+        if isinstance(said, tuple):
+            await record(_attempt(said[0], "", said[1]))
+            return Failed(code="model_unavailable", detail="refused", attempts=1)
         refused = said is Failed
         await record(_attempt("refusal" if refused else "ok", "" if refused else said))
         if refused:
@@ -56,10 +130,10 @@ class Model:
         return Reply(text=said, tool_calls=(), attempts=1)
 
 
-def _attempt(outcome: AttemptOutcome, text: str) -> Attempt:
+def _attempt(outcome: AttemptOutcome, text: str, status: int = 200) -> Attempt:
     return Attempt(
         number=1, alias="fake", model_asked="mini", model_answered="mini-2", headers={}, request={}, decoding="prompt",
-        outcome=outcome, status=200, detail="", reply=text, tool_calls=(), finish_reason="stop",
+        outcome=outcome, status=status, detail="", reply=text, tool_calls=(), finish_reason="stop",
         usage=Usage(10, 5), cost="0.5", latency_ms=7,
     )  # fmt: skip
 
@@ -70,10 +144,17 @@ def model() -> Model:
 
 
 @pytest.fixture
-def asking(model: Model) -> Asking:
-    blobs: Any = Blobs()
+def marks() -> Marks:
+    return Marks(Blobs())
+
+
+@pytest.fixture
+def asking(model: Model, marks: Marks) -> Asking:
+    blobs: Any = marks.blobs
     reservations = BudgetReservations(cast("Any", None), CATALOGUE)  # without a budget nobody counts
-    return Asking(cast("Any", model), residents.cast(), CATALOGUE, blobs, PromptStore(blobs), reservations)
+    return Asking(
+        cast("Any", model), residents.cast(), CATALOGUE, blobs, PromptStore(blobs), reservations, cast("Any", marks)
+    )
 
 
 def spec(**changes: Any) -> RunSpec:
@@ -88,8 +169,8 @@ def spec(**changes: Any) -> RunSpec:
     return RunSpec(**(values | changes))
 
 
-async def turn(asking: Asking, scene: Scene, lost: int = 0, **changes: Any) -> TurnReply:
-    found = await asking.turn(spec(**changes), scene, Budget(), lost)
+async def turn(asking: Asking, scene: Scene, lost: int = 0, logged: int = 0, **changes: Any) -> TurnReply:
+    found = await asking.turn(spec(**changes), scene, Budget(), lost, logged)
     assert not isinstance(found, Halt), found
     return found
 
@@ -110,12 +191,11 @@ async def test_a_reply_that_is_known_is_not_asked_for_again(
         ({"turn": 13}, {}),
         ({"agent": "merchant_02"}, {}),
         ({}, {"run": "agora-2"}),
-        ({}, {"lost": 1}),
         ({}, {"sampling": Sampling(temperature="0.1")}),
         ({}, {"decoding": "json_schema"}),
         ({"treasury": 9}, {}),
     ],
-    ids=["turn", "agent", "run", "attempt", "sampling", "decoding", "prompt"],
+    ids=["turn", "agent", "run", "sampling", "decoding", "prompt"],
 )
 async def test_another_replicate_or_setting_is_another_call(
     asking: Asking, model: Model, scene_of: Callable[..., Scene], scene: Any, changes: Any
@@ -126,10 +206,88 @@ async def test_another_replicate_or_setting_is_another_call(
 
 
 @pytest.mark.parametrize("said", [Failed, "I'm sorry, but I cannot take part in this."])
-async def test_a_refusal_is_not_kept(asking: Asking, model: Model, scene_of: Callable[..., Scene], said: Any) -> None:
+async def test_an_answer_is_kept_whatever_it_says(
+    asking: Asking, model: Model, scene_of: Callable[..., Scene], said: Any
+) -> None:
     model.script = [said, ACT]
     first, second = [await turn(asking, scene_of()) for _ in range(2)]
-    assert (first.parsed.code, second.parsed.code, len(model.asked)) == ("refusal", "ok", 2)
+    assert (first.parsed.code, second.parsed.code, len(model.asked)) == ("refusal", "refusal", 1)
+    assert second.cache_hit
+
+
+async def lost(asking: Asking, scene: Scene, logged: int = 0) -> Lost | None:
+    return await asking.lost(spec(), scene.turn, scene.agent, Budget(), logged)
+
+
+class TestLost:
+    """What a process that is killed leaves behind (agora.md, Resume)."""
+
+    async def test_a_request_on_its_way_is_lost_once(
+        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    ) -> None:
+        model.script = [Killed, ACT]
+        with pytest.raises(Killed):
+            await turn(asking, scene_of())
+        assert await lost(asking, scene_of()) == Lost(calls=1, ask=1)
+        assert await lost(asking, scene_of(), logged=1) is None, "the log holds it"
+        again = await turn(asking, scene_of(), 1, logged=1)
+        assert (again.attempt, len(model.asked)) == (2, 2)
+        assert await lost(asking, scene_of(), logged=1) is None, "its reply is kept"
+
+    async def test_a_second_kill_is_one_more(
+        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    ) -> None:
+        model.script = [Killed, Killed, ACT]
+        for logged in (0, 1):
+            with pytest.raises(Killed):
+                await turn(asking, scene_of(), logged, logged=logged)
+        assert await lost(asking, scene_of(), logged=1) == Lost(calls=1, ask=1)
+
+    async def test_who_waits_for_room_has_lost_nothing(
+        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    ) -> None:
+        async def killed_in_the_queue() -> None:
+            raise Killed
+
+        model.waits = killed_in_the_queue
+        with pytest.raises(Killed):
+            await turn(asking, scene_of())
+        assert await lost(asking, scene_of()) is None
+
+    async def test_a_reply_that_was_kept_and_not_logged_is_taken_and_nothing_is_lost(
+        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    ) -> None:
+        await turn(asking, scene_of())
+        assert await lost(asking, scene_of()) is None
+        found = await turn(asking, scene_of(), 3, logged=3)
+        assert (found.cache_hit, found.attempt, len(model.asked)) == (True, 4, 1)
+
+    async def test_repeats_of_one_question_are_lost_together_and_a_429_is_none(
+        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    ) -> None:
+        model.script = [[("server_error", 500), ("rate_limited", 429)], Killed]
+        with pytest.raises(Killed):
+            await turn(asking, scene_of())
+        assert await lost(asking, scene_of()) == Lost(calls=2, ask=1)
+
+    async def test_a_kill_in_the_second_question_keeps_the_first_reply(
+        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    ) -> None:
+        model.script = ["no object at all", Killed, ACT]
+        with pytest.raises(Killed):
+            await turn(asking, scene_of())
+        assert await lost(asking, scene_of()) == Lost(calls=1, ask=2)
+        found = await turn(asking, scene_of(), 1, logged=1)
+        assert (found.parsed.code, found.attempt, len(model.asked)) == ("reasked", 3, 3)
+        assert [call.get("cache_hit", False) for call in found.attempts] == [True, False]
+
+    async def test_another_turns_mark_is_nobodys_loss(
+        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    ) -> None:
+        model.script = [Killed]
+        with pytest.raises(Killed):
+            await turn(asking, scene_of())
+        assert await lost(asking, scene_of(turn=13)) is None
 
 
 async def test_a_second_question_shows_the_first_reply_and_is_a_call_of_its_own(
@@ -148,3 +306,15 @@ async def test_scripted_models_are_never_kept(asking: Asking, model: Model, scen
     found = [await turn(asking, scene_of(), seats=seats) for _ in range(2)]
     assert [each.cache_hit for each in found] == [False, False]
     assert model.asked == []
+
+
+@pytest.mark.parametrize(("status", "access"), [(401, False), (402, False), (404, False), (400, True), (422, True)])
+async def test_a_refused_key_is_told_from_a_refused_setting(
+    asking: Asking, model: Model, scene_of: Callable[..., Scene], status: int, access: bool
+) -> None:
+    model.script = [("rejected", status)]
+    halt = await asking.turn(spec(), scene_of(), Budget())
+    assert isinstance(halt, Halt)
+    assert (halt.code, halt.rejected, halt.no_access, halt.alias, halt.status) == (
+        "stopped", True, not access, "fake", status,
+    )  # fmt: skip

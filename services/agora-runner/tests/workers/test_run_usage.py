@@ -1,24 +1,30 @@
-"""What a run's log says of calls that went down with their workers."""
+"""What a run's log says of the requests of a turn."""
 
 from typing import Any
 
 from playmolt_agora.run.events import CallMade
-from playmolt_agora.workers.run_usage import lost_call, lost_calls_recorded, lost_since_recorded
+from playmolt_agora.workers.run_usage import lost_call, requests_recorded
 
 
 def called(turn: int, agent: str, call: dict[str, Any]) -> CallMade:
     return CallMade(turn=turn, agent=agent, call=call)
 
 
-def test_a_turn_that_is_lost_twice_counts_both() -> None:
+def test_requests_of_a_turn_are_those_that_were_answered_failed_or_lost() -> None:
     events = [
-        called(1, "ann", lost_call(2, 3)),
-        called(2, "bob", lost_call(1, 2)),
-        called(2, "ann", lost_call(1, 3)),
-        called(2, "bob", {"outcome": "ok"}),
-        called(2, "bob", lost_call(1, 4)),
+        called(1, "ann", lost_call(2, 1)),
+        called(2, "bob", lost_call(1, 1)),
+        called(2, "bob", {"outcome": "server_error"}),
+        called(2, "bob", {"outcome": "rate_limited"}),
+        called(2, "ann", {"outcome": "ok"}),
+        called(2, "bob", lost_call(2, 2)),
     ]
-    assert lost_since_recorded(events, 5) == 1
-    assert lost_calls_recorded(events, 2, "bob") == 2
-    assert lost_calls_recorded(events, 1, "ann") == 2
-    assert lost_calls_recorded(events, 1, "bob") == lost_calls_recorded(events, 3, None) == 0
+    assert requests_recorded(events, 2, "bob") == (4, 3)
+    assert requests_recorded(events, 1, "ann") == (2, 2)
+    assert requests_recorded(events, 2, "ann") == (1, 0)
+    assert requests_recorded(events, 1, "bob") == requests_recorded(events, 3, None) == (0, 0)
+
+
+def test_a_loss_that_was_stored_before_questions_were_told_apart_counts() -> None:
+    old = {"outcome": "lost", "lost": 1, "lease_attempt": 3, "detail": ""}
+    assert requests_recorded([called(2, "bob", old)], 2, "bob") == (1, 1)

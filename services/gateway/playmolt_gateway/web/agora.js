@@ -156,7 +156,7 @@ async function experiment(main, id) {
     showBody(state, () => summary(state));
     showRuns(found, () => table(t("runs"), [t("agora.cell"), t("agora.status"), { number: t("agora.turns") }, { number: t("agora.tokens") }, { number: t("agora.cost") }, t("agora.watch")],
       found.map((run) => [`${run.cell} · ${run.number}${run.parent ? ` (${t("agora.fork")})` : ""}`, word("status", run.status),
-        { number: `${run.spent.turns} / ${run.turns_planned}` }, { number: run.spent.tokens }, { number: run.spent.cost ?? t("unknown") },
+        { number: `${run.spent.turns} / ${run.turns_planned}` }, { number: run.spent.tokens }, { number: cost(run.spent) },
         run.status === "planned" ? "–" : el("a", { href: `/watch/${run.run}`, "data-focus": run.run }, t("agora.watch"))])));
     return over;
   }
@@ -178,7 +178,7 @@ function summary(state) {
   const { progress, spent } = state;
   const done = spent.turns;
   const facts = [["agora.status", word("status", state.status)], ["runs", `${progress.finished} / ${progress.runs}`], ["agora.turns", `${done} / ${progress.turns_planned}`],
-    ["agora.calls", spent.calls], ["agora.tokens", spent.tokens], ["agora.cost", spent.cost ?? t("unknown")], ["agora.models", state.models.join(", ")], ["agora.plan_hash", el("code", {}, state.plan_hash)]];
+    ["agora.calls", spent.calls], ["agora.tokens", spent.tokens], ["agora.cost", cost(spent)], ["agora.models", state.models.join(", ")], ["agora.plan_hash", el("code", {}, state.plan_hash)]];
   return el("section", { class: "card" },
     el("div", { class: "row" }, state.scripted ? el("span", { class: "tag plain" }, t("agora.scripted")) : null, state.exploratory ? el("span", { class: "tag plain" }, t("agora.exploratory")) : null),
     state.reason ? el("p", { class: "notice" }, state.reason) : null,
@@ -191,6 +191,11 @@ function summary(state) {
     state.deviations.length ? table(t("agora.deviations"), ["#", t("agora.field"), t("agora.before"), t("agora.after"), t("agora.reason")],
       state.deviations.map((one) => [one.n, one.field, one.before, one.after, one.reason])) : null,
     el("details", { "data-open": "plan" }, el("summary", { "data-focus": "plan" }, t("agora.plan")), el("pre", { class: "pre small" }, pretty(state.plan))));
+}
+
+/** What is known to be spent, with the calls that nobody has a figure of. */
+function cost(spent) {
+  return spent.unknown_calls ? `≥ ${spent.known}, ${spent.unknown_calls} × ${t("unknown")}` : spent.known;
 }
 
 /** The newest look at PCS, beside its floors: what it would be about without any difference. */

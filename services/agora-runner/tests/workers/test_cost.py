@@ -1,0 +1,137 @@
+"""What a call costs and what of it a budget holds (agora-folder.md, 7)."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from playmolt_agora.experiment import budget
+from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora.workers.run_usage import held_by, lost_call, with_call
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_schemas.agora.plan import Budget, Spent
+
+from .test_asking import spec
+
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5}
+PRICED = Catalogue(
+    {
+        "fake": ModelEntry(
+            base_url="http://127.0.0.1:1/v1", model="mini", input_price=Decimal(1), output_price=Decimal(2)
+        )
+    }
+)
+
+
+def call(outcome: str, status: int | None, **more: Any) -> dict[str, Any]:
+    return {"outcome": outcome, "status": status, "usage": None, "cost": None, "detail": "", "reply": "", **more}
+
+
+ANSWERED = call("ok", 200, usage=USAGE, cost="0.25")
+SILENT = call("ok", 200)
+PARTLY = call("ok", 200, usage={"prompt_tokens": 10, "completion_tokens": None})
+NOTHING = [
+    call("server_error", 500),
+    call("rejected", 401),
+    call("server_error", 200),
+    call("connection", None, detail="the connection broke: ConnectError: refused"),
+]
+UNTOLD = [
+    call("timeout", None),
+    call("connection", None, detail="the connection broke: ReadError: reset"),
+    lost_call(1, 1),
+]
+
+
+def spent(*calls: dict[str, Any]) -> Spent:
+    found = Spent()
+    for each in calls:
+        found = with_call(found, each)
+    return found
+
+
+@pytest.mark.parametrize("failed", NOTHING)
+def test_an_error_without_usage_costs_nothing_and_is_known(failed: dict[str, Any]) -> None:
+    found = spent(ANSWERED, failed)
+    assert (found.known, found.unknown_calls, found.cost, found.told) == ("0.25", 0, "0.25", "0.25")
+    assert (found.calls, found.failed_calls, found.tokens) == (2, 1, 15)
+
+
+@pytest.mark.parametrize("untold", UNTOLD)
+def test_what_nobody_answered_is_unknown(untold: dict[str, Any]) -> None:
+    found = spent(ANSWERED, untold)
+    assert (found.known, found.unknown_calls, found.cost) == ("0.25", 1, None)
+    assert (found.told, found.failed_calls) == ("≥ 0.25, 1 call unknown", 1)
+
+
+def test_an_error_with_usage_costs_what_it_took() -> None:
+    assert spent(call("server_error", 500, usage=USAGE, cost="0.5")).known == "0.5"
+
+
+def test_a_reply_without_usage_is_unknown_and_not_failed() -> None:
+    found = spent(SILENT, SILENT)
+    assert (found.unknown_calls, found.failed_calls, found.told) == (2, 0, "≥ 0, 2 calls unknown")
+
+
+def test_a_429_is_no_call_and_lost_ones_count_each() -> None:
+    assert spent(call("rate_limited", 429)) == Spent()
+    assert (spent(lost_call(3, 1)).calls, spent(lost_call(3, 1)).unknown_calls) == (3, 3)
+
+
+def test_a_sum_of_before_keeps_its_meaning() -> None:
+    assert budget.as_told(Spent(cost="1.5")) == Spent(cost="1.5", known="1.5")
+    assert budget.as_told(Spent(cost=None)).unknown_calls == 1
+    both = budget.summed([Spent(cost="1", known="1"), Spent(cost=None, known="0.5", unknown_calls=2)])
+    assert (both.known, both.unknown_calls, both.cost) == ("1.5", 2, None)
+
+
+class Accounts:
+    def __init__(self) -> None:
+        self.calls, self.tokens, self.money = 0, 0, Decimal(0)
+
+    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> None:
+        await self.settle(accounts, calls=1, tokens=tokens, money=money)
+
+    async def settle(self, accounts: Any, *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
+        self.calls, self.tokens, self.money = self.calls + calls, self.tokens + tokens, self.money + money
+
+
+@pytest.mark.parametrize(
+    ("attempts", "calls", "held"),
+    [
+        ([ANSWERED], 1, 0),
+        ([NOTHING[0], NOTHING[1], ANSWERED], 3, 0),
+        ([UNTOLD[0], ANSWERED], 2, 0),
+        ([call("rate_limited", 429), ANSWERED], 1, 0),
+        ([SILENT], 1, 1),
+    ],
+)
+async def test_a_budget_holds_what_was_spent_and_the_worst_case_of_untold_replies(
+    attempts: list[dict[str, Any]], calls: int, held: int
+) -> None:
+    accounts: Any = Accounts()
+    reservations, limits = BudgetReservations(accounts, PRICED), Budget(money="1", tokens=10_000, calls=100)
+    charge = None
+    for _ in attempts:
+        charge = await reservations.reserve(spec(), limits, "fake", 100)
+    assert isinstance(charge, budget.Charge)
+    await reservations.settle(spec(), limits, charge, len(attempts), attempts)
+    answered = ANSWERED in attempts
+    assert accounts.calls == calls
+    assert accounts.tokens == 15 * answered + held * charge.tokens
+    assert accounts.money == Decimal("0.25") * answered + held * Decimal(charge.cost or 0)
+
+
+async def test_what_was_lost_is_given_back_and_stays_counted() -> None:
+    accounts: Any = Accounts()
+    reservations, limits = BudgetReservations(accounts, PRICED), Budget(money="1")
+    charge = await reservations.reserve(spec(), limits, "fake", 100)
+    assert isinstance(charge, budget.Charge)
+    await reservations.give_back(spec(), limits, charge.tokens, Decimal(charge.cost or 0))
+    assert (accounts.calls, accounts.tokens, accounts.money) == (1, 0, 0)
+
+
+def test_a_usage_that_tells_half_holds_the_worst_case() -> None:
+    found = spent(PARTLY)
+    assert (found.prompt_tokens, found.completion_tokens, found.unknown_calls) == (10, 0, 1)
+    assert held_by(PARTLY)
+    assert not held_by(ANSWERED)
