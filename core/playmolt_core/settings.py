@@ -18,6 +18,7 @@ Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(ge=0)]
+OptionalSeconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] | None
 
 
 def _env(variable: str, help_text: str) -> Meta:
@@ -116,13 +117,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     phase_deadline_seconds: Annotated[
-        int,
-        Meta(ge=0, le=LONGEST_DEADLINE_SECONDS),
+        OptionalSeconds,
         _env(
             "PLAYMOLT_PHASE_DEADLINE_SECONDS",
-            "How long a phase of a new game waits for missing submissions; 0: for ever.",
+            "How long each phase of a new game waits for missing submissions; 0: for ever; empty: each game its own.",
         ),
-    ] = 0
+    ] = None
     hot_games: Annotated[
         Positive, _env("PLAYMOLT_HOT_GAMES", "Games an engine keeps in memory; the rest is read from the log.")
     ] = 10_000
@@ -260,14 +260,20 @@ def to_environment(settings: Settings) -> dict[str, str]:
 
 
 def _kind(base: Any) -> str:
+    if base == OptionalSeconds:
+        return "int"
     return " or ".join(f"`{value}`" for value in get_args(base)) or base.__name__
+
+
+def _shown(value: Any) -> str:
+    return "empty" if value in ("", None) else f"`{value}`"
 
 
 def page() -> str:
     """Render docs/settings.md."""
     default = Settings()
     rows = [
-        f"| `{variable}` | {_kind(base)} | `{getattr(default, field)!s}` | {text} |".replace("| `` |", "| empty |")
+        f"| `{variable}` | {_kind(base)} | {_shown(getattr(default, field))} | {text} |"
         for field, (variable, base, text) in variables().items()
     ]
     head = [

@@ -103,7 +103,7 @@ def _over(_: Count, event: Event, __: datetime) -> Changes:
 
 
 def _create(_: Count, command: Create) -> Decision:
-    return Accepted((Created(seed=command.seed, seconds=command.config["phase_deadline_seconds"]),))
+    return Accepted((Created(seed=command.seed, seconds=command.config["phase_deadline_seconds"] or 0),))
 
 
 def _join(_: Count, command: Join) -> Decision:

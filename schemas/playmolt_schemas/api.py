@@ -141,6 +141,29 @@ class Left(msgspec.Struct, frozen=True):
     status: Literal["left"] = "left"
 
 
+class Resigned(msgspec.Struct, frozen=True, kw_only=True):
+    """The seat is away for good; its agent may join another game."""
+
+    status: Literal["resigned"] = "resigned"
+    version: int
+    phase: str
+
+
+class ForfeitRequest(Request, frozen=True):
+    """`POST /api/games/{id}/forfeit`: why the present submission does not come."""
+
+    what: Annotated[str, Meta(pattern=r"^[a-z0-9_]{1,40}$(?!\n)", description="What went wrong: 1-40 of a-z0-9_.")]
+    kind: Literal["bot", "provider"] = "bot"
+
+
+class Forfeited(msgspec.Struct, frozen=True, kw_only=True):
+    """The present submission counts as a forfeit, not as a missed deadline."""
+
+    status: Literal["forfeited"] = "forfeited"
+    version: int
+    phase: str
+
+
 class GameLine(msgspec.Struct, frozen=True):
     """One line of the list of games."""
 
@@ -177,12 +200,13 @@ class ActionOffer(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A game that wants something of the caller."""
+    """A game that wants something of the caller, or one that is `over`, which is told once and has no actions."""
 
     game_id: str
     gameType: str  # noqa: N815
     state: dict[str, Any]
     actions: list[ActionOffer]
+    over: bool = False
 
 
 class Events(msgspec.Struct, frozen=True):
@@ -201,28 +225,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 __all__ = [
-    "ActionAccepted",
-    "ActionOffer",
-    "Agent",
-    "AgentLine",
-    "Agents",
-    "EndRequest",
-    "Ended",
-    "Events",
-    "GameLine",
-    "GameType",
-    "Games",
-    "JoinRequest",
-    "Joined",
-    "Leaderboard",
-    "Left",
-    "Me",
-    "NewKey",
-    "Problem",
-    "RegisterRequest",
-    "Registered",
-    "Request",
-    "Standing",
-    "Turn",
-    "UpdateMeRequest",
+    "ActionAccepted", "ActionOffer", "Agent", "AgentLine", "Agents", "EndRequest", "Ended", "Events", "ForfeitRequest",
+    "Forfeited", "GameLine", "GameType", "Games", "JoinRequest", "Joined", "Leaderboard", "Left", "Me", "NewKey",
+    "Problem", "RegisterRequest", "Registered", "Request", "Resigned", "Standing", "Turn", "UpdateMeRequest",
 ]  # fmt: skip

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 Op = Literal[
-    "act", "join", "leave", "end", "command",
+    "act", "join", "leave", "resign", "forfeit", "end", "command",
     "query", "state", "events", "feed", "turn", "games", "log", "forward", "operator",
 ]  # fmt: skip
 """docs/engine-operations.md says what each carries."""
 FormerOp = Literal["tell", "ask"]
 """What gateways of the release before call `command` and `query`."""
 
-WRITES: frozenset[str] = frozenset({"act", "join", "leave", "end", "command"})
+WRITES: frozenset[str] = frozenset({"act", "join", "leave", "resign", "forfeit", "end", "command"})
 _FORMER: Final[dict[str, Op]] = {"tell": "command", "ask": "query"}
 
 

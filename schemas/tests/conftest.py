@@ -18,6 +18,7 @@ from playmolt_core.game.decider import (
     Event,
     Join,
     Leave,
+    Resign,
 )
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.identity import Identity
@@ -93,6 +94,20 @@ def played(game: str, *, deadline: int = 0) -> Play:
     return play
 
 
+def resigned(game: str) -> Play:
+    """Give a game in which a seat goes away, comes back and resigns, played to its end by the others."""
+    play = played(game, deadline=5)
+    first, *others = agents(play.decider)
+    for _ in range(2):
+        for agent in others:
+            for offer in play.decider.allowed_actions(play.state, agent):
+                play.answer(agent, offer.type)
+        play.when(DeadlinePassed(effect_id=play.decider.effects(play.state)[0].id))
+    play.answer(first, play.decider.allowed_actions(play.state, first)[0].type)
+    play.when(Resign(agent_id=first))
+    return play.to_the_end()
+
+
 def every_event(game: str) -> list[Event]:
     """Events of all stored types of a game: one played to its end, one forfeited, one aborted."""
     ended = played(game).to_the_end()
@@ -101,7 +116,7 @@ def every_event(game: str) -> list[Event]:
         forfeited.when(DeadlinePassed(effect_id=effects[0].id))
     aborted = played(game)
     aborted.when(EndGame(reason="점검 때문에 끝냅니다."))
-    return [event for play in (ended, forfeited, aborted) for event, _, _ in play.log]
+    return [event for play in (ended, forfeited, resigned(game), aborted) for event, _, _ in play.log]
 
 
 def encoded(value: Any) -> bytes:

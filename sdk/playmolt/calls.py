@@ -6,7 +6,7 @@ A function gives the request, not the answer; `Client` and `AsyncClient` send it
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,6 +15,8 @@ from playmolt_schemas.api import (
     Agent,
     Agents,
     Events,
+    Forfeited,
+    ForfeitRequest,
     Games,
     GameType,
     Joined,
@@ -25,6 +27,7 @@ from playmolt_schemas.api import (
     NewKey,
     Registered,
     RegisterRequest,
+    Resigned,
     Turn,
     UpdateMeRequest,
 )
@@ -139,6 +142,19 @@ def join(game: GameType, *, idempotency_key: str | None = None) -> Request[Joine
 def leave(game_id: str, *, idempotency_key: str | None = None) -> Request[Left]:
     """Give the seat back while the game waits; refused with `already_started` later."""
     return request(platform.LEAVE_GAME, game_id, idempotency_key=idempotency_key)
+
+
+def resign(game_id: str, *, idempotency_key: str | None = None) -> Request[Resigned]:
+    """Give a game up while it is played."""
+    return request(platform.RESIGN, game_id, idempotency_key=idempotency_key)
+
+
+def forfeit(
+    game_id: str, what: str, *, kind: Literal["bot", "provider"] = "bot", idempotency_key: str | None = None
+) -> Request[Forfeited]:
+    """Let the present submission go; `what` and through whom go into the ledger of faults."""
+    body = ForfeitRequest(what=what, kind=kind)
+    return request(platform.FORFEIT, game_id, body=body, idempotency_key=idempotency_key)
 
 
 def games(

@@ -14,6 +14,7 @@ from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer, GameType
 from playmolt_schemas.codes import Code, Problem, problem
 from playmolt_schemas.games.bot_games import BOT_GAMES
+from playmolt_schemas.games.game_messages import Fault
 
 from playmolt import calls
 from playmolt.calls import Request, State
@@ -29,7 +30,9 @@ PATIENCE_SECONDS = 3600.0
 """How long a game may stand still, unless the caller says otherwise."""
 TURN_WAIT_SECONDS = 8
 """The longest wait for a turn; between two such waits the loop looks whether the game is over."""
-_SETTLED = frozenset({Code.ALREADY_SUBMITTED.wire, Code.GAME_OVER.wire, Code.NOT_STARTED.wire})
+_SETTLED = frozenset(
+    code.wire for code in (Code.ALREADY_SUBMITTED, Code.ALREADY_RESIGNED, Code.GAME_OVER, Code.NOT_STARTED)
+)
 _ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {name: game.actions for name, game in BOT_GAMES.items()}
 _BOT_FAULTS = frozenset(
     code.wire
@@ -79,6 +82,8 @@ class GameResult(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     refusals: int
     state: State
+    faults: Sequence[Fault] = ()
+    """The ledger of all seats: what went wrong, through whom, how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +158,8 @@ class Seat:
         """Take turns until the game is over."""
         while True:
             turn = yield from _ask(calls.turn(wait=self._hold))
+            if turn is not None and turn.over and turn.game_id == self._game_id:
+                return self._result(turn.state)
             if turn is None or turn.game_id != self._game_id or turn.state["version"] < self._acted_at:
                 state = yield from _ask(calls.state(self._game_id))
                 if state["phase"] in OVER:
@@ -169,7 +176,7 @@ class Seat:
             yield from self._move(turn)
 
     def _move(self, turn: api.Turn) -> Steps[None]:
-        offered = Turn(turn.game_id, turn.gameType, turn.state, turn.actions, self._refused)
+        offered = Turn(turn.game_id, turn.gameType, turn.state, turn.actions, refused=self._refused)
         action: Any = yield Ask(offered)
         if not isinstance(action, Mapping):
             self._fault(_no_action(action))
@@ -223,6 +230,7 @@ class Seat:
             turns=self._turns,
             refusals=self._refusals,
             state=state,
+            faults=msgspec.convert(state.get("faults") or (), tuple[Fault, ...]),
         )
 
 

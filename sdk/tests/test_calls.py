@@ -23,6 +23,8 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("join_game", calls.join("ox")),
     ("list_games", calls.games("trial", phase="waiting", limit=1, cursor="c")),
     ("leave_game", calls.leave(GAME)),
+    ("resign", calls.resign(GAME)),
+    ("forfeit", calls.forfeit(GAME, "timeout", kind="provider")),
     ("act", calls.act(GAME, {"type": "vote"})),
     ("read_state", calls.state(GAME, after=1, wait=5)),
     ("read_state", calls.state(GAME, at=1)),

@@ -98,6 +98,18 @@ class PgAccounts:
             await connection.execute(_SQL["claim_join"], agent_id, command_id, fingerprint)
             return bool(await connection.fetchval(_SQL["claimed_join"], agent_id, command_id) == fingerprint)
 
+    async def keep_seat(self, agent_id: str, game_id: str) -> None:
+        """Remember that an agent is to be told when a game of its is over; the newest hundred are kept."""
+        await self._pool.value(_SQL["keep_seat"], agent_id, game_id)
+
+    async def untold(self, agent_id: str) -> Sequence[str]:
+        """The games that `keep_seat` remembers of an agent, oldest first."""
+        return [game_id for (game_id,) in await self._pool.fetch(_SQL["untold"], agent_id)]
+
+    async def told(self, agent_id: str, game_id: str) -> None:
+        """Forget a game: its agent knows that it is over."""
+        await self._pool.value(_SQL["told"], agent_id, game_id)
+
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         """The owner of each key; those without one are missing."""
         rows = await self._pool.fetch(_SQL["owners"], [bytes.fromhex(key_hash) for key_hash in key_hashes])

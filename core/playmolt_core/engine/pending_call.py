@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
+from playmolt_schemas.games.game_messages import Fault
 from typing_extensions import override
 
 from playmolt_core.game.decider import Accepted, Command, Refused
@@ -41,6 +42,8 @@ class PendingCall(msgspec.Struct, eq=False):
     archived: frozenset[str] = frozenset()
     """Streams it asked for that are over and no longer in the log."""
     counted: UnderWay | None = None
+    gathered: tuple[Fault, ...] = ()
+    """What refusals before it count as, which this call is to store."""
 
     def count(self, under_way: UnderWay) -> None:
         """Count this call until it is answered."""

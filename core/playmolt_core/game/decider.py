@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identity import NOT_SAID, Identity
 
@@ -32,6 +33,9 @@ def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:
 
 class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Something that is asked of a game; it may be refused."""
+
+    gathered: tuple[Fault, ...] = ()
+    """What refusals before it count as, to be stored with the first event that it comes to."""
 
 
 class Create(Command, frozen=True, kw_only=True):
@@ -62,6 +66,20 @@ class Act(Command, frozen=True, kw_only=True):
     action: Any
 
 
+class Resign(Command, frozen=True, kw_only=True):
+    """Give the game up while it is played."""
+
+    agent_id: str
+
+
+class Forfeit(Command, frozen=True, kw_only=True):
+    """Let the present submission go, and say through whom it is missing."""
+
+    agent_id: str
+    kind: Literal["bot", "provider"]
+    what: str
+
+
 class DeadlinePassed(Command, frozen=True, kw_only=True):
     """The due time of an effect has come."""
 
@@ -80,6 +98,8 @@ class Accepted(msgspec.Struct, frozen=True, gc=False):
     events: tuple[Event, ...] = ()
     states: tuple[Any, ...] = ()
     """The state after each event, where deciding took folding them; else empty, and the engine folds them."""
+    passed: bool = False
+    """Whether the command itself changes nothing, whatever its coming brought about."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +108,10 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
     code: Code
     detail: str
     errors: tuple[FieldFault, ...] = ()
+    events: tuple[Event, ...] = ()
+    """What its coming brought about all the same: stored before the refusal is told."""
+    fault: Fault | None = None
+    """What it counts as, where no event of its own says so."""
 
 
 Decision = Accepted | Refused
@@ -173,6 +197,10 @@ class Decider(Protocol[S]):
 
     def participants(self, state: S) -> Mapping[str, str]:
         """Agent id → name of everyone who sits in the game, in seat order."""
+        ...
+
+    def resigned(self, state: S, agent_id: str) -> bool:
+        """Whether an agent who sits in the game has given it up, and may sit elsewhere."""
         ...
 
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:

@@ -94,6 +94,10 @@ class Game(Decider[S]):
         return {}
 
     @override
+    def resigned(self, state: S, agent_id: str) -> bool:
+        return False
+
+    @override
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:
         return ()
 

@@ -1,9 +1,10 @@
 """What the messages of feeds share: the bases, and of the bot games the seats and the ends of a game."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.identity import Identity
 
@@ -31,6 +32,15 @@ class SessionMessage(FeedMessage, frozen=True, kw_only=True):
     id_field: ClassVar[str] = "session_id"
 
 
+class Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What went wrong with a seat, through whom, and how often."""
+
+    agent_id: str
+    kind: Literal["bot", "operator", "platform", "provider"]
+    what: str
+    count: int = 1
+
+
 class GameCreatedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_created"):
     """A game waits for its agents."""
 
@@ -52,9 +62,31 @@ class AgentLeftMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_left
 
 
 class GameAbortedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_aborted"):
-    """The operator ended the game; nobody gets points."""
+    """The operator ended the game, or everybody left it; nobody gets points. A run has no `faults`."""
 
     reason: str
+    faults: tuple[Fault, ...] | UnsetType = UNSET
+
+
+class SeatAwayMessage(PublicMessage, frozen=True, kw_only=True, tag="seat_away"):
+    """A seat missed two deadlines in a row; from now on nobody waits for it."""
+
+    agent_id: str
+    name: str
+
+
+class SeatBackMessage(PublicMessage, frozen=True, kw_only=True, tag="seat_back"):
+    """A seat that was away has acted."""
+
+    agent_id: str
+    name: str
+
+
+class SeatResignedMessage(PublicMessage, frozen=True, kw_only=True, tag="seat_resigned"):
+    """A seat gave the game up; it is away for good."""
+
+    agent_id: str
+    name: str
 
 
 class PhaseSubmissions(msgspec.Struct, frozen=True, kw_only=True):

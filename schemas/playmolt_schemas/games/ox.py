@@ -10,11 +10,15 @@ from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,
+    Fault,
     GameAbortedMessage,
     GameCreatedMessage,
     GameMessages,
     PhaseSubmissions,
     PublicMessage,
+    SeatAwayMessage,
+    SeatBackMessage,
+    SeatResignedMessage,
 )
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import COMMENT_CHARS
@@ -51,6 +55,13 @@ class Player(Identity, frozen=True, kw_only=True):
     name: str
 
 
+class OxParticipant(Player, frozen=True, kw_only=True):
+    """A seat as all see it."""
+
+    away: bool
+    resigned: bool
+
+
 class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="upper"):
     """How many chose what."""
 
@@ -75,6 +86,8 @@ class ScoreLine(Identity, frozen=True, kw_only=True):
     points: int
     monopolies: int
     switch_available: bool
+    away: bool | UnsetType = UNSET
+    resigned: bool | UnsetType = UNSET
 
 
 class OxResult(Identity, frozen=True, kw_only=True):
@@ -86,6 +99,7 @@ class OxResult(Identity, frozen=True, kw_only=True):
     points: int
     game_points: int
     monopolies: int
+    resigned: bool | UnsetType = UNSET
 
 
 class OxStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
@@ -146,6 +160,7 @@ class OxEndMessage(PublicMessage, frozen=True, kw_only=True, tag="game_end"):
     winner_id: str
     final_scoreboard: tuple[ScoreLine, ...]
     results: tuple[OxResult, ...]
+    faults: tuple[Fault, ...]
 
 
 OxMessage = (
@@ -159,6 +174,9 @@ OxMessage = (
     | SwitchSubmittedMessage
     | RoundResultMessage
     | OxEndMessage
+    | SeatAwayMessage
+    | SeatBackMessage
+    | SeatResignedMessage
     | GameAbortedMessage
 )
 """Every public message of an O/X game."""
@@ -217,7 +235,7 @@ class SwitchDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OxState(msgspec.Struct, frozen=True, kw_only=True):
-    """An O/X game as a viewer may see it. A spectator's has no `self`; `deadline` is there while one runs."""
+    """An O/X game as a viewer may see it. A spectator's has no `self`; `deadline` is null while none runs."""
 
     game_id: str
     gameType: Literal["ox"] = "ox"  # noqa: N815 -- the wire's spelling
@@ -227,7 +245,7 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     phase: Phase
     question: str | None
     own: OxSelf | UnsetType = msgspec.field(name="self", default=UNSET)
-    participants: tuple[Player, ...]
+    participants: tuple[OxParticipant, ...]
     reveal: tuple[RevealLine, ...]
     decisions: tuple[SwitchDecision, ...]
     scoreboard: tuple[ScoreLine, ...]
@@ -235,7 +253,9 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     allowed_actions: tuple[str, ...]
     phase_submissions: PhaseSubmissions
     results: tuple[OxResult, ...] | None
-    deadline: str | UnsetType = UNSET
+    faults: tuple[Fault, ...] | None = None
+    deadline: str | None = None
+    seconds_left: float | None = None
 
 
 MESSAGES: Final = GameMessages(ACTIONS, OxState, OxMessage, Phase)

@@ -10,11 +10,15 @@ from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,
+    Fault,
     GameAbortedMessage,
     GameCreatedMessage,
     GameMessages,
     PhaseSubmissions,
     PublicMessage,
+    SeatAwayMessage,
+    SeatBackMessage,
+    SeatResignedMessage,
 )
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import SPEAK_CHARS
@@ -86,6 +90,7 @@ class TrialResult(Identity, frozen=True, kw_only=True):
     team: Team | None
     won: bool | None
     points: int
+    resigned: bool | UnsetType = UNSET
 
 
 class TrialStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
@@ -139,6 +144,7 @@ class TrialEndMessage(PublicMessage, frozen=True, kw_only=True, tag="game_end"):
     verdict: Verdict
     winner_team: Team
     results: tuple[TrialResult, ...]
+    faults: tuple[Fault, ...]
 
 
 TrialMessage = (
@@ -151,6 +157,9 @@ TrialMessage = (
     | PhaseChangeMessage
     | JuryTallyMessage
     | TrialEndMessage
+    | SeatAwayMessage
+    | SeatBackMessage
+    | SeatResignedMessage
     | GameAbortedMessage
 )
 """Every public message of a trial."""
@@ -172,6 +181,8 @@ class TrialParticipant(Identity, frozen=True, kw_only=True):
     name: str
     role: Role | None
     submitted: bool
+    away: bool
+    resigned: bool
 
 
 class Utterance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -187,7 +198,7 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TrialState(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial as a viewer may see it. A spectator's has no `self`; `deadline` is there while one runs."""
+    """A trial as a viewer may see it. A spectator's has no `self`; `deadline` is null while none runs."""
 
     game_id: str
     gameType: Literal["trial"] = "trial"  # noqa: N815 -- the wire's spelling
@@ -204,7 +215,9 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     tally: Tally | None
     verdict: Verdict | None
     results: tuple[TrialResult, ...] | None
-    deadline: str | UnsetType = UNSET
+    faults: tuple[Fault, ...] | None = None
+    deadline: str | None = None
+    seconds_left: float | None = None
 
 
 MESSAGES: Final = GameMessages(ACTIONS, TrialState, TrialMessage, Phase)

@@ -207,7 +207,7 @@ ROTATE_KEY: Final[Route[api.NewKey]] = Route(
 )  # fmt: skip
 WAIT_FOR_TURN: Final[Route[api.Turn | None]] = Route(
     method="GET", path="/api/agents/me/turn", name="wait_for_turn", tag="agents", auth=Auth.AGENT,
-    summary="Wait until one of my games wants something of me; 204 when none did in time.",
+    summary="Wait until one of my games wants something of me or is over; 204 when none did in time.",
     query=WaitQuery, answers={200: api.Turn, 204: None},
 )  # fmt: skip
 READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
@@ -240,13 +240,25 @@ LEAVE_GAME: Final[Route[api.Left]] = Route(
     summary="Give the seat back while the game waits.", request=NoFields, answers={200: api.Left},
     errors=(Code.NOT_A_PARTICIPANT, Code.ALREADY_STARTED, Code.GAME_OVER),
 )  # fmt: skip
+_SEATED: Final = (Code.NOT_A_PARTICIPANT, Code.GAME_OVER, Code.ALREADY_RESIGNED)
+RESIGN: Final[Route[api.Resigned]] = Route(
+    method="POST", path="/api/games/{id}/resign", name="resign", tag="games", auth=Auth.AGENT, idempotent=True,
+    summary="Give a game up while it is played: last place, and free for another one.",
+    request=NoFields, answers={200: api.Resigned}, errors=(*_SEATED, Code.NOT_RUNNING),
+)  # fmt: skip
+FORFEIT: Final[Route[api.Forfeited]] = Route(
+    method="POST", path="/api/games/{id}/forfeit", name="forfeit", tag="games", auth=Auth.AGENT, idempotent=True,
+    summary="Let the present submission go, so that nobody waits for it.",
+    request=api.ForfeitRequest, answers={200: api.Forfeited},
+    errors=(*_SEATED, Code.NOT_STARTED, Code.NOTHING_TO_FORFEIT),
+)  # fmt: skip
 ACT: Final[Route[api.ActionAccepted]] = Route(
     method="POST", path="/api/games/{id}/actions", name="act", tag="games", auth=Auth.AGENT, idempotent=True,
     summary="Act. The answer means that the action is durable.",
     request=ACTIONS, answers={200: api.ActionAccepted},
     errors=(
         Code.NOT_A_PARTICIPANT, Code.NOT_STARTED, Code.GAME_OVER, Code.INVALID_ACTION, Code.WRONG_ACTION,
-        Code.WRONG_PHASE, Code.ALREADY_SUBMITTED, Code.SWITCH_UNAVAILABLE,
+        Code.WRONG_PHASE, Code.ALREADY_SUBMITTED, Code.ALREADY_RESIGNED, Code.SWITCH_UNAVAILABLE,
     ),
 )  # fmt: skip
 READ_STATE: Final[Route[dict[str, Any]]] = Route(
@@ -269,7 +281,18 @@ READ_LOG: Final[Route[list[Record]]] = Route(
     answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
 )  # fmt: skip
 
-GAMES: Final = (JOIN_GAME, LIST_GAMES, LEAVE_GAME, ACT, READ_STATE, READ_EVENTS, STREAM_EVENTS, READ_LOG)
+GAMES: Final = (
+    JOIN_GAME,
+    LIST_GAMES,
+    LEAVE_GAME,
+    RESIGN,
+    FORFEIT,
+    ACT,
+    READ_STATE,
+    READ_EVENTS,
+    STREAM_EVENTS,
+    READ_LOG,
+)
 
 ADMIN_GAMES: Final[Route[AdminGames]] = Route(
     method="GET", path="/api/admin/games", name="admin_games", tag="admin", auth=Auth.OPERATOR,

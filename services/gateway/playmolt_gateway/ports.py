@@ -56,6 +56,18 @@ class Accounts(Protocol):
         """Bind a join's command id to its body for good; False when it is bound to another body."""
         ...
 
+    async def keep_seat(self, agent_id: str, game_id: str) -> None:
+        """Remember that an agent is to be told when a game of its is over; the newest hundred are kept."""
+        ...
+
+    async def untold(self, agent_id: str) -> Sequence[str]:
+        """The games that `keep_seat` remembers of an agent, oldest first."""
+        ...
+
+    async def told(self, agent_id: str, game_id: str) -> None:
+        """Forget a game: its agent knows that it is over."""
+        ...
+
     async def owners(self, key_hashes: Sequence[str]) -> Mapping[str, Agent]:
         """The owner of each key; those without one are missing."""
         ...

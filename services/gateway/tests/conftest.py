@@ -55,7 +55,7 @@ class TwinBus:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Call]] = []
         self.watches: defaultdict[str, list[TwinWatch]] = defaultdict(list)
-        self.engine: Callable[[str, Call], Reply] = lambda _game, _call: (200, {})
+        self.engine: Callable[[str, Call], Reply] = lambda _game, _call: (200, {"game_id": "ox-1"})
         self.is_connected = True
         self.published: list[tuple[str, bytes]] = []
         self.answers: dict[str, bytes | Exception] = {}
@@ -129,6 +129,7 @@ class TwinStore:
         self.rows: dict[str, Profile] = {}
         self.keys: dict[str, str] = {}
         self.joins: dict[tuple[str, str], str] = {}
+        self.seats: dict[str, dict[str, None]] = {}
         self.standings: list[Ranked] = []
         self.points: dict[str, Points] = {}
         self.buckets: dict[str, int] = {}
@@ -174,6 +175,18 @@ class TwinStore:
     async def claim_join(self, agent_id: str, command_id: str, fingerprint: str) -> bool:
         self.check()
         return self.joins.setdefault((agent_id, command_id), fingerprint) == fingerprint
+
+    async def keep_seat(self, agent_id: str, game_id: str) -> None:
+        self.check()
+        self.seats.setdefault(agent_id, {})[game_id] = None
+
+    async def untold(self, agent_id: str) -> list[str]:
+        self.check()
+        return list(self.seats.get(agent_id, {}))
+
+    async def told(self, agent_id: str, game_id: str) -> None:
+        self.check()
+        self.seats.get(agent_id, {}).pop(game_id, None)
 
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         self.check()

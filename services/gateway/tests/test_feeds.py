@@ -280,6 +280,45 @@ class TestTurn:
         async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": "trial-1"}
 
+    async def test_the_end_of_an_own_game_wakes_it_and_is_told_once(
+        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(feeds, "TURN_SECONDS", 60)
+        _, key = platform.agent()
+        phase, state = "switch", {"phase": "end", "version": 9}
+
+        def engine(kind: str, call: Any) -> Any:
+            running = [{"game_id": game, "version": 1}] if kind == "ox" and phase == "switch" else []
+            return 200, {"turn": None, "games": running} if call.op == "turn" else state
+
+        platform.bus.engine = engine
+        poll = asyncio.create_task(platform.send("GET", "/api/agents/me/turn?wait=20", headers=key))
+        await asyncio.sleep(0.05)
+        phase = "end"
+        platform.bus.notify(game, {"version": 2})
+        async with asyncio.timeout(10):
+            told = (await poll).json()
+        assert told == {"game_id": game, "gameType": "ox", "state": state, "actions": [], "over": True}
+        assert (await platform.send("GET", "/api/agents/me/turn", headers=key)).status_code == 204
+
+    async def test_a_game_that_ended_while_nobody_asked_is_told_after_what_wants_an_action(
+        self, platform: Any, game: str
+    ) -> None:
+        _, key = platform.agent()
+        platform.bus.engine = lambda _, __: (200, {"game_id": game})
+        assert (await platform.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=key)).status_code == 200
+        turns: dict[str, Any] = {"trial": {"game_id": "trial-1"}}
+
+        def engine(kind: str, call: Any) -> Any:
+            if call.op == "state":
+                return 200, {"phase": "aborted"}
+            return 200, {"turn": turns.get(kind), "games": []}
+
+        platform.bus.engine = engine
+        assert (await platform.send("GET", "/api/agents/me/turn", headers=key)).json() == turns.pop("trial")
+        assert (await platform.send("GET", "/api/agents/me/turn", headers=key)).json()["over"] is True
+        assert (await platform.send("GET", "/api/agents/me/turn", headers=key)).status_code == 204
+
     async def test_an_absent_engine_holds_no_other_turn_back(self, platform: Any, problem: Any) -> None:
         _, key = platform.agent()
         turn = {"game_id": "ox-1"}

@@ -130,7 +130,7 @@ class TestIdempotency:
 
     async def test_an_absent_engine_keeps_nobody_out_of_the_other_games(self, platform: Any) -> None:
         _, key = platform.agent()
-        platform.bus.engine = lambda game, _call: (200, {}) if game == "ox" else BusUnavailable("away")
+        platform.bus.engine = lambda game, _call: (200, {"game_id": "ox-1"}) if game == "ox" else BusUnavailable("away")
         headers = key | {"Idempotency-Key": "k"}
         answer = await platform.send("POST", "/api/games/join", json={"gameType": "ox"}, headers=headers)
         assert answer.status_code == 200

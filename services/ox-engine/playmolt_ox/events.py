@@ -2,8 +2,11 @@
 
 from typing import ClassVar, Final
 
+from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
+from playmolt_core.game.seats.events import Submitted
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreLine
 
 
@@ -25,16 +28,14 @@ class QuestionOpened(Event, frozen=True, kw_only=True):
     question: str
 
 
-class FirstChoiceSubmitted(Event, frozen=True, kw_only=True):
+class FirstChoiceSubmitted(Submitted, frozen=True, kw_only=True):
     """A first choice is in, or was drawn because the deadline passed."""
 
     type: ClassVar[str] = "first_choice_submitted"
-    agent_id: str
     name: str
     round: int
     choice: Choice
     comment: str
-    forfeit: bool = False
 
 
 class Revealed(Event, frozen=True, kw_only=True):
@@ -46,16 +47,14 @@ class Revealed(Event, frozen=True, kw_only=True):
     distribution: Distribution
 
 
-class SwitchSubmitted(Event, frozen=True, kw_only=True):
+class SwitchSubmitted(Submitted, frozen=True, kw_only=True):
     """A switch decision is in; one that missed the deadline keeps."""
 
     type: ClassVar[str] = "switch_submitted"
-    agent_id: str
     name: str
     round: int
     switched: bool
     comment: str
-    forfeit: bool = False
 
 
 class RoundCounted(Event, frozen=True, kw_only=True):
@@ -78,6 +77,7 @@ class GameEnded(Event, frozen=True, kw_only=True):
     winner_id: str
     final_scoreboard: tuple[ScoreLine, ...]
     results: tuple[OxResult, ...]
+    faults: tuple[Fault, ...] | UnsetType = UNSET
 
 
 EVENTS: Final = stored_types(

@@ -1,10 +1,11 @@
 """The O/X arena: five agents, five questions, points for the minority."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
+from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
@@ -41,6 +42,7 @@ class Ox(SeatedGame[State, Seat]):
     events = EVENTS
     folds = FOLDS
     actions: Mapping[str, type[Action]] = ACTIONS
+    deadlines: ClassVar[Mapping[str, int]] = {"first_choice": 60, "switch": 45}
 
     def __init__(self, questions: content.Content | None = None) -> None:
         self._content = questions or content.shipped()
@@ -96,12 +98,15 @@ class Ox(SeatedGame[State, Seat]):
         return _choose(state, seat, action) if state.phase == "first_choice" else _switch(state, seat, action)
 
     @override
-    def forfeits(self, state: State) -> Sequence[Event]:
-        """Draw the first choices that are missing; who has not decided about the switch keeps."""
-        missing = [seat for seat in state.seats if seat.id not in state.submissions]
+    def missing(self, state: State) -> Sequence[Seat]:
+        return [seat for seat in state.seats if seat.id not in state.submissions]
+
+    @override
+    def forfeit(self, state: State, seat: Seat) -> Submitted:
+        """A first choice is drawn; who has not decided about the switch keeps."""
         if state.phase == "switch":
-            return [_decided(state, seat, "", switched=False, forfeit=True) for seat in missing]
-        return [_chosen(state, seat, _drawn(state, seat), "", forfeit=True) for seat in missing]
+            return _decided(state, seat, "", switched=False, forfeit=True)
+        return _chosen(state, seat, _drawn(state, seat), "", forfeit=True)
 
 
 def _next_step(state: State) -> Event:

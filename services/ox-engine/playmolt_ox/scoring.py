@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.games.ox import Choice, Distribution, OxResult, ScoreLine
 from playmolt_schemas.identity import identity_of
@@ -56,9 +57,15 @@ def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreLine, ...]:
 
 
 def final_result(state: State) -> GameEnded:
-    """Rank the seats of a finished game: points, then monopolies, then lots."""
+    """Rank the seats of a finished game: points, then monopolies, then lots. Who resigned stands last."""
     lot = {agent: place for place, agent in enumerate(state.lots)}
-    ranked = sorted(state.seats, key=lambda seat: (-seat.points, -seat.monopolies, lot[seat.id]))
+
+    def place(seat: Seat) -> tuple[int, ...]:
+        # The how many-th to resign, from 1; who plays on stands before the last of them.
+        resigned = state.attends(seat.id).resigned or len(state.seats) + 1
+        return (-resigned, -seat.points, -seat.monopolies, lot[seat.id])
+
+    ranked = sorted(state.seats, key=place)
     return GameEnded(
         winner_id=ranked[0].id,
         final_scoreboard=tuple(_line(seat) for seat in ranked),
@@ -67,13 +74,15 @@ def final_result(state: State) -> GameEnded:
                 agent_id=seat.id,
                 name=seat.name,
                 rank=rank,
-                points=points,
+                points=0 if state.attends(seat.id).resigned else points,
                 game_points=seat.points,
                 monopolies=seat.monopolies,
                 **identity_of(seat),
+                resigned=True if state.attends(seat.id).resigned else UNSET,
             )
             for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
         ),
+        faults=state.faults or (),
     )
 
 

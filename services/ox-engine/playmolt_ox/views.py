@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 from playmolt_core.game.decider import AllowedAction, Event, Viewer
 from playmolt_core.game.seats import views as seats
 from playmolt_schemas.games.game_messages import PhaseSubmissions, PublicMessage
@@ -12,10 +13,10 @@ from playmolt_schemas.games.ox import (
     ROUNDS,
     FirstChoiceSubmittedMessage,
     OxEndMessage,
+    OxParticipant,
     OxSelf,
     OxStartedMessage,
     OxState,
-    Player,
     QuestionOpenMessage,
     RevealMessage,
     RoundResultMessage,
@@ -52,7 +53,7 @@ def view(state: State, viewer: Viewer) -> OxState:
         phase=state.phase,
         question=state.question,
         own=UNSET if own is None else _self(state, own),
-        participants=tuple(Player(id=seat.id, name=seat.name, **identity_of(seat)) for seat in state.seats),
+        participants=tuple(_participant(state, seat) for seat in state.seats),
         reveal=state.reveal,
         decisions=_decisions(state) if state.phase == "switch" else (),
         scoreboard=_scoreboard(state),
@@ -62,6 +63,7 @@ def view(state: State, viewer: Viewer) -> OxState:
             submitted=len(state.submissions), total=len(state.seats) if state.playing else 0
         ),
         results=state.results,
+        faults=seats.faults_of(state),
         deadline=seats.time_of(state.deadline),
     )
 
@@ -98,9 +100,20 @@ def public(event: Event, viewer: Viewer) -> PublicMessage:
 
 
 def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
-    if seat is None or not state.playing or seat.id in state.submissions:
+    if seat is None or not state.playing or seat.id in state.submissions or state.attends(seat.id).resigned:
         return ()
     return (state.phase,)
+
+
+def _participant(state: State, seat: Seat) -> OxParticipant:
+    attendance = state.attends(seat.id)
+    return OxParticipant(
+        id=seat.id,
+        name=seat.name,
+        away=attendance.away,
+        resigned=bool(attendance.resigned),
+        **identity_of(seat),
+    )
 
 
 def _self(state: State, seat: Seat) -> OxSelf:
@@ -123,9 +136,12 @@ def _decisions(state: State) -> tuple[SwitchDecision, ...]:
 
 
 def _scoreboard(state: State) -> tuple[ScoreLine, ...]:
-    if state.final_scoreboard is not None:
-        return state.final_scoreboard
-    return scoreboard(state.seats) if state.round else ()
+    lines = state.final_scoreboard or (scoreboard(state.seats) if state.round else ())
+    return tuple(
+        replace(line, away=attendance.away, resigned=bool(attendance.resigned))
+        for line in lines
+        for attendance in (state.attends(line.id),)
+    )
 
 
 def _operator_seat(state: State, seat: Seat) -> dict[str, Any]:
@@ -202,7 +218,12 @@ def _counted(event: RoundCounted) -> RoundResultMessage:
 
 
 def _ended(event: GameEnded) -> OxEndMessage:
-    return OxEndMessage(winner_id=event.winner_id, final_scoreboard=event.final_scoreboard, results=event.results)
+    return OxEndMessage(
+        winner_id=event.winner_id,
+        final_scoreboard=event.final_scoreboard,
+        results=event.results,
+        faults=event.faults or (),
+    )
 
 
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {

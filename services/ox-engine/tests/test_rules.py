@@ -13,6 +13,7 @@ from playmolt_ox.events import (
     QuestionOpened,
     Revealed,
     RoundCounted,
+    SwitchSubmitted,
 )
 from playmolt_ox.rules import Ox
 from playmolt_schemas.codes import Code
@@ -346,7 +347,7 @@ def test_a_missing_first_choice_is_drawn_from_the_seed(tables: Any) -> None:
 
 def test_a_missing_switch_decision_keeps(tables: Any) -> None:
     table = tables(deadline=30).seated().picks("OOOXX").switch("agent-0")
-    missing = [table.kept(f"agent-{n}", forfeit=True) for n in range(1, 5)]
+    missing = [like(SwitchSubmitted, agent_id=f"agent-{n}", switched=False, forfeit=True) for n in range(1, 5)]
     table.deadline().then(*missing, like(RoundCounted, round=1), like(QuestionOpened, round=2))
     message = table.message("switch_submitted")
     assert (message["switched"], message["comment"], message["forfeit"]) == (False, "", True)
@@ -363,9 +364,9 @@ def test_a_deadline_of_a_phase_that_is_past_does_nothing(tables: Any) -> None:
 
 def test_an_abandoned_game_ends_by_its_deadlines(tables: Any) -> None:
     table = tables(deadline=1).seated()
-    while not table.state.over:
-        table.deadline()
-    assert (table.state.phase, len(table.state.history)) == ("end", 5)
+    table.deadline().deadline()
+    assert [event.type for event in table.decision.events[-6:]] == ["seat_away"] * 5 + ["game_aborted"]
+    assert (table.state.phase, table.message("game_aborted")["reason"]) == ("aborted", "abandoned")
 
 
 # The operator
@@ -375,8 +376,10 @@ def test_an_abandoned_game_ends_by_its_deadlines(tables: Any) -> None:
 def test_an_operator_can_end_a_game_in_any_phase(table: Any, phase: str, round_: int) -> None:
     if phase != "waiting":
         table.played_to(phase, round_)
-    table.end(" Fire. ").then(GameAborted(reason="Fire."))
-    assert table.message("game_aborted") == {"type": "game_aborted", "reason": "Fire."}
+    table.end(" Fire. ").then(like(GameAborted, reason="Fire."))
+    ended = [{"agent_id": seat.id, "kind": "operator", "what": "ended", "count": 1} for seat in table.state.seats]
+    assert table.message("game_aborted") == {"type": "game_aborted", "reason": "Fire.", "faults": ended}
+    assert table.view()["faults"] == ended
     assert (table.view()["phase"], table.view()["results"]) == ("aborted", None)
     table.end().refused(Code.GAME_OVER)
 

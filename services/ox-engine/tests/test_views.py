@@ -9,6 +9,7 @@ from playmolt_schemas.games.ox import OxMessage, OxState
 FIELDS = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",
     "decisions", "scoreboard", "history", "allowed_actions", "phase_submissions", "results",
+    "faults", "deadline", "seconds_left",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],
@@ -20,8 +21,8 @@ MESSAGES = {
     "reveal": ["round", "choices", "distribution"],
     "switch_submitted": ["agent_id", "name", "switched", "comment"],
     "round_result": ["round", "final_distribution", "minority", "points_awarded", "winners", "scoreboard"],
-    "game_end": ["winner_id", "final_scoreboard", "results"],
-    "game_aborted": ["reason"],
+    "game_end": ["winner_id", "final_scoreboard", "results", "faults"],
+    "game_aborted": ["reason", "faults"],
 }
 
 
@@ -45,7 +46,7 @@ def test_a_waiting_game_shows_its_seats(table: Any) -> None:
             "total_points": 0,
             "submitted": False,
         },
-        "participants": [{"id": "agent-0", "name": "Name of agent-0"}],
+        "participants": [{"id": "agent-0", "name": "Name of agent-0", "away": False, "resigned": False}],
         "reveal": [],
         "decisions": [],
         "scoreboard": [],
@@ -53,6 +54,9 @@ def test_a_waiting_game_shows_its_seats(table: Any) -> None:
         "allowed_actions": [],
         "phase_submissions": {"submitted": 0, "total": 0},
         "results": None,
+        "faults": None,
+        "deadline": None,
+        "seconds_left": None,
     }
 
 
@@ -173,7 +177,8 @@ def test_a_running_scoreboard_stands_by_points_monopolies_and_names(table: Any) 
         ("agent-0", 0, 0),
         ("agent-3", 0, 0),
     ]
-    assert table.message("round_result")["scoreboard"] == board
+    present = {"away": False, "resigned": False}
+    assert [line | present for line in table.message("round_result")["scoreboard"]] == board
 
 
 def test_the_end_shows_the_last_round_and_the_ranks(table: Any) -> None:
@@ -185,7 +190,9 @@ def test_the_end_shows_the_last_round_and_the_ranks(table: Any) -> None:
     assert (view["phase_submissions"], view["allowed_actions"]) == ({"submitted": 0, "total": 0}, [])
     assert len(view["history"]) == 5
     end = table.message("game_end")
-    assert (view["results"], view["scoreboard"]) == (end["results"], end["final_scoreboard"])
+    assert (view["results"], view["faults"], end["faults"]) == (end["results"], [], [])
+    present = {"away": False, "resigned": False}
+    assert view["scoreboard"] == [line | present for line in end["final_scoreboard"]]
     assert [list(line) for line in view["results"]] == [
         ["agent_id", "name", "rank", "points", "game_points", "monopolies"]
     ] * 5
@@ -225,10 +232,10 @@ def test_an_offer_carries_the_schema_of_its_action(table: Any) -> None:
 
 def test_a_deadline_shows_only_while_one_runs(tables: Any) -> None:
     table = tables(deadline=30)
-    assert "deadline" not in table.view()
+    assert table.view()["deadline"] is None
     assert table.seated().view()["deadline"] == "2026-03-01T00:00:36.000000Z"
     assert table.picks("OOOXX").view()["deadline"] == "2026-03-01T00:00:41.000000Z"
-    assert "deadline" not in table.end().view()
+    assert table.end().view()["deadline"] is None
 
 
 def test_messages_hold_just_the_fields_of_the_page(table: Any) -> None:

@@ -3,8 +3,11 @@
 from typing import ClassVar, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
+from playmolt_core.game.seats.events import Submitted
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.trial import Case, JurorVote, Party, Phase, Role, Team, TrialResult, Verdict
 
 
@@ -16,27 +19,23 @@ class GameStarted(Event, frozen=True, kw_only=True):
     participants: tuple[Party, ...]
 
 
-class Spoke(Event, frozen=True, kw_only=True):
+class Spoke(Submitted, frozen=True, kw_only=True):
     """Somebody spoke, or missed the deadline."""
 
     type: ClassVar[str] = "speak"
-    agent_id: str
     name: str
     role: Role
     text: str
     phase: Phase
     round: int
-    forfeit: bool = False
 
 
-class VoteSubmitted(Event, frozen=True, kw_only=True):
+class VoteSubmitted(Submitted, frozen=True, kw_only=True):
     """A juror voted; `verdict` is null when it missed the deadline and abstains."""
 
     type: ClassVar[str] = "vote_submitted"
-    agent_id: str
     role: Role
     verdict: Verdict | None
-    forfeit: bool = False
 
 
 class PhaseChanged(Event, frozen=True, kw_only=True):
@@ -66,6 +65,7 @@ class GameEnded(Event, frozen=True, kw_only=True):
     verdict: Verdict
     winner_team: Team
     results: tuple[TrialResult, ...]
+    faults: tuple[Fault, ...] | UnsetType = UNSET
 
 
 EVENTS: Final = stored_types(

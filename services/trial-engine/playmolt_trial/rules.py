@@ -1,10 +1,12 @@
 """The mock trial: six agents, one case, a verdict."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from msgspec import UNSET
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
+from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
@@ -44,6 +46,8 @@ WINNER_POINTS: Final = 200
 LOSER_POINTS: Final = 50
 JUDGE_POINTS: Final = 100
 ABSTAINER_POINTS: Final = 0
+SPEECH_SECONDS: Final = 120
+VOTE_SECONDS: Final = 90
 
 VERDICTS: Final[tuple[Verdict, ...]] = ("GUILTY", "NOT_GUILTY")
 _TEAM_OF: Final[Mapping[Verdict, Team]] = {"GUILTY": "PROSECUTOR", "NOT_GUILTY": "DEFENSE"}
@@ -65,6 +69,9 @@ class Trial(SeatedGame[State, Seat]):
     events = EVENTS
     folds = FOLDS
     actions: Mapping[str, type[Action]] = ACTIONS
+    deadlines: ClassVar[Mapping[str, int]] = {
+        phase: VOTE_SECONDS if phase == "jury_vote" else SPEECH_SECONDS for phase in REQUIRED
+    }
 
     def __init__(self, cases: content.Content | None = None) -> None:
         self._content = cases or content.shipped()
@@ -129,11 +136,13 @@ class Trial(SeatedGame[State, Seat]):
         return _vote(seat, action) if wanted == "vote" else _speak(state, seat, action)
 
     @override
-    def forfeits(self, state: State) -> Sequence[Event]:
-        """Missing jurors abstain, everybody else says nothing."""
-        if state.phase == "jury_vote":
-            return [_voted(seat, None, forfeit=True) for seat in state.missing()]
-        return [_spoke(state, seat, "", forfeit=True) for seat in state.missing()]
+    def missing(self, state: State) -> Sequence[Seat]:
+        return state.missing()
+
+    @override
+    def forfeit(self, state: State, seat: Seat) -> Submitted:
+        """A juror abstains, everybody else says nothing."""
+        return _voted(seat, None, forfeit=True) if state.phase == "jury_vote" else _spoke(state, seat, "", forfeit=True)
 
 
 def _speak(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
@@ -186,7 +195,10 @@ def _verdict_read(state: State) -> GameEnded:
     return GameEnded(
         verdict=state.verdict,
         winner_team=winner,
-        results=tuple(_result(seat, _team(state, seat), winner) for seat in state.seats),
+        results=tuple(
+            _result(state, seat, winner) for seat in sorted(state.seats, key=lambda seat: _standing(state, seat))
+        ),
+        faults=state.faults or (),
     )
 
 
@@ -201,7 +213,14 @@ def _team(state: State, seat: Seat) -> Team | None:
             return None
 
 
-def _result(seat: Seat, team: Team | None, winner: Team) -> TrialResult:
+def _standing(state: State, seat: Seat) -> int:
+    """In the order of the seats; but who resigned stands last, and first of them who did so last."""
+    resigned = state.attends(seat.id).resigned
+    return len(state.seats) - resigned if resigned else -1
+
+
+def _result(state: State, seat: Seat, winner: Team) -> TrialResult:
+    team, resigned = _team(state, seat), bool(state.attends(seat.id).resigned)
     if team is None:
         points = JUDGE_POINTS if seat.role == "JUDGE" else ABSTAINER_POINTS
     else:
@@ -212,7 +231,8 @@ def _result(seat: Seat, team: Team | None, winner: Team) -> TrialResult:
         role=_role_of(seat),
         team=team,
         won=None if team is None else team == winner,
-        points=points,
+        points=0 if resigned else points,
+        resigned=True if resigned else UNSET,
         **identity_of(seat),
     )
 

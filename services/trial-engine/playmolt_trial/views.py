@@ -55,18 +55,14 @@ def view(state: State, viewer: Viewer) -> TrialState:
         own=UNSET
         if own is None
         else TrialSelf(id=own.id, role=own.role, name=own.name, submitted=own.id in state.submitted),
-        participants=tuple(
-            TrialParticipant(
-                id=seat.id, name=seat.name, role=seat.role, submitted=seat.id in state.submitted, **identity_of(seat)
-            )
-            for seat in state.seats
-        ),
+        participants=tuple(_participant(state, seat) for seat in state.seats),
         history=state.history,
         allowed_actions=_allowed(state, own),
         phase_submissions=PhaseSubmissions(submitted=len(state.submitted), total=len(required)),
         tally=state.tally,
         verdict=state.verdict,
         results=state.results,
+        faults=seats.faults_of(state),
         deadline=seats.time_of(state.deadline),
     )
 
@@ -104,8 +100,23 @@ def public(event: Event, viewer: Viewer) -> PublicMessage:
     return _PUBLIC[type(event)](event)
 
 
+def _participant(state: State, seat: Seat) -> TrialParticipant:
+    attendance = state.attends(seat.id)
+    return TrialParticipant(
+        id=seat.id,
+        name=seat.name,
+        role=seat.role,
+        submitted=seat.id in state.submitted,
+        away=attendance.away,
+        resigned=bool(attendance.resigned),
+        **identity_of(seat),
+    )
+
+
 def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
     if seat is None or seat.role not in REQUIRED.get(state.phase, ()) or seat.id in state.submitted:
+        return ()
+    if state.attends(seat.id).resigned:
         return ()
     return (action_of(state),)
 
@@ -144,7 +155,9 @@ def _tallied(event: JuryTallied) -> JuryTallyMessage:
 
 
 def _ended(event: GameEnded) -> TrialEndMessage:
-    return TrialEndMessage(verdict=event.verdict, winner_team=event.winner_team, results=event.results)
+    return TrialEndMessage(
+        verdict=event.verdict, winner_team=event.winner_team, results=event.results, faults=event.faults or ()
+    )
 
 
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {

@@ -338,10 +338,9 @@ def test_a_missing_vote_abstains(tables: Any, cast: tuple[str, ...], verdict: st
 
 def test_an_abandoned_trial_ends_by_its_deadlines(tables: Any) -> None:
     table = tables(deadline=1).seated()
-    while not table.state.over:
-        table.deadline()
-    assert table.state.phase == "end"
-    assert table.state.verdict == "NOT_GUILTY"
+    table.deadline().deadline()
+    assert [event.type for event in table.decision.events[-7:]] == ["seat_away"] * 6 + ["game_aborted"]
+    assert (table.state.phase, table.message("game_aborted")["reason"]) == ("aborted", "abandoned")
 
 
 # The operator
@@ -351,8 +350,9 @@ def test_an_abandoned_trial_ends_by_its_deadlines(tables: Any) -> None:
 def test_an_operator_can_end_a_trial_in_any_phase(table: Any, phase: str) -> None:
     if phase != "waiting":
         table.played_to(phase)
-    table.end(" Fire. ").then(GameAborted(reason="Fire."))
-    assert table.message("game_aborted") == {"type": "game_aborted", "reason": "Fire."}
+    table.end(" Fire. ").then(like(GameAborted, reason="Fire."))
+    ended = [{"agent_id": seat.id, "kind": "operator", "what": "ended", "count": 1} for seat in table.state.seats]
+    assert table.message("game_aborted") == {"type": "game_aborted", "reason": "Fire.", "faults": ended}
     assert table.decider.summary(table.state).over
     assert (table.view()["phase"], table.view()["results"]) == ("aborted", None)
     table.end().refused(Code.GAME_OVER)

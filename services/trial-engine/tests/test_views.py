@@ -9,6 +9,7 @@ from playmolt_schemas.games.trial import ACTIONS, TrialMessage, TrialState
 FIELDS = [
     "game_id", "gameType", "version", "phase", "round", "maxRounds", "case", "self", "participants", "history",
     "allowed_actions", "phase_submissions", "tally", "verdict", "results",
+    "faults", "deadline", "seconds_left",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],
@@ -19,8 +20,8 @@ MESSAGES = {
     "vote_submitted": ["agent_id", "role"],
     "phase_change": ["from", "to", "round"],
     "jury_tally": ["GUILTY", "NOT_GUILTY", "votes", "verdict"],
-    "game_end": ["verdict", "winner_team", "results"],
-    "game_aborted": ["reason"],
+    "game_end": ["verdict", "winner_team", "results", "faults"],
+    "game_aborted": ["reason", "faults"],
 }
 
 
@@ -37,7 +38,14 @@ def test_a_waiting_trial_shows_its_seats_without_roles(table: Any) -> None:
         "case": None,
         "self": {"id": "agent-1", "role": None, "name": "Name of agent-1", "submitted": False},
         "participants": [
-            {"id": agent, "name": f"Name of {agent}", "role": None, "submitted": False}
+            {
+                "id": agent,
+                "name": f"Name of {agent}",
+                "role": None,
+                "submitted": False,
+                "away": False,
+                "resigned": False,
+            }
             for agent in ("agent-0", "agent-1")
         ],
         "history": [],
@@ -46,6 +54,9 @@ def test_a_waiting_trial_shows_its_seats_without_roles(table: Any) -> None:
         "tally": None,
         "verdict": None,
         "results": None,
+        "faults": None,
+        "deadline": None,
+        "seconds_left": None,
     }
 
 
@@ -130,11 +141,11 @@ def test_results_show_after_the_end(table: Any) -> None:
 
 def test_a_deadline_shows_only_while_one_runs(tables: Any) -> None:
     table = tables(deadline=30)
-    assert "deadline" not in table.view()
+    assert table.view()["deadline"] is None
     (effect,) = table.decider.effects(table.seated().state)
     assert table.view()["deadline"] == "2026-03-01T00:00:37.000000Z"
     assert effect.due.isoformat() == "2026-03-01T00:00:37+00:00"
-    assert "deadline" not in table.end().view()
+    assert table.end().view()["deadline"] is None
 
 
 def test_messages_hold_just_the_fields_of_the_page(table: Any) -> None:

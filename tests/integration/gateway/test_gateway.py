@@ -645,6 +645,7 @@ def test_an_ended_game_closes_without_points(platform: Platform) -> None:
     told(platform.operator.post(path, {"reason": " rain "}))
     last = platform.events(table.game_id)[-1]
     assert TIME.fullmatch(last.pop("at"))
+    assert [(fault["kind"], fault["what"]) for fault in last.pop("faults")] == [("operator", "ended")] * 6
     assert last == {"type": "game_aborted", "reason": "rain", "game_id": table.game_id, "version": version + 1}
     state = table[0].state(table.game_id)
     assert (state["phase"], state["results"], state["allowed_actions"]) == ("aborted", None, [])
@@ -654,6 +655,7 @@ def test_an_ended_game_closes_without_points(platform: Platform) -> None:
     seen, code = platform.watched(f"/ws/games/{table.game_id}")
     assert (seen, code) == (platform.raw_events(table.game_id), 1000)
     assert table[0].join("trial") != table.game_id
+    assert told(table[0].get("/api/agents/me/turn"))["over"] is True
     assert table[0].get("/api/agents/me/turn").status_code == 204
     listed = told(platform.nobody.get("/api/games", phase="aborted", gameType="trial"))["games"]
     assert table.game_id in {line["game_id"] for line in listed}

@@ -44,7 +44,8 @@ def reaches(platform: Platform, game_id: str, phase: str, round_: int) -> Json:
 def test_a_trial_without_its_agents_ends_by_forfeits(hasty: Platform) -> None:
     table = hasty.table("trial")
     state = table[0].state(table.game_id)
-    assert list(state)[-1] == "deadline"
+    assert list(state)[-2:] == ["deadline", "seconds_left"]
+    assert 0 < state["seconds_left"] <= DEADLINE_SECONDS
     table.does(table[0], {"type": "speak", "text": "I was here."})
     reaches(hasty, table.game_id, "argument", 1)
     history = table[0].state(table.game_id)["history"]
@@ -58,7 +59,7 @@ def test_a_trial_without_its_agents_ends_by_forfeits(hasty: Platform) -> None:
     if juror.act(table.game_id, {"type": "vote", "verdict": "GUILTY"}).status_code != 200:
         pytest.fail("the jury's phase was over before a vote could be sent")
     state = reaches(hasty, table.game_id, "end", 3)
-    assert "deadline" not in state
+    assert (state["deadline"], state["seconds_left"]) == (None, None)
     assert (state["tally"]["GUILTY"], state["tally"]["NOT_GUILTY"], state["verdict"]) == (1, 0, "NOT_GUILTY")
     assert sorted(str(line["verdict"]) for line in state["tally"]["votes"]) == ["GUILTY", "None", "None"]
     for line in state["results"]:
@@ -106,10 +107,33 @@ def test_an_ox_game_goes_on_without_who_is_missing(hasty: Platform) -> None:
     told(hasty.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
 
 
+def test_a_game_with_a_dead_bot_ends_within_its_deadlines(hasty: Platform) -> None:
+    """It is waited for twice; after that the others play as if it were not there."""
+    table = hasty.table("ox")
+    game, living = table.game_id, list(table)[:4]
+    before, ended = time.monotonic(), time.monotonic() + 2 * DEADLINE_SECONDS + 60
+    while (state := hasty.nobody.state(game))["phase"] != "end":
+        assert time.monotonic() < ended, state
+        kind = state["phase"]
+        fields = {"use_switch": False} if kind == "switch" else {"choice": "O", "comment": "x"}
+        for guest in living:
+            if guest.state(game)["allowed_actions"]:
+                guest.act(game, {"type": kind, **fields})
+        time.sleep(0.05)
+    assert time.monotonic() - before > 2 * DEADLINE_SECONDS - 1
+    dead = table[4].id
+    types = [event["type"] for event in hasty.events(game)]
+    assert types.count("seat_away") == 1
+    assert [(fault["agent_id"], fault["what"], fault["count"]) for fault in state["faults"]] == [(dead, "deadline", 10)]
+    assert next(seat for seat in state["participants"] if seat["id"] == dead)["away"] is True
+    over = told(table[4].get("/api/agents/me/turn"))
+    assert (over["game_id"], over["over"], over["actions"]) == (game, True, [])
+
+
 def test_a_deadline_is_told_and_kept(hasty: Platform) -> None:
     waiting = hasty.guest()
     game = waiting.join("ox")
-    assert "deadline" not in waiting.state(game)
+    assert waiting.state(game)["deadline"] is None
     told(hasty.operator.post(f"/api/admin/games/{game}/end", {"reason": "nobody came"}))
     table = hasty.table("ox")
     table.choose("OXOXO")

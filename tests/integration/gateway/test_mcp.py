@@ -31,7 +31,7 @@ class Agent:
     async def play(self, game_id: str) -> Any:
         while (state := await self.call("state", game_id=game_id))["phase"] != "end":
             turn = await self.call("wait_for_turn", wait=1)
-            if turn.get("game_id") == game_id:
+            if turn.get("game_id") == game_id and not turn["over"]:
                 await self.call("act", game_id=game_id, action=self.action(turn["actions"][0]["type"]))
         return state
 

@@ -22,6 +22,7 @@ TABLES = {
     "account.agent": "name",
     "account.api_key": "hash",
     "account.join_key": "fingerprint",
+    "account.seat": "game_id",
     "limits.bucket": "full_at",
     "limits.model_call": "tokens",
     "limits.budget": "calls",
@@ -74,6 +75,7 @@ ALLOWED = {
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
         ("SELECT", "account.join_key"), ("INSERT", "account.join_key"),
+        ("SELECT", "account.seat"), ("INSERT", "account.seat"), ("DELETE", "account.seat"),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
         ("SELECT", "projection.score"), ("SELECT", "projection.progress"), "limits.take",
     },

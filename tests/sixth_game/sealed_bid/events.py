@@ -4,6 +4,8 @@ from typing import ClassVar, Final
 
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
+from playmolt_core.game.seats.events import Submitted
+from playmolt_schemas.games.game_messages import Fault
 
 from sealed_bid.messages import Bidder, BidResult
 
@@ -16,14 +18,12 @@ class GameStarted(Event, frozen=True, kw_only=True):
     lots: tuple[str, ...]
 
 
-class BidMade(Event, frozen=True, kw_only=True):
+class BidMade(Submitted, frozen=True, kw_only=True):
     """A bid is in, or stands at nothing because the deadline passed."""
 
     type: ClassVar[str] = "bid_made"
-    agent_id: str
     name: str
     amount: int
-    forfeit: bool = False
 
 
 class GameEnded(Event, frozen=True, kw_only=True):
@@ -34,6 +34,7 @@ class GameEnded(Event, frozen=True, kw_only=True):
     winner_id: str
     price: int
     results: tuple[BidResult, ...]
+    faults: tuple[Fault, ...]
 
 
 EVENTS: Final = stored_types(*seats.EVENTS, GameStarted, BidMade, GameEnded)

@@ -9,11 +9,15 @@ from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,
+    Fault,
     GameAbortedMessage,
     GameCreatedMessage,
     GameMessages,
     PhaseSubmissions,
     PublicMessage,
+    SeatAwayMessage,
+    SeatBackMessage,
+    SeatResignedMessage,
 )
 
 Phase = Literal["waiting", "bidding", "end", "aborted"]
@@ -32,6 +36,11 @@ ACTIONS: Final[Mapping[str, type[Action]]] = {"bid": Bid}
 class Bidder(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
+
+
+class BidderSeat(Bidder, frozen=True, kw_only=True):
+    away: bool
+    resigned: bool
 
 
 class BidResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +75,7 @@ class AuctionEndMessage(PublicMessage, frozen=True, kw_only=True, tag="game_end"
     winner_id: str
     price: int
     results: tuple[BidResult, ...]
+    faults: tuple[Fault, ...]
 
 
 AuctionMessage = (
@@ -75,6 +85,9 @@ AuctionMessage = (
     | AuctionStartedMessage
     | BidMadeMessage
     | AuctionEndMessage
+    | SeatAwayMessage
+    | SeatBackMessage
+    | SeatResignedMessage
     | GameAbortedMessage
 )
 
@@ -96,11 +109,13 @@ class AuctionState(msgspec.Struct, frozen=True, kw_only=True):
     round: int
     phase: Phase
     own: OwnBid | UnsetType = msgspec.field(name="self", default=UNSET)
-    participants: tuple[Bidder, ...]
+    participants: tuple[BidderSeat, ...]
     allowed_actions: tuple[str, ...]
     phase_submissions: PhaseSubmissions
     results: tuple[BidResult, ...] | None
-    deadline: str | UnsetType = UNSET
+    faults: tuple[Fault, ...] | None = None
+    deadline: str | None = None
+    seconds_left: float | None = None
 
 
 MESSAGES: Final = GameMessages(ACTIONS, AuctionState, AuctionMessage, Phase)

@@ -1,7 +1,7 @@
 """The auction: three sealed bids, the highest wins and pays the second highest."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Viewer
@@ -31,6 +31,7 @@ class Auction(SeatedGame[State, Seat]):
     events = EVENTS
     folds = FOLDS
     actions: Mapping[str, type[Action]] = ACTIONS
+    deadlines: ClassVar[Mapping[str, int]] = {"bidding": 60}
 
     @override
     def initial(self, game_id: str) -> State:
@@ -75,15 +76,21 @@ class Auction(SeatedGame[State, Seat]):
         return Accepted((BidMade(agent_id=seat.id, name=seat.name, amount=amount),))
 
     @override
-    def forfeits(self, state: State) -> Sequence[Event]:
+    def missing(self, state: State) -> Sequence[Seat]:
+        return [seat for seat in state.seats if seat.id not in state.bids]
+
+    @override
+    def forfeit(self, state: State, seat: Seat) -> BidMade:
         """Who has not bid, bids nothing."""
-        missing = [seat for seat in state.seats if seat.id not in state.bids]
-        return [BidMade(agent_id=seat.id, name=seat.name, amount=0, forfeit=True) for seat in missing]
+        return BidMade(agent_id=seat.id, name=seat.name, amount=0, forfeit=True)
 
 
 def _opened(state: State) -> GameEnded:
     lot = {agent: place for place, agent in enumerate(state.lots)}
-    ranked = sorted(state.seats, key=lambda seat: (-state.bids[seat.id], lot[seat.id]))
+    ranked = sorted(
+        state.seats,
+        key=lambda seat: (bool(state.attends(seat.id).resigned), -state.bids[seat.id], lot[seat.id]),
+    )
     price = state.bids[ranked[1].id]
     return GameEnded(
         winner_id=ranked[0].id,
@@ -95,8 +102,9 @@ def _opened(state: State) -> GameEnded:
                 rank=rank,
                 amount=state.bids[seat.id],
                 paid=price if rank == 1 else 0,
-                points=points,
+                points=0 if state.attends(seat.id).resigned else points,
             )
             for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
         ),
+        faults=state.faults or (),
     )

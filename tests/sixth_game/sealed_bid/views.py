@@ -15,7 +15,7 @@ from sealed_bid.messages import (
     AuctionEndMessage,
     AuctionStartedMessage,
     AuctionState,
-    Bidder,
+    BidderSeat,
     BidMadeMessage,
     OwnBid,
 )
@@ -32,12 +32,13 @@ def view(state: State, viewer: Viewer) -> AuctionState:
         round=state.round,
         phase=state.phase,
         own=UNSET if own is None else OwnBid(id=own.id, name=own.name, amount=state.bids.get(own.id)),
-        participants=tuple(Bidder(id=seat.id, name=seat.name) for seat in state.seats),
+        participants=tuple(_participant(state, seat) for seat in state.seats),
         allowed_actions=_allowed(state, own),
         phase_submissions=PhaseSubmissions(
             submitted=len(state.bids) if state.playing else 0, total=len(state.seats) if state.playing else 0
         ),
         results=state.results,
+        faults=seats.faults_of(state),
         deadline=seats.time_of(state.deadline),
     )
 
@@ -58,7 +59,14 @@ def public(event: Event, viewer: Viewer) -> PublicMessage:
 
 
 def _allowed(state: State, seat: Seat | None) -> tuple[str, ...]:
-    return ("bid",) if seat is not None and state.playing and seat.id not in state.bids else ()
+    if seat is None or not state.playing or seat.id in state.bids or state.attends(seat.id).resigned:
+        return ()
+    return ("bid",)
+
+
+def _participant(state: State, seat: Seat) -> BidderSeat:
+    attendance = state.attends(seat.id)
+    return BidderSeat(id=seat.id, name=seat.name, away=attendance.away, resigned=bool(attendance.resigned))
 
 
 def _started(event: GameStarted) -> AuctionStartedMessage:
@@ -66,7 +74,7 @@ def _started(event: GameStarted) -> AuctionStartedMessage:
 
 
 def _ended(event: GameEnded) -> AuctionEndMessage:
-    return AuctionEndMessage(winner_id=event.winner_id, price=event.price, results=event.results)
+    return AuctionEndMessage(winner_id=event.winner_id, price=event.price, results=event.results, faults=event.faults)
 
 
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {

@@ -400,11 +400,20 @@ CREATE TABLE account.join_key (
   PRIMARY KEY (agent_id, command_id)
 );
 
+-- The games an agent took a seat in and has not been told yet that they are over: the newest hundred.
+CREATE TABLE account.seat (
+  agent_id text COLLATE "C" NOT NULL REFERENCES account.agent,
+  game_id  text COLLATE "C" NOT NULL,
+  taken_at timestamptz      NOT NULL DEFAULT now(),
+  PRIMARY KEY (agent_id, game_id)
+);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
 GRANT UPDATE (version, about) ON account.agent TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.seat TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
 """Answers about one state of a game: `state`, `turn`, `operator`."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.api import ActionOffer, Turn
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import lobby_of, rfc3339
@@ -20,6 +22,15 @@ class StateAt(msgspec.Struct, frozen=True):
 
     at: int | None = None
     seat: str | None = None
+
+
+def timed(view: msgspec.Struct) -> msgspec.Struct:
+    """A view with what is left now until its deadline."""
+    deadline = getattr(view, "deadline", None)
+    if deadline is None:
+        return view
+    left = (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds()
+    return replace(view, seconds_left=round(max(left, 0.0), 1))
 
 
 class StateReads:
@@ -43,7 +54,8 @@ class StateReads:
                 detail = f"`at` must be between 1 and {snapshot.version}, the game's version."
                 return refusal(Refused(Code.NOT_FOUND, detail))
             state = (await self._sources.histories.of(pending.call.target, request.at))[request.at - 1].state
-        return 200, _encode(self._decider.view(state, viewer))
+            return 200, _encode(self._decider.view(state, viewer))
+        return 200, _encode(timed(self._decider.view(state, viewer)))
 
     def _viewer(self, pending: PendingCall, snapshot: Snapshot, request: StateAt) -> Viewer | Refused:
         """A seat's view of a finished game is anybody's; a past state is shown as to a spectator."""
@@ -64,7 +76,7 @@ class StateReads:
         allowed = self._decider.allowed_actions(snapshot.state, agent)
         turn = None
         if allowed:
-            view = msgspec.to_builtins(self._decider.view(snapshot.state, Viewer(agent)))
+            view = msgspec.to_builtins(timed(self._decider.view(snapshot.state, Viewer(agent))))
             actions = [ActionOffer(action.type, dict(action.schema)) for action in allowed]
             turn = Turn(stream, self._decider.game, view, actions)
         return 200, _encode({"turn": turn, "games": [{"game_id": stream, "version": snapshot.version}]})

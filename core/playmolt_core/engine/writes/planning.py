@@ -9,17 +9,19 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from playmolt_schemas.api import ActionAccepted, Ended, EndRequest
+from msgspec.structs import replace
+from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Forfeited, ForfeitRequest, Resigned
 
 from playmolt_core.engine.api_requests import BadBody
 from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.writes.api_commands import ApiCommands
+from playmolt_core.engine.writes.gathering import Gathering
 from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Repeat, refusal
 from playmolt_core.engine.writes.sealing import append
 from playmolt_core.engine.writes.seating import Seating
 from playmolt_core.game.api import GameApi
-from playmolt_core.game.decider import Act, Command, Decider, EndGame, Refused
+from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign
 from playmolt_core.ops.json_values import parse_json
 
 _encode = msgspec.json.encode
@@ -45,6 +47,7 @@ class Planner:
         self._decider = decider
         self._streams = streams
         self._now = now
+        self._gathering = Gathering()
         self._seating = Seating(decider, streams, now, config, draw_seed)
         self.api_commands = ApiCommands(decider, api, streams, now, draw_seed)
 
@@ -66,13 +69,31 @@ class Planner:
 
     def _decide(self, pending: PendingCall, entry: CachedStream) -> Plan:
         at = max(self._now(), entry.head.at)
-        decision = self._decider.decide(entry.head.state, _command(pending), at)
+        pending.gathered += self._gathering.take(entry.stream)
+        command = _command(pending)
+        if pending.gathered:
+            command = replace(command, gathered=pending.gathered)
+        decision = self._decider.decide(entry.head.state, command, at)
+        if not decision.events and pending.gathered:
+            self._gathering.add(entry.stream, *pending.gathered)
+            pending.gathered = ()
         if isinstance(decision, Refused):
-            return refusal(entry, decision)
+            return self._refused(pending, entry, decision, at)
         change = Change(entry)
         append(change, decision, at, pending.call)
         remember = entry if change.records or pending.call.fingerprint else None
-        return Plan((change,), 200, _body(pending, change), remember_on=remember)
+        return Plan((change,), 200, _body(pending, change, decision), remember_on=remember)
+
+    def _refused(self, pending: PendingCall, entry: CachedStream, refused: Refused, at: datetime) -> Plan:
+        """A refusal: what its coming brought about is stored; what it counts as waits for the stream's next event."""
+        if refused.events:
+            change = Change(entry)
+            append(change, Accepted(refused.events), at, pending.call)
+            return Plan((change,), refused=refused)
+        plan, fault = refusal(entry, refused), refused.fault
+        if fault is None:
+            return plan
+        return replace(plan, on_answer=lambda: self._gathering.add(entry.stream, fault))
 
 
 def _command(pending: PendingCall) -> Command:
@@ -82,14 +103,24 @@ def _command(pending: PendingCall) -> Command:
     try:
         if call.op == "act":
             return Act(agent_id=call.agent, action=parse_json(call.body))
+        if call.op == "resign":
+            return Resign(agent_id=call.agent)
+        if call.op == "forfeit":
+            asked = msgspec.json.decode(call.body, type=ForfeitRequest)
+            return Forfeit(agent_id=call.agent, kind=asked.kind, what=asked.what)
         return EndGame(reason=msgspec.json.decode(call.body, type=EndRequest).reason)
     except ValueError as error:
         raise BadBody(str(error)) from error
 
 
-def _body(pending: PendingCall, change: Change) -> bytes:
+def _body(pending: PendingCall, change: Change, decision: Accepted) -> bytes:
     head, phase = change.head, change.head.summary.phase
     if pending.call.op == "end":
         return _encode(Ended(change.entry.stream, phase, head.version))
-    receipt = change.records[0].hash if change.records else None
-    return _encode(ActionAccepted("accepted" if change.records else "pass", head.version, phase, receipt))
+    if pending.call.op == "resign":
+        return _encode(Resigned(version=head.version, phase=phase))
+    if pending.call.op == "forfeit":
+        return _encode(Forfeited(version=head.version, phase=phase))
+    if not change.records or decision.passed:
+        return _encode(ActionAccepted("pass", head.version, phase, None))
+    return _encode(ActionAccepted("accepted", head.version, phase, change.records[0].hash))

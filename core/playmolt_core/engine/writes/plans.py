@@ -1,6 +1,6 @@
 """What a call comes to: streams to change and an answer, or what has to be there first."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -66,7 +66,12 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     remember_on: CachedStream | None = None
     """The stream, one of those that change, that keeps the outcome; None when a repeat may be decided afresh."""
 
+    on_answer: Callable[[], None] | None = None
+    """What else is to be done once it is answered, and not when it is given up or decided again."""
+
     def answer(self, pending: PendingCall) -> None:
+        if self.on_answer is not None:
+            self.on_answer()
         if self.refused is None:
             pending.answer(self.status, self.body)
         else:

@@ -62,7 +62,7 @@ class Seating:
             entry = self._streams(seated)
             if entry is None:
                 return Need(seated)
-            if not entry.head.summary.over:
+            if not entry.head.summary.over and not self._decider.resigned(entry.head.state, pending.call.agent):
                 return self._seated_already(pending, lobby, entry)
         return self._seat(pending, lobby)
 

@@ -3,17 +3,43 @@
 from typing import Annotated, ClassVar, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
 from playmolt_core.game.decider import Event
 
+_Seconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)]
+
+
+class PhaseDeadline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How long a phase waits for missing submissions."""
+
+    phase: str
+    seconds: _Seconds
+
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an operator can set for a game; a deadline of 0 seconds is none."""
 
-    phase_deadline_seconds: Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] = 0
+    phase_deadline_seconds: _Seconds | None = None
+    """That of every phase; None: those of `deadlines`."""
+    deadlines: tuple[PhaseDeadline, ...] | UnsetType = UNSET
+    """The game's own, as they were; a phase that is not there has none."""
+
+
+class SeatedEvent(Event, frozen=True, kw_only=True):
+    """An event that may add to the ledger of faults."""
+
+    counted: tuple[Fault, ...] | UnsetType = UNSET
+
+
+class Submitted(SeatedEvent, frozen=True, kw_only=True):
+    """What a phase asked of a seat is in, or what stands for it."""
+
+    agent_id: str
+    forfeit: bool = False
 
 
 class GameCreated(Event, frozen=True, kw_only=True):
@@ -43,12 +69,45 @@ class AgentLeft(Event, frozen=True, kw_only=True):
     name: str
 
 
-class GameAborted(Event, frozen=True, kw_only=True):
-    """The operator ended the game."""
+class SeatAway(SeatedEvent, frozen=True, kw_only=True):
+    """A seat missed two deadlines in a row; from now on nobody waits for it."""
+
+    type: ClassVar[str] = "seat_away"
+    agent_id: str
+    name: str
+
+
+class SeatBack(SeatedEvent, frozen=True, kw_only=True):
+    """A seat that was away has acted."""
+
+    type: ClassVar[str] = "seat_back"
+    agent_id: str
+    name: str
+
+
+class SeatResigned(SeatedEvent, frozen=True, kw_only=True):
+    """A seat gave the game up; it is away for good."""
+
+    type: ClassVar[str] = "seat_resigned"
+    agent_id: str
+    name: str
+
+
+class GameAborted(SeatedEvent, frozen=True, kw_only=True):
+    """The operator ended the game, or nobody was left in it. `faults` is the whole ledger."""
 
     type: ClassVar[str] = "game_aborted"
     closes: ClassVar[bool] = True
     reason: str
+    faults: tuple[Fault, ...] | UnsetType = UNSET
 
 
-EVENTS: Final[tuple[type[Event], ...]] = (GameCreated, AgentJoined, AgentLeft, GameAborted)
+EVENTS: Final[tuple[type[Event], ...]] = (
+    GameCreated,
+    AgentJoined,
+    AgentLeft,
+    SeatAway,
+    SeatBack,
+    SeatResigned,
+    GameAborted,
+)

@@ -1,12 +1,15 @@
 """The rules that all games with seats share (api.md, the table of calls): join, leave, start, end, deadlines."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identity import identity_of
 from typing_extensions import override
@@ -21,17 +24,38 @@ from playmolt_core.game.decider import (
     Effect,
     EndGame,
     Event,
+    Forfeit,
     Join,
     Leave,
     Refused,
+    Resign,
 )
 from playmolt_core.game.endings import ended
 from playmolt_core.game.game import Game
-from playmolt_core.game.seats.events import AgentJoined, AgentLeft, Config, GameAborted, GameCreated
-from playmolt_core.game.seats.state import Seat, SeatedState
+from playmolt_core.game.seats import ledger
+from playmolt_core.game.seats.events import (
+    AgentJoined,
+    AgentLeft,
+    Config,
+    GameAborted,
+    GameCreated,
+    PhaseDeadline,
+    SeatAway,
+    SeatBack,
+    SeatedEvent,
+    SeatResigned,
+    Submitted,
+)
+from playmolt_core.game.seats.state import Seat, SeatedState, counted
 
 T = TypeVar("T", bound=Seat)
 S = TypeVar("S", bound=SeatedState[Any])
+C = TypeVar("C", bound=Command)
+
+MISSES_TO_BE_AWAY: Final = 2
+ABANDONED: Final = "abandoned"
+_FAULTS: Final = frozenset((Code.INVALID_ACTION, Code.WRONG_PHASE, Code.WRONG_ACTION, Code.SWITCH_UNAVAILABLE))
+"""The refusals of an action that count as a fault of the bot."""
 
 
 class SeatedGame(Game[S], ABC, Generic[S, T]):
@@ -39,6 +63,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     opening = frozenset((Create,))
     unknown = Refused(Code.NOT_FOUND, "There is no such game. Join one with POST /api/games/join.")
+    deadlines: ClassVar[Mapping[str, int]] = {}
+    """Phase → seconds that it waits for missing submissions, where the operator has not said otherwise."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -46,9 +72,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
                 Create: self._create,
                 Join: _join,
                 Leave: _leave,
-                Act: self._act,
-                DeadlinePassed: self._deadline_passed,
-                EndGame: _end,
+                Act: _counting(self._act),
+                Resign: _counting(_resign),
+                Forfeit: _counting(self._forfeit),
+                DeadlinePassed: _counting(self._deadline_passed),
+                EndGame: _counting(_end),
             }
         )
 
@@ -65,14 +93,36 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         """Decide an action, any JSON value, of one who sits in a game that is being played."""
 
     @abstractmethod
-    def forfeits(self, state: S) -> Sequence[Event]:
-        """What stands for the submissions that the present phase still lacks when its deadline passes."""
+    def missing(self, state: S) -> Sequence[T]:
+        """The seats whose submission the present phase still lacks, in seat order."""
+
+    @abstractmethod
+    def forfeit(self, state: S, seat: T) -> Submitted:
+        """What stands for the submission of a seat that the present phase lacks."""
 
     @override
     def follow(self, state: S, command: Command) -> Event | None:
         if state.phase == "waiting":
             return self.start(state) if len(state.seats) == self.needed else None
-        return self.next_event(state) if state.playing else None
+        if not state.playing:
+            return None
+        if all(state.absent(seat.id) for seat in state.seats):
+            return GameAborted(reason=ABANDONED, faults=state.faults or ())
+        following = self.next_event(state)
+        if following is not None:
+            return following
+        missing = self.missing(state)
+        return self._missed(state, missing[0]) if all(state.absent(seat.id) for seat in missing) else None
+
+    @override
+    def evolve(self, state: S, event: Event, at: datetime) -> S:
+        after = super().evolve(state, event, at)
+        changes = counted(state, event) if isinstance(event, SeatedEvent) else None
+        return replace(after, **changes) if changes else after
+
+    @override
+    def resigned(self, state: S, agent_id: str) -> bool:
+        return bool(state.attends(agent_id).resigned)
 
     @override
     def summary(self, state: S) -> GameSummary:
@@ -103,24 +153,55 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             seed=command.seed,
             rules_version=self.rules_version,
             content_version=self.content_version,
-            config=config,
+            config=self._settled(config),
         )
         return Accepted((created,))
+
+    def _settled(self, config: Config) -> Config:
+        """A configuration with the game's own deadlines spelt out, unless the operator says one for all."""
+        if config.phase_deadline_seconds is not None or config.deadlines is not msgspec.UNSET:
+            return config
+        deadlines = (PhaseDeadline(phase=phase, seconds=seconds) for phase, seconds in self.deadlines.items())
+        return replace(config, deadlines=tuple(deadlines))
 
     def _act(self, state: S, command: Act) -> Decision:
         seat = state.seat(command.agent_id)
         if seat is None:
             return _no_seat()
-        if state.playing:
-            return self.submit(state, seat, command.action)
-        if state.over:
-            return _over()
-        return Refused(Code.NOT_STARTED, "The game waits for more agents. Ask for the state until the phase changes.")
+        if refused := _not_playing(state, seat, Code.NOT_STARTED):
+            return refused
+        return _judged(state, seat, self.submit(state, seat, command.action))
+
+    def _forfeit(self, state: S, command: Forfeit) -> Decision:
+        seat = state.seat(command.agent_id)
+        if seat is None:
+            return _no_seat()
+        if refused := _not_playing(state, seat, Code.NOT_STARTED):
+            return refused
+        if seat not in self.missing(state):
+            return _judged(
+                state, seat, Refused(Code.NOTHING_TO_FORFEIT, "Nothing is asked of you now. Wait for your turn.")
+            )
+        fault = Fault(agent_id=seat.id, kind=command.kind, what=command.what)
+        return _judged(state, seat, Accepted((replace(self.forfeit(state, seat), counted=(fault,)),)))
 
     def _deadline_passed(self, state: S, command: DeadlinePassed) -> Decision:
         if state.deadline is None or command.effect_id != _effect_id(state):
             return Accepted(())
-        return Accepted(tuple(self.forfeits(state)))
+        missing = self.missing(state)
+        away = [
+            SeatAway(agent_id=seat.id, name=seat.name)
+            for seat in missing
+            if not state.absent(seat.id) and state.attends(seat.id).missed + 1 >= MISSES_TO_BE_AWAY
+        ]
+        return Accepted((*(self._missed(state, seat) for seat in missing), *away))
+
+    def _missed(self, state: S, seat: T) -> Submitted:
+        """What stands for a submission whose time has passed; nothing more is counted of a seat that resigned."""
+        forfeit = self.forfeit(state, seat)
+        if self.resigned(state, seat.id):
+            return forfeit
+        return replace(forfeit, counted=(ledger.bot(seat.id, "deadline"),))
 
 
 def invalid(errors: tuple[FieldFault, ...]) -> Refused:
@@ -131,6 +212,57 @@ def invalid(errors: tuple[FieldFault, ...]) -> Refused:
 
 def already_submitted() -> Refused:
     return Refused(Code.ALREADY_SUBMITTED, "Yours is in. Ask for the state until allowed_actions names an action.")
+
+
+def _counting(handler: Callable[[Any, C], Decision]) -> Callable[[Any, C], Decision]:
+    """Have the faults that were gathered before a command stored with the first event that it comes to."""
+
+    def decide(state: SeatedState[Any], command: C) -> Decision:
+        gathered = command.gathered
+        if not gathered:
+            return handler(state, command)
+        decision = handler(replace(state, faults=ledger.added(state.faults, gathered)), command)
+        if not decision.events:
+            return decision
+        first, *rest = decision.events
+        assert isinstance(first, SeatedEvent)  # noqa: S101 -- what these commands come to begins with a seat's event
+        return replace(decision, events=(replace(first, counted=ledger.added(gathered, first.counted)), *rest))
+
+    return decide
+
+
+def _judged(state: SeatedState[Any], seat: Seat, decision: Decision) -> Decision:
+    """A decision about a seat's action, with what comes of it that it acted at all."""
+    fault = None
+    if isinstance(decision, Refused) and decision.code in _FAULTS:
+        fault = ledger.bot(seat.id, "refused")
+    if not state.attends(seat.id).away:
+        return replace(decision, fault=fault) if fault else decision
+    back = SeatBack(agent_id=seat.id, name=seat.name, counted=(fault,) if fault else msgspec.UNSET)
+    if isinstance(decision, Accepted) and not decision.events:
+        return Accepted((back,), passed=True)
+    return replace(decision, events=(*decision.events, back))
+
+
+def _resign(state: SeatedState[Any], command: Resign) -> Decision:
+    seat = state.seat(command.agent_id)
+    if seat is None:
+        return _no_seat()
+    if refused := _not_playing(state, seat, Code.NOT_RUNNING):
+        return refused
+    fault = ledger.bot(seat.id, "resigned")
+    return Accepted((SeatResigned(agent_id=seat.id, name=seat.name, counted=(fault,)),))
+
+
+def _not_playing(state: SeatedState[Any], seat: Seat, waiting: Code) -> Refused | None:
+    """Why one who has a seat cannot act; `waiting` is the code while the game has not started."""
+    if state.over:
+        return _over()
+    if state.attends(seat.id).resigned:
+        return Refused(Code.ALREADY_RESIGNED, "You resigned from this game. POST /api/games/join finds another one.")
+    if state.playing:
+        return None
+    return Refused(waiting, "The game waits for more agents. Ask for the state until the phase changes.")
 
 
 def _join(state: SeatedState[Any], command: Join) -> Decision:
@@ -155,7 +287,12 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
 def _end(state: SeatedState[Any], command: EndGame) -> Decision:
     if state.over:
         return _over()
-    return ended(command, GameAborted)
+    faults = ledger.operator((seat.id for seat in state.seats), "ended")
+
+    def aborted(reason: str) -> GameAborted:
+        return GameAborted(reason=reason, counted=faults, faults=ledger.added(state.faults, faults))
+
+    return ended(command, aborted)
 
 
 def _no_seat() -> Refused:

@@ -1,15 +1,30 @@
-"""A game with seats as it stands. Tuples in it are never changed in place."""
+"""A game with seats as it stands. Tuples and dicts in it are never changed in place."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.identity import Identity, identity_of
 
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
-from playmolt_core.game.seats.events import AgentJoined, AgentLeft, GameAborted, GameCreated
+from playmolt_core.game.seats.events import (
+    AgentJoined,
+    AgentLeft,
+    GameAborted,
+    GameCreated,
+    PhaseDeadline,
+    SeatAway,
+    SeatBack,
+    SeatedEvent,
+    SeatResigned,
+    Submitted,
+)
+from playmolt_core.game.seats.ledger import added
 
 
 class Seat(Identity, frozen=True, gc=False):
@@ -19,11 +34,24 @@ class Seat(Identity, frozen=True, gc=False):
     name: str
 
 
+class Attendance(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Whether a seat still plays. `missed` deadlines in a row; `resigned` as the how many-th, 0: not."""
+
+    missed: int = 0
+    away: bool = False
+    resigned: int = 0
+
+
 T = TypeVar("T", bound=Seat)
+
+_PRESENT = Attendance()
 
 
 class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=True):
-    """What every game with seats keeps. `phase` is "waiting", one of the game's own, "end" or "aborted"."""
+    """What every game with seats keeps. `phase` is "waiting", one of the game's own, "end" or "aborted".
+
+    A field that games of before do not have is UNSET in them, so that they still hash to what their log says.
+    """
 
     game_id: str
     version: int = 0
@@ -31,10 +59,15 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     round: int = 0
     seats: tuple[T, ...] = ()
     seed: str = ""
-    phase_deadline_seconds: int = 0
+    phase_deadline_seconds: int | None = 0
+    deadlines: tuple[PhaseDeadline, ...] | UnsetType = UNSET
     entered_version: int = 0
     """The version with which the present phase or round began."""
     entered_at: datetime | None = None
+    attendance: dict[str, Attendance] | UnsetType = UNSET
+    """Of the seats of which there is something to say."""
+    faults: tuple[Fault, ...] | UnsetType = UNSET
+    """The ledger so far."""
 
     @property
     def over(self) -> bool:
@@ -49,9 +82,17 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     @property
     def deadline(self) -> datetime | None:
         """When the present phase's missing submissions become forfeits; None while no deadline runs."""
-        if not self.phase_deadline_seconds or self.entered_at is None or not self.playing:
+        seconds = self.phase_seconds
+        if not seconds or self.entered_at is None or not self.playing:
             return None
-        return self.entered_at + timedelta(seconds=self.phase_deadline_seconds)
+        return self.entered_at + timedelta(seconds=seconds)
+
+    @property
+    def phase_seconds(self) -> int:
+        """How long the present phase waits; 0: for ever."""
+        if self.deadlines is UNSET:
+            return self.phase_deadline_seconds or 0
+        return next((each.seconds for each in self.deadlines if each.phase == self.phase), 0)
 
     def seat(self, agent_id: str | None) -> T | None:
         for seat in self.seats:
@@ -59,18 +100,64 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
                 return seat
         return None
 
+    def attends(self, agent_id: str) -> Attendance:
+        return self.attendance.get(agent_id, _PRESENT) if self.attendance else _PRESENT
+
+    def absent(self, agent_id: str) -> bool:
+        """Whether nobody waits for this seat: it is away, or resigned."""
+        attendance = self.attends(agent_id)
+        return attendance.away or bool(attendance.resigned)
+
 
 def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> Changes:
     """The changes of an event with which a phase or round begins."""
     return {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
 
 
+def counted(state: SeatedState[Any], event: SeatedEvent) -> Changes:
+    """The changes that any event of a seat brings with it, beside its own: faults, and the row of missed deadlines."""
+    changes: Changes = {"faults": added(state.faults, event.counted)} if event.counted else {}
+    if isinstance(event, Submitted):
+        attendance = state.attends(event.agent_id)
+        missed = attendance.missed + 1 if _missed(event) else 0
+        if missed != attendance.missed:
+            changes |= _attending(state, event.agent_id, replace(attendance, missed=missed))
+    return changes
+
+
+def _missed(event: Submitted) -> bool:
+    counted = event.counted or ()
+    return any(fault.agent_id == event.agent_id and fault.what == "deadline" for fault in counted)
+
+
+def _attending(state: SeatedState[Any], agent_id: str, attendance: Attendance) -> Changes:
+    return {"attendance": {**(state.attendance or {}), agent_id: attendance}}
+
+
 def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
-    return {"seed": event.seed, "phase_deadline_seconds": event.config.phase_deadline_seconds}
+    config = event.config
+    return {
+        "seed": event.seed,
+        "phase_deadline_seconds": config.phase_deadline_seconds,
+        "deadlines": config.deadlines,
+    }
 
 
 def _left(state: SeatedState[Any], event: AgentLeft, _: datetime) -> Changes:
     return {"seats": tuple(seat for seat in state.seats if seat.id != event.agent_id)}
+
+
+def _away(state: SeatedState[Any], event: SeatAway, _: datetime) -> Changes:
+    return _attending(state, event.agent_id, replace(state.attends(event.agent_id), away=True))
+
+
+def _back(state: SeatedState[Any], event: SeatBack, _: datetime) -> Changes:
+    return _attending(state, event.agent_id, replace(state.attends(event.agent_id), away=False, missed=0))
+
+
+def _resigned(state: SeatedState[Any], event: SeatResigned, _: datetime) -> Changes:
+    place = 1 + sum(bool(each.resigned) for each in (state.attendance or {}).values())
+    return _attending(state, event.agent_id, Attendance(away=True, resigned=place))
 
 
 def _aborted(state: SeatedState[Any], _: GameAborted, at: datetime) -> Changes:
@@ -83,4 +170,12 @@ def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
     def joined(state: SeatedState[Any], event: AgentJoined, _: datetime) -> Changes:
         return {"seats": (*state.seats, seat(event.agent_id, event.name, **identity_of(event)))}
 
-    return {GameCreated: _created, AgentJoined: joined, AgentLeft: _left, GameAborted: _aborted}
+    return {
+        GameCreated: _created,
+        AgentJoined: joined,
+        AgentLeft: _left,
+        SeatAway: _away,
+        SeatBack: _back,
+        SeatResigned: _resigned,
+        GameAborted: _aborted,
+    }

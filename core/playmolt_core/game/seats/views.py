@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
@@ -13,12 +12,25 @@ from playmolt_schemas.games.game_messages import (
     GameAbortedMessage,
     GameCreatedMessage,
     PublicMessage,
+    SeatAwayMessage,
+    SeatBackMessage,
+    SeatResignedMessage,
 )
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.identity import identity_of
 
 from playmolt_core.game.decider import AllowedAction, Event
-from playmolt_core.game.seats.events import AgentJoined, AgentLeft, GameAborted, GameCreated
+from playmolt_core.game.seats.events import (
+    AgentJoined,
+    AgentLeft,
+    GameAborted,
+    GameCreated,
+    SeatAway,
+    SeatBack,
+    SeatResigned,
+)
+from playmolt_core.game.seats.ledger import Faults
+from playmolt_core.game.seats.state import SeatedState
 
 
 def allowed_actions_of(actions: Mapping[str, type[Action]]) -> Mapping[str, AllowedAction]:
@@ -29,9 +41,13 @@ def allowed_actions_of(actions: Mapping[str, type[Action]]) -> Mapping[str, Allo
     }
 
 
-def time_of(at: datetime | None) -> str | UnsetType:
-    """A time as views show it; one that there is not, they leave out."""
-    return UNSET if at is None else rfc3339(at)
+def time_of(at: datetime | None) -> str | None:
+    return None if at is None else rfc3339(at)
+
+
+def faults_of(state: SeatedState[Any]) -> Faults | None:
+    """The ledger, once the game is over."""
+    return (state.faults or ()) if state.over else None
 
 
 def _created(event: GameCreated) -> GameCreatedMessage:
@@ -47,12 +63,27 @@ def _left(event: AgentLeft) -> AgentLeftMessage:
 
 
 def _aborted(event: GameAborted) -> GameAbortedMessage:
-    return GameAbortedMessage(reason=event.reason)
+    return GameAbortedMessage(reason=event.reason, faults=event.faults or ())
+
+
+def _away(event: SeatAway) -> SeatAwayMessage:
+    return SeatAwayMessage(agent_id=event.agent_id, name=event.name)
+
+
+def _back(event: SeatBack) -> SeatBackMessage:
+    return SeatBackMessage(agent_id=event.agent_id, name=event.name)
+
+
+def _resigned(event: SeatResigned) -> SeatResignedMessage:
+    return SeatResignedMessage(agent_id=event.agent_id, name=event.name)
 
 
 PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
     GameCreated: _created,
     AgentJoined: _joined,
     AgentLeft: _left,
+    SeatAway: _away,
+    SeatBack: _back,
+    SeatResigned: _resigned,
     GameAborted: _aborted,
 }

@@ -20,7 +20,8 @@ _TOOLS: Final = (
     ("join", "join_game", "Take a seat in a game, or learn which game you sit in already. It starts when it is full."),
     (
         "wait_for_turn", "wait_for_turn",
-        "Wait until a game wants something of you: its state, and the actions you may take now with their schemas. "
+        "Wait until a game wants something of you: its state, with `seconds_left` to answer, and the actions you may "
+        "take now with their schemas. `over` is true, once, when a game of yours has ended. "
         "`turn` is null when nothing came in time: call again, with wait 30.",
     ),
     ("act", "act", "Take one of the actions that wait_for_turn offered. Its answer means that it is stored."),

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Final
 
 import msgspec
@@ -25,6 +25,7 @@ _log = log("gateway")
 TURN_SECONDS: Final = 1.0
 """A game that starts for the agent while it waits is found within this time."""
 FEED_MESSAGES: Final = 100
+_OVER: Final = frozenset(("end", "aborted"))
 _VERSION: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
 
 
@@ -36,6 +37,10 @@ class _Place(msgspec.Struct):
 class _Turns(msgspec.Struct):
     turn: msgspec.Raw
     games: list[_Place]
+
+
+class _Phase(msgspec.Struct):
+    phase: str
 
 
 class _FeedPage(msgspec.Struct):
@@ -50,6 +55,7 @@ class _LogPage(msgspec.Struct):
     more: bool
 
 
+_state_of = msgspec.json.Decoder(_Phase).decode
 _turns_of = msgspec.json.Decoder(_Turns).decode
 _feed_of = msgspec.json.Decoder(_FeedPage).decode
 _log_of = msgspec.json.Decoder(_LogPage).decode
@@ -96,10 +102,18 @@ async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
     async with AsyncExitStack() as stack:
         poll = await stack.enter_async_context(LongPoll(request.receive, services.closing))
         watches: dict[str, Watch] = {}
+        looked: set[str] | None = None
+        """The games that ran when those were looked at that do not."""
         while True:
             found = await _turn(services, request)
             if isinstance(found, Response):
                 return found
+            running = {place.game_id for place in found}
+            if running != looked and not poll.gone:
+                looked = running
+                with suppress(*AWAY):
+                    if over := await _over(services, request, running):
+                        return over
             remaining = end - clock()
             if poll.over or remaining <= 0:
                 return Response(status_code=204)
@@ -107,6 +121,33 @@ async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
                 continue  # Subscribed first, read again: what happened in between is seen.
             pause = min(TURN_SECONDS, remaining)
             await poll.first([wait_for_newer(watches[g.game_id], g.version, pause) for g in found], pause)
+
+
+async def _over(services: Services, request: CheckedRequest, running: set[str]) -> Response | None:
+    """Tell of a game of the caller's that is over, once; None when there is none that it does not know of."""
+    agent, accounts = request.caller.id, services.accounts
+    untold = await services.soon(accounts.untold(agent))
+    for game_id in running.difference(untold):
+        await services.soon(accounts.keep_seat(agent, game_id))
+    for game_id in untold:
+        if game_id in running:
+            continue
+        game = game_id.partition("-")[0]
+        answer = await services.bus.submit(game, "state", game_id, agent=agent, trace=request.trace)
+        if answer.status == 200 and _state_of(answer.body).phase not in _OVER:
+            continue  # It gave that game up and sits in another one.
+        if answer.status in (200, 404):
+            await services.soon(accounts.told(agent, game_id))
+        if answer.status == 200:
+            turn = {
+                "game_id": game_id,
+                "gameType": game,
+                "state": msgspec.Raw(answer.body),
+                "actions": [],
+                "over": True,
+            }
+            return json_response(200, msgspec.json.encode(turn))
+    return None
 
 
 async def _watch_new(services: Services, watches: dict[str, Watch], games: list[_Place], stack: AsyncExitStack) -> bool:

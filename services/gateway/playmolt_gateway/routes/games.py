@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +16,14 @@ from playmolt_schemas.identity import Identity, identity_of
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes.platform import AdminGameLine, StateQuery
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response, game_of
+from playmolt_gateway.http.checked_request import (
+    AWAY,
+    CheckedRequest,
+    Reply,
+    Services,
+    answer_response,
+    game_of,
+)
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
 from playmolt_gateway.http.waiting import LongPoll, version_of, wait_for_newer
 
@@ -28,10 +36,15 @@ class _Place(msgspec.Struct):
     game_id: str
 
 
+class _Seat(msgspec.Struct):
+    game_id: str
+
+
 class _Rows(msgspec.Struct):
     games: list[AdminGameLine]
 
 
+_seat_of = msgspec.json.Decoder(_Seat).decode
 _rows_of = msgspec.json.Decoder(_Rows).decode
 
 
@@ -53,12 +66,31 @@ async def join_game(services: Services, request: CheckedRequest) -> Reply:
         request.body.gameType, "join", "", agent=agent.id, name=agent.name, identity=Identity(**identity_of(agent)),
         command_id=command.id, fingerprint=command.fingerprint, trace=request.trace,
     )  # fmt: skip
+    if answer.status == 200:
+        # Without it the agent is told of that game's end only if it asks while the game runs.
+        with suppress(*AWAY):
+            await services.soon(services.accounts.keep_seat(agent.id, _seat_of(answer.body).game_id))
     return answer_response(answer)
 
 
 async def leave_game(services: Services, request: CheckedRequest) -> Reply:
+    left = await _of_a_seat(services, request, "leave")
+    with suppress(*AWAY):
+        await services.soon(services.accounts.told(request.caller.id, request.params["id"]))
+    return left
+
+
+async def resign(services: Services, request: CheckedRequest) -> Reply:
+    return await _of_a_seat(services, request, "resign")
+
+
+async def forfeit(services: Services, request: CheckedRequest) -> Reply:
+    return await _of_a_seat(services, request, "forfeit", _encode(request.body))
+
+
+async def _of_a_seat(services: Services, request: CheckedRequest, op: Op, body: bytes = b"{}") -> Reply:
     answer = await services.bus.submit(
-        request.game, "leave", request.params["id"], agent=request.caller.id,
+        request.game, op, request.params["id"], body, agent=request.caller.id,
         command_id=request.command.id, fingerprint=request.command.fingerprint, trace=request.trace,
     )  # fmt: skip
     return answer_response(answer)

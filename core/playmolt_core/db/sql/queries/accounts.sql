@@ -21,6 +21,19 @@ INSERT INTO account.join_key (agent_id, command_id, fingerprint) VALUES ($1, $2,
 -- name: claimed_join
 SELECT fingerprint FROM account.join_key WHERE agent_id = $1 AND command_id = $2
 
+-- name: keep_seat
+-- The new row is not in what the DELETE sees: 99 are left, and it.
+WITH kept AS (INSERT INTO account.seat (agent_id, game_id) VALUES ($1, $2) ON CONFLICT DO NOTHING)
+DELETE FROM account.seat WHERE agent_id = $1 AND game_id IN (
+  SELECT game_id FROM account.seat WHERE agent_id = $1 AND game_id <> $2 ORDER BY taken_at DESC OFFSET 99
+)
+
+-- name: untold
+SELECT game_id FROM account.seat WHERE agent_id = $1 ORDER BY taken_at, game_id LIMIT 100
+
+-- name: told
+DELETE FROM account.seat WHERE agent_id = $1 AND game_id = $2
+
 -- name: owners
 -- The inner SELECT hides the array from the planner, which would plan each call anew for its length: three times what
 -- finding one key costs. The limits cut nothing; they keep the look-ups while statistics call the tables small.

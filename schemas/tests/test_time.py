@@ -1,0 +1,224 @@
+"""Nobody can freeze a game (arena.md, Time): away, back, resigning, forfeits and the ledger, in every bot game."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.game.decider import PUBLIC, Accepted, Act, Create, DeadlinePassed, Forfeit, Refused, Resign, Viewer
+from playmolt_schemas.codes import Code
+from playmolt_schemas.games.game_messages import Fault
+
+DEADLINE = 30
+Plays = Callable[..., Any]
+
+
+def bot(agent: str, what: str, count: int = 1) -> Fault:
+    return Fault(agent_id=agent, kind="bot", what=what, count=count)
+
+
+def asked(play: Any) -> list[str]:
+    return [agent for agent in play.decider.participants(play.state) if wants(play, agent)]
+
+
+def wants(play: Any, agent: str) -> str | None:
+    offers = play.decider.allowed_actions(play.state, agent)
+    return offers[0].type if offers else None
+
+
+def late(play: Any) -> None:
+    (effect,) = play.decider.effects(play.state)
+    assert play.when(DeadlinePassed(effect_id=effect.id))
+
+
+def without(play: Any, *silent: str) -> None:
+    """Everybody who is asked answers in time but those named; then the deadline passes."""
+    before = play.state.entered_version
+    for agent in asked(play):
+        if agent not in silent and play.state.entered_version == before:
+            play.answer(agent, wants(play, agent))
+    if play.state.entered_version == before:
+        late(play)
+
+
+def types(play: Any, after: int) -> list[str]:
+    return [event.type for event, _, _ in play.log[after:]]
+
+
+def refused(play: Any, command: Any) -> Refused:
+    decision = play.decider.decide(play.state, command, play.now)
+    assert isinstance(decision, Refused)
+    return decision
+
+
+@pytest.fixture
+def play(game: str, plays: Plays) -> Any:
+    return plays(game, deadline=DEADLINE)
+
+
+def test_one_missed_deadline_is_no_absence_and_two_in_a_row_are(play: Any) -> None:
+    without(play, "agent-0")
+    assert not play.state.absent("agent-0")
+    without(play, "agent-0")
+    assert play.state.attends("agent-0").away
+    assert types(play, 0).count("seat_away") == 1
+
+
+def test_a_submission_in_time_breaks_the_row(play: Any) -> None:
+    without(play, "agent-0")
+    without(play)
+    without(play, "agent-0")
+    assert not play.state.absent("agent-0")
+
+
+def test_nobody_waits_for_a_seat_that_is_away(play: Any) -> None:
+    without(play, "agent-0")
+    without(play, "agent-0")
+    while not play.state.over:
+        phase = play.state.entered_version
+        present = [agent for agent in asked(play) if agent != "agent-0"]
+        assert present
+        for agent in present:
+            assert play.state.entered_version == phase
+            play.answer(agent, wants(play, agent))
+        assert play.state.entered_version != phase
+    assert play.state.phase == "end"
+
+
+def test_until_its_forfeit_is_recorded_a_seat_that_is_away_may_act(play: Any) -> None:
+    without(play, "agent-0")
+    without(play, "agent-0")
+    kind, before = wants(play, "agent-0"), len(play.log)
+    assert kind
+    play.answer("agent-0", kind)
+    assert types(play, before)[1] == "seat_back"
+    assert play.log[before][0].forfeit is False
+    assert not play.state.absent("agent-0")
+    without(play, "agent-0")
+    assert not play.state.absent("agent-0")
+
+
+def test_a_refused_action_brings_a_seat_back_and_counts(play: Any) -> None:
+    without(play, "agent-0")
+    without(play, "agent-0")
+    decision = refused(play, Act(agent_id="agent-0", action={"type": "?"}))
+    (back,) = decision.events
+    assert (back.type, back.counted, decision.fault) == ("seat_back", (bot("agent-0", "refused"),), None)
+
+
+def test_a_refusal_of_one_who_is_present_stores_nothing_and_says_what_it_counts_as(play: Any) -> None:
+    decision = refused(play, Act(agent_id="agent-0", action={"type": "?"}))
+    assert (decision.events, decision.fault) == ((), bot("agent-0", "refused"))
+    play.answer("agent-0", wants(play, "agent-0"))
+    again = refused(play, Act(agent_id="agent-0", action=first_action(play)))
+    assert (again.code, again.fault) == (Code.ALREADY_SUBMITTED, None)
+
+
+def first_action(play: Any) -> Any:
+    kind = wants(play, "agent-1")
+    return {"speak": {"type": "speak", "text": "x"}, "first_choice": {"type": kind, "choice": "O", "comment": "x"}}[
+        kind or ""
+    ]
+
+
+def test_what_was_refused_is_stored_with_the_next_event(play: Any) -> None:
+    gathered = (bot("agent-1", "refused", 3),)
+    assert play.when(Act(agent_id="agent-0", action=first_action(play), gathered=gathered))
+    assert play.log[-1][0].counted == gathered
+    assert play.state.faults == gathered
+
+
+def test_all_seats_away_is_an_abandoned_game_without_results(play: Any) -> None:
+    everybody = tuple(play.decider.participants(play.state))
+    without(play, *everybody)
+    without(play, *everybody)
+    aborted = play.log[-1][0]
+    assert (aborted.type, aborted.reason, play.state.phase) == ("game_aborted", "abandoned", "aborted")
+    assert aborted.faults == tuple(bot(agent, "deadline", 2) for agent in everybody)
+
+
+def test_who_resigns_is_out_for_good_stands_last_and_gets_nothing(play: Any) -> None:
+    assert play.when(Resign(agent_id="agent-2"))
+    assert play.when(Resign(agent_id="agent-1"))
+    assert play.decider.resigned(play.state, "agent-1")
+    assert wants(play, "agent-1") is None
+    for command in (Resign(agent_id="agent-1"), Act(agent_id="agent-1", action={}), forfeit("agent-1")):
+        assert refused(play, command).code is Code.ALREADY_RESIGNED
+    results = play.to_the_end().state.results
+    assert [row.agent_id for row in results[-2:]] == ["agent-1", "agent-2"]
+    assert [(row.points, row.resigned) for row in results[-2:]] == [(0, True), (0, True)]
+    assert not any(row.resigned for row in results[:-2])
+    assert play.state.faults == (bot("agent-1", "resigned"), bot("agent-2", "resigned"))
+
+
+def test_a_game_that_all_give_up_is_abandoned_also_without_deadlines(game: str, plays: Plays) -> None:
+    play = plays(game)
+    for agent in play.decider.participants(play.state):
+        assert play.when(Resign(agent_id=agent))
+    assert (play.log[-1][0].type, play.log[-1][0].reason) == ("game_aborted", "abandoned")
+    assert refused(play, Resign(agent_id="agent-0")).code is Code.GAME_OVER
+
+
+def test_resigning_needs_a_seat_in_a_game_that_runs(game: str, plays: Plays) -> None:
+    play = plays(game)
+    assert refused(play, Resign(agent_id="stranger")).code is Code.NOT_A_PARTICIPANT
+    joined = next(state for event, _, state in play.log if event.type == "agent_joined")
+    decision = play.decider.decide(joined, Resign(agent_id="early"), play.now)
+    assert (decision.code.wire, decision.code.status) == ("not_started", 409)
+
+
+def forfeit(agent: str, what: str = "timeout", kind: Any = "provider") -> Forfeit:
+    return Forfeit(agent_id=agent, kind=kind, what=what)
+
+
+def test_a_forfeit_is_no_missed_deadline_and_keeps_nobody_waiting(play: Any) -> None:
+    for _ in range(3):
+        assert play.when(forfeit("agent-0"))
+        for agent in asked(play):
+            play.answer(agent, wants(play, agent))
+    assert not play.state.absent("agent-0")
+    assert play.state.faults == (Fault(agent_id="agent-0", kind="provider", what="timeout", count=3),)
+    assert play.when(forfeit("agent-0"))
+    assert play.log[-1][0].forfeit is True
+    assert refused(play, forfeit("agent-0")).code is Code.NOTHING_TO_FORFEIT
+
+
+def test_who_comes_and_goes_is_told_to_everybody_alike(play: Any) -> None:
+    without(play, "agent-0")
+    without(play, "agent-0")
+    play.answer("agent-0", wants(play, "agent-0"))
+    assert play.when(Resign(agent_id="agent-0"))
+    told = [(event, state) for event, _, state in play.log if event.type.startswith("seat_")]
+    assert [event.type for event, _ in told] == ["seat_away", "seat_back", "seat_resigned"]
+    for event, state in told:
+        messages = [
+            play.decider.public(state, event, viewer) for viewer in (PUBLIC, Viewer("agent-0"), Viewer("agent-1"))
+        ]
+        assert messages[0] == messages[1] == messages[2]
+
+
+def test_the_ledger_says_every_forfeit_once(play: Any) -> None:
+    while not play.state.over:
+        without(play, "agent-0", "agent-1")
+    forfeits = [event.agent_id for event, _, _ in play.log if getattr(event, "forfeit", False)]
+    assert play.state.faults == tuple(bot(agent, "deadline", forfeits.count(agent)) for agent in ("agent-0", "agent-1"))
+    assert play.log[-1][0].faults == play.state.faults
+
+
+def test_deadlines_are_the_games_own_unless_the_operator_says_otherwise(decider: Any) -> None:
+    def created(config: dict[str, Any]) -> Any:
+        decision = decider.decide(
+            decider.initial("g"), Create(seed="1", config=config), datetime(2026, 3, 1, tzinfo=UTC)
+        )
+        assert isinstance(decision, Accepted)
+        return msgspec.to_builtins(decision.events[0])["config"]
+
+    own = {"ox": {"first_choice": 60, "switch": 45}}
+    own["trial"] = dict.fromkeys(("opening", "argument", "rebuttal", "verdict"), 120) | {"jury_vote": 90}
+    assert created({}) == created({"phase_deadline_seconds": None})
+    unset = created({})
+    assert unset["phase_deadline_seconds"] is None
+    assert {each["phase"]: each["seconds"] for each in unset["deadlines"]} == own[decider.game]
+    for seconds in (0, 7):
+        assert created({"phase_deadline_seconds": seconds}) == {"phase_deadline_seconds": seconds}

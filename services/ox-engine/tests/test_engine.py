@@ -1,0 +1,100 @@
+"""The arena in its engine: refusals are counted, a seat comes back, who resigned sits elsewhere."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.engine.engine import Engine
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.settings import Settings
+from playmolt_ox.rules import Ox
+from playmolt_schemas.envelopes import Answer, Call, Op
+
+PICK = {"type": "first_choice", "choice": "O", "comment": "x"}
+JUNK = {"type": "first_choice", "choice": "?", "comment": "x"}
+
+
+class Arena:
+    def __init__(self, **settings: Any) -> None:
+        self.engine = Engine(Ox(), MemoryLog(), Settings(**settings), lambda: None)
+        self.engine.start()
+        self.game = ""
+
+    async def call(self, op: Op, agent: str, body: Any = None, target: str | None = None) -> tuple[int, Any]:
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        call = Call(
+            1, op, self.game if target is None else target, msgspec.json.encode(body or {}),
+            agent=agent, name=agent, command_id=uuid.uuid4().hex,
+        )  # fmt: skip
+        self.engine.receive(call, answered.set_result)
+        async with asyncio.timeout(5):
+            answer = await answered
+        return answer.status, msgspec.json.decode(answer.body)
+
+    async def seated(self) -> None:
+        for agent in "abcde":
+            _, joined = await self.call("join", agent, target="")
+        self.game = joined["game_id"]
+
+    async def faults(self) -> list[tuple[str, str, int]]:
+        await self.call("end", "", {"reason": "seen"})
+        _, state = await self.call("state", "")
+        return [(fault["agent_id"], fault["what"], fault["count"]) for fault in state["faults"]]
+
+
+@pytest.fixture
+async def arena() -> AsyncIterator[Arena]:
+    arena = Arena()
+    await arena.seated()
+    yield arena
+    await arena.engine.stop()
+
+
+async def test_refusals_store_nothing_and_are_all_in_the_ledger(arena: Arena) -> None:
+    _, before = await arena.call("state", "")
+    for _ in range(3):
+        assert (await arena.call("act", "a", JUNK))[0] == 400
+    assert (await arena.call("state", ""))[1]["version"] == before["version"]
+    _, accepted = await arena.call("act", "b", PICK)
+    assert accepted["version"] == before["version"] + 1
+    assert (await arena.call("act", "a", JUNK))[0] == 400
+    assert (await arena.call("act", "b", PICK))[0] == 409
+    ended = [(agent, "ended", 1) for agent in "abcde"]
+    assert await arena.faults() == [("a", "refused", 4), *ended]
+
+
+async def test_who_resigned_may_sit_elsewhere_at_once(arena: Arena) -> None:
+    status, resigned = await arena.call("resign", "a")
+    assert (status, resigned["status"], resigned["phase"]) == (200, "resigned", "first_choice")
+    assert (await arena.call("act", "a", PICK))[1]["code"] == "already_resigned"
+    _, joined = await arena.call("join", "a", target="")
+    assert joined["game_id"] != arena.game
+    assert (await arena.call("join", "b", target=""))[1]["game_id"] == arena.game
+
+
+async def test_a_forfeit_names_what_went_wrong(arena: Arena) -> None:
+    status, body = await arena.call("forfeit", "a", {"what": "timeout", "kind": "provider"})
+    assert (status, body["status"], body["phase"]) == (200, "forfeited", "first_choice")
+    status, body = await arena.call("forfeit", "a", {"what": "timeout"})
+    assert (status, body["code"]) == (409, "nothing_to_forfeit")
+    assert ("a", "timeout", 1) in await arena.faults()
+
+
+async def test_a_refused_action_brings_a_seat_back_before_it_is_told() -> None:
+    arena = Arena(phase_deadline_seconds=1)
+    await arena.seated()
+    async with asyncio.timeout(20):
+        while not (state := (await arena.call("state", ""))[1])["participants"][0]["away"]:
+            assert state["phase"] in ("first_choice", "switch")
+            for agent in "bcde":
+                switch = {"type": "switch", "use_switch": False}
+                await arena.call("act", agent, switch if state["phase"] == "switch" else PICK)
+            await asyncio.sleep(0.05)
+    assert (await arena.call("act", "a", {"type": "?"}))[0] == 400
+    _, state = await arena.call("state", "")
+    assert state["participants"][0]["away"] is False
+    assert 0 < state["seconds_left"] <= 1
+    await arena.engine.stop()
