@@ -131,8 +131,8 @@ def test_channels_say_which_stream_keeps_them() -> None:
         assert kept == {a for a in ADDRESSES.values() if a and any(a.startswith(s[:-1]) for s in feed.subjects)}
 
 
-def filled(channel: str, game: str) -> str:
-    parts = {name: examples[0] for name, (_, examples) in PARAMETERS.items()} | {"game": game}
+def filled(channel: str, game: str, **known: str) -> str:
+    parts = {name: examples[0] for name, (_, examples) in PARAMETERS.items()} | {"game": game, **known}
     return str(ADDRESSES[channel]).format(**parts)
 
 
@@ -161,11 +161,12 @@ ON_NATS = [
 @pytest.mark.parametrize("operation", ON_NATS, ids=lambda op: f"{op.service}.{op.action}.{op.channel}")
 @pytest.mark.parametrize("game", GAME_TYPES)
 def test_a_service_may_do_what_the_document_says_it_does(operation: Operation, game: str) -> None:
-    may = rights(f"{game}-engine" if operation.service == "engine" else operation.service)
+    user = f"{game}-engine" if operation.service == "engine" else operation.service
+    may = rights(user)
     verb = "publish" if operation.action == "send" else "subscribe"
-    assert allows(may[verb]["allow"], filled(operation.channel, game))
+    assert allows(may[verb]["allow"], filled(operation.channel, game, service=user))
     if operation.action == "receive" and operation.reply == ("answers",):
-        asker = server.inbox(ASKERS[operation.channel]).replace(">", "x")
+        asker = server.inbox(ASKERS[operation.channel]).replace(">", f"{user}.x")
         assert allows(may["publish"]["allow"], asker)
 
 

@@ -58,18 +58,31 @@ class Guest:
         return len(self.refused) == before
 
 
+PING = "$SRV.PING.relay"
 MAY_PUBLISH = {
-    "gateway": {subjects.action("ox", ID), subjects.PROJECTED, subjects.KEYS_REVOKED, "$SRV.PING"},
-    "spectator": {subjects.public("ox", ID), "$JS.API.DIRECT.GET.SPECTATE", "$SRV.PING"},
-    "ox-engine": {subjects.COMMITTED, "_INBOX.gateway.x", "_INBOX.spectator.x", "$SRV.PING"},
+    "gateway": {
+        subjects.action("ox", ID),
+        subjects.PROJECTED,
+        subjects.KEYS_REVOKED,
+        "$SRV.PING.relay",
+        "_INBOX.spectator.gateway.x",
+    },
+    "spectator": {
+        subjects.public("ox", ID),
+        subjects.HISTORY,
+        "$SRV.PING.relay",
+        "_INBOX.gateway.spectator.x",
+    },
+    "ox-engine": {subjects.COMMITTED, "_INBOX.gateway.ox-engine.x", "_INBOX.spectator.ox-engine.x"},
     "relay": {
+        "$JS.API.DIRECT.GET.SPECTATE",
         subjects.event("ox", ID, "game_end"),
         subjects.spectate("ox", ID),
         subjects.sealed("ox", ID),
         subjects.lobby("ox"),
         "$JS.API.STREAM.CREATE.EVENTS",
         "$JS.API.STREAM.INFO.SPECTATE",
-        "$SRV.PING",
+        "_INBOX.gateway.relay.x",
     },
 }
 MAY_SUBSCRIBE = {
@@ -78,7 +91,13 @@ MAY_SUBSCRIBE = {
     "ox-engine": {subjects.action("ox", "*"), subjects.public("ox", "*"), "_INBOX.ox-engine.x"},
     "relay": {subjects.COMMITTED, subjects.PROJECTED, "_INBOX.relay.x"},
 }
-NOBODY_PUBLISHES = {"$JS.API.STREAM.DELETE.EVENTS", "$JS.API.STREAM.PURGE.SPECTATE", "$SYS.REQ.SERVER.PING"}
+NOBODY_PUBLISHES = {
+    "$JS.API.STREAM.DELETE.EVENTS",
+    "$JS.API.STREAM.PURGE.SPECTATE",
+    "$SYS.REQ.SERVER.PING",
+    "_INBOX.gateway.x",
+    "$SRV.PING",
+}
 
 
 @pytest.mark.parametrize("user", MAY_PUBLISH)
@@ -86,7 +105,6 @@ async def test_a_service_publishes_its_own_subjects_and_no_other(server: Nats, u
     guest = await Guest().open(server, user)
     everything = set().union(*MAY_PUBLISH.values()) | NOBODY_PUBLISHES | {subjects.action("trial", TRIAL)}
     allowed = MAY_PUBLISH[user] | ({subjects.action("trial", TRIAL)} if user == "gateway" else set())
-    allowed |= {"$JS.API.DIRECT.GET.SPECTATE"} if user == "relay" else set()
     assert {subject for subject in everything if await guest.may_publish(subject)} == allowed
     await guest.connection.close()
 
@@ -104,16 +122,19 @@ async def test_a_service_hears_its_own_subjects_and_no_other(server: Nats, user:
     await guest.connection.close()
 
 
-async def test_a_discovery_is_answered_by_a_service_that_may_not_name_the_inbox(server: Nats) -> None:
+async def test_a_service_answers_below_its_own_part_of_a_callers_inbox(server: Nats) -> None:
     relay, gateway = await Guest().open(server, "relay"), await Guest().open(server, "gateway")
 
     async def answer(message: object) -> None:
         await message.respond(b"here")  # type: ignore[attr-defined]
 
-    await relay.connection.subscribe("$SRV.PING", cb=answer)
+    await relay.connection.subscribe("$SRV.PING.relay", cb=answer)
+    heard = await gateway.connection.subscribe("_INBOX.gateway.>")
     await delivered(relay.connection, 30)
-    assert (await gateway.connection.request("$SRV.PING", timeout=30)).data == b"here"
-    assert not await relay.may_publish("_INBOX.gateway.x")
+    await delivered(gateway.connection, 30)
+    for reply in ("_INBOX.gateway.ox-engine.x", "_INBOX.gateway.x", "_INBOX.gateway.relay.x"):
+        await gateway.connection.publish("$SRV.PING.relay", b"", reply=reply)
+    assert (await heard.next_msg(timeout=30)).subject == "_INBOX.gateway.relay.x"
     await relay.connection.close()
     await gateway.connection.close()
 

@@ -6,6 +6,7 @@ import uuid
 from asyncio import Future
 from collections import defaultdict
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 import nats.errors
@@ -13,8 +14,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, Op, decode_answers, encode_pack
+from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.identity import NOT_SAID, Identity
 
+from playmolt_core.bus.connection import answers_inbox
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
 from playmolt_core.ops.telemetry import log
@@ -35,6 +38,9 @@ def _destination(subject: str) -> str:
     return subject if ".pack." in subject else subject.rpartition(".")[0]
 
 
+_SERVICE_OF: Final = {game: service for service, games in ENGINES.items() for game in games}
+
+
 class _Pending(msgspec.Struct, eq=False):
     game: str
     call: Call
@@ -51,7 +57,7 @@ class Calls:
         self._roster = roster
         self._public_only = public_only
         self._deadline = deadline
-        self._inbox = connection.new_inbox()
+        self._inbox = answers_inbox(connection, "*")
         self._pending: dict[int, _Pending] = {}
         self._outbox: defaultdict[str, list[_Pending]] = defaultdict(list)
         self._destinations: dict[str, int] = {}
@@ -141,20 +147,35 @@ class Calls:
         # One reply subject a destination: it tells where nobody listens, should the server say so, and lets an engine
         # answer the calls of many packs in one.
         number = self._destinations.setdefault(_destination(subject), len(self._destinations))
-        await self._connection.publish(subject, encode_pack(pack), reply=f"{self._inbox}.{number}")
+        reply = self._inbox.replace("*", _SERVICE_OF[subject.split(".")[1]])
+        await self._connection.publish(subject, encode_pack(pack), reply=f"{reply}.{number}")
 
     async def _hear(self, message: Msg) -> None:
+        _, service, _, number = message.subject.rsplit(".", 3)
         if message.headers and message.headers.get("Status") == "503":
-            self._nobody(int(message.subject.rpartition(".")[2]))
+            self._nobody(service, number)
             return
-        for answer in decode_answers(message.data):
-            pending = self._pending.pop(answer.id, None)
-            if pending and not pending.future.done():
+        try:
+            answers = decode_answers(message.data)
+        except ValueError:
+            _log.warning("undecodable_answers", service=service, size=len(message.data))
+            return
+        for answer in answers:
+            pending = self._pending.get(answer.id)
+            if pending is None:
+                continue
+            if _SERVICE_OF[pending.game] != service:
+                _log.warning("foreign_answer", service=service, game=pending.game)
+                continue
+            del self._pending[answer.id]
+            if not pending.future.done():
                 pending.future.set_result(answer)
 
-    def _nobody(self, number: int) -> None:
+    def _nobody(self, service: str, number: str) -> None:
         """Nobody listens where a pack went: forget that replica and try its calls elsewhere."""
-        gone = next(name for name, known in self._destinations.items() if known == number)
+        gone = next((name for name, known in self._destinations.items() if str(known) == number), None)
+        if gone is None or _SERVICE_OF[gone.split(".")[1]] != service:
+            return
         to_replica = ".pack." in gone
         if to_replica:
             self._roster.forget_replica(gone.rpartition(".")[2])

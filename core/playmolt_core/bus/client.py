@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 import nats.errors
@@ -11,7 +12,7 @@ from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.calls import Calls
-from playmolt_core.bus.connection import delivered, open_connection, responds
+from playmolt_core.bus.connection import answers_inbox, delivered, open_connection, responds
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import Announced, announce
@@ -20,6 +21,7 @@ from playmolt_core.settings import Settings
 
 _HISTORY_BATCH = 256
 _HISTORY_SECONDS = 2.0
+_ANSWERED_BY: Final = {subjects.PROJECTED: "relay", subjects.LAG: "relay"}
 
 
 class _Versioned(msgspec.Struct):
@@ -109,11 +111,26 @@ class NatsBus:
         await self._connection.subscribe(subject, cb=receive)
 
     async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes:
-        """Ask another service; raises BusUnavailable when nobody answers in time."""
+        """Ask another service, or the server; raises BusUnavailable when nobody answers in time."""
         try:
-            return bytes((await self._connection.request(subject, data, timeout=timeout)).data)
+            if subject not in _ANSWERED_BY:
+                return bytes((await self._connection.request(subject, data, timeout=timeout)).data)
+            return await self._ask(_ANSWERED_BY[subject], subject, data, timeout)
         except (nats.errors.Error, TimeoutError, OSError) as error:
             raise BusUnavailable(f"nobody answered on {subject}: {error!r}") from error
+
+    async def _ask(self, service: str, subject: str, data: bytes, timeout: float) -> bytes:
+        inbox = answers_inbox(self._connection, service)
+        subscription = await self._connection.subscribe(inbox, max_msgs=1)
+        try:
+            await self._connection.publish(subject, data, reply=inbox)
+            answer = await subscription.next_msg(timeout)
+        finally:
+            with suppress(nats.errors.Error):
+                await subscription.unsubscribe()
+        if answer.headers and answer.headers.get("Status") == "503":
+            raise nats.errors.NoRespondersError
+        return bytes(answer.data)
 
     async def history(self, game: str, identifier: str, after: int, limit: int) -> list[bytes]:
         """What NATS still holds of a game's public messages with version > after, in order, at most `limit`.
@@ -133,10 +150,8 @@ class NatsBus:
         with suppress(nats.errors.Error, TimeoutError, OSError):
             subscription = await self._connection.subscribe(inbox, cb=receive)
             try:
-                ask = {"seq": 1, "batch": after + limit, "next_by_subj": subjects.spectate(game, identifier)}
-                await self._connection.publish(
-                    f"$JS.API.DIRECT.GET.{subjects.SPECTATE_STREAM}", msgspec.json.encode(ask), reply=inbox
-                )
+                ask = {"game": game, "game_id": identifier, "after": after, "limit": limit}
+                await self._connection.publish(subjects.HISTORY, msgspec.json.encode(ask), reply=inbox)
                 async with asyncio.timeout(_HISTORY_SECONDS):
                     await done.wait()
             finally:

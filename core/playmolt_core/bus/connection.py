@@ -13,7 +13,29 @@ from playmolt_core.settings import Settings
 
 _log = log("bus")
 CONNECT_SECONDS = 30
+_INBOXES = b"_INBOX."
+_DISCOVERY = b"$SRV."
 _BUFFER_BYTES = 8 * 1024 * 1024
+
+
+class _Client(Client):
+    """Knows no reply but to an inbox: one that led to where events live would let anybody publish there through us."""
+
+    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+        if reply and not reply.startswith(_INBOXES):
+            if subject.startswith(_DISCOVERY):
+                return  # which is nothing without an answer
+            reply = b""
+        await super()._process_msg(sid, subject, reply, data, headers)
+
+
+def answers_inbox(connection: Client, service: str) -> str:
+    """A new subject on which one service alone may answer (`*`: each on its own): its name stands before the last dot.
+
+    The rights on the server see to it.
+    """
+    prefix, _, unique = connection.new_inbox().rpartition(".")
+    return f"{prefix}.{service}.{unique}"
 
 
 async def open_connection(settings: Settings, name: str, on_change: Callable[[], None]) -> Client:
@@ -23,7 +45,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
     prefix of its own, so that nobody can listen to another's replies.
     """
 
-    client = Client()
+    client = _Client()
 
     async def lost() -> None:
         if not client.is_closed:

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import nats.errors
@@ -12,6 +12,8 @@ import nats.js.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
+from playmolt_schemas import subjects
+from playmolt_schemas.identifiers import type_of
 
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.port import BusUnavailable
@@ -53,6 +55,13 @@ class Fenced(Exception):
     """The stream does not end where the publisher thought; nothing of the batch is stored."""
 
 
+class _History(msgspec.Struct):
+    game: str
+    game_id: str
+    after: Annotated[int, msgspec.Meta(ge=0)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+
+
 class _Refusal(msgspec.Struct):
     err_code: int = 0
     description: str = ""
@@ -63,6 +72,7 @@ class _Ack(msgspec.Struct):
     error: _Refusal | None = None
 
 
+_read_history = msgspec.json.Decoder(_History).decode
 _read_ack = msgspec.json.Decoder(_Ack).decode
 
 
@@ -120,7 +130,7 @@ class JetStream:
                 return None
         return StreamState(state.first_seq, state.last_seq)
 
-    async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None:
+    async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> None:
         """Make a stream that starts at sequence `first`, or bring the one there is to keep the newest `limit` messages.
 
         It lies in memory or on disk, on as many servers as the settings say, takes neither deletes nor purges, and no
@@ -136,7 +146,7 @@ class JetStream:
             wanted["num_replicas"] = self._replicas
         config = StreamConfig(
             name=stream,
-            subjects=list(subjects),
+            subjects=list(stored),
             first_seq=first,
             storage=StorageType.MEMORY if self._in_memory else StorageType.FILE,
             num_replicas=self._replicas or (3 if len(self._connection.servers) >= 3 else 1),
@@ -239,6 +249,26 @@ class JetStream:
 
         with _unavailable(subject):
             await self._connection.subscribe(subject, queue=group, cb=receive)
+
+    async def tell_history(self, group: str) -> None:
+        """Let NATS send what it holds of a game to whoever asks for it."""
+
+        async def receive(question: Msg) -> None:
+            try:
+                asked = _read_history(question.data)
+                if not question.reply or type_of(asked.game_id) != asked.game:
+                    return
+            except (msgspec.MsgspecError, ValueError):
+                return
+            subject = subjects.spectate(asked.game, asked.game_id)
+            ask = {"seq": 1, "batch": asked.after + asked.limit, "next_by_subj": subject}
+            with suppress(nats.errors.Error, OSError):
+                await self._connection.publish(
+                    f"$JS.API.DIRECT.GET.{subjects.SPECTATE_STREAM}", msgspec.json.encode(ask), reply=question.reply
+                )
+
+        with _unavailable(subjects.HISTORY):
+            await self._connection.subscribe(subjects.HISTORY, queue=group, cb=receive)
 
     async def announce(self, service: str) -> None:
         with _unavailable(service):

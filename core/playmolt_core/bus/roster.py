@@ -3,12 +3,17 @@
 import asyncio
 import hashlib
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from playmolt_schemas.identifiers import ENGINES
 
+from playmolt_core.bus.connection import answers_inbox
+
+SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 ASK_SECONDS = 0.5
 SILENCE_SECONDS = 2.0
 
@@ -32,7 +37,7 @@ class Roster:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        self._inbox = self._connection.new_inbox()
+        self._inbox = answers_inbox(self._connection, "*")
         await self._connection.subscribe(self._inbox, cb=self._hear)
         self._task = asyncio.create_task(self._ask_forever())
 
@@ -43,13 +48,18 @@ class Roster:
     async def _ask_forever(self) -> None:
         while True:
             with suppress(nats.errors.Error, OSError):
-                await self._connection.publish("$SRV.PING", b"", reply=self._inbox)
+                for service in SERVICES:  # each by name: it may answer on its own part of the inbox alone
+                    await self._connection.publish(f"$SRV.PING.{service}", b"", reply=self._inbox.replace("*", service))
             await asyncio.sleep(ASK_SECONDS)
             self._forget_silent()
 
     async def _hear(self, message: Msg) -> None:
         with suppress(msgspec.MsgspecError):
             ping = _decode(message.data)
+            if ping.name != message.subject.rsplit(".", 2)[1]:
+                return
+            if ping.metadata.get("game") not in (None, *ENGINES.get(ping.name, ())):
+                return
             if ping.id not in self._seen:
                 self._choices.clear()
             self._seen[ping.id] = (ping, asyncio.get_running_loop().time())

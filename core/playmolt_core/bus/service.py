@@ -126,6 +126,8 @@ async def serve_engine(
     def handler(take: Receive) -> Handler:
         async def handle(request: Request) -> None:
             message = request._msg  # noqa: SLF001 -- Request hides the reply subject, by which answers are packed
+            if not message.reply:
+                return
             respond = replies.to(message.reply)
             try:
                 calls = decode_calls(request.data)

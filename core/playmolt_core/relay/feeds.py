@@ -23,7 +23,7 @@ class Streams(Protocol):
         """What a stream holds; None when there is none."""
         ...
 
-    async def ensure(self, stream: str, subjects: Sequence[str], *, first: int, limit: int) -> None:
+    async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> None:
         """Make a stream that starts at `first`, unless there is one; it keeps the newest `limit` messages."""
         ...
 

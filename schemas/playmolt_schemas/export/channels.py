@@ -54,6 +54,7 @@ PARAMETERS: Final = {
     ),
     "id": ("The id in the path, `<type>-<uuid>`.", tuple(f"{game}-{_UUID}" for game in GAME_TYPES)),
     "instance": ("An engine replica's own name, from its answer to discovery.", ("5f0c2a9be871",)),
+    "service": ("A service's name, which is its NATS user, too.", ("relay", "ox-engine")),
     "kind": ("The type of the stored event.", ("game_created", "game_end")),
 }
 """Every parameter of an address: what it is, and examples."""
@@ -129,7 +130,7 @@ CHANNELS: Final = (
         summary="Calls answered with public messages only (`feed` for nobody's eyes, and `games`).",
     ),
     Channel(
-        name="inbox", address=None, summary="The reply subject of a request; only the asker may listen to it.",
+        name="inbox", address=None, summary="The reply subject of a request, `_INBOX.<asker>.<who answers>.…`: theirs alone.",
         messages=(ANSWERS, _said(wire.Presence), _said(wire.Projected), _said(wire.Lag)),
     ),
     Channel(
@@ -163,6 +164,10 @@ CHANNELS: Final = (
         summary="How far the copies of the log are.",
     ),
     Channel(
+        name="relay_history", address=subjects.HISTORY, messages=(_said(wire.History),),
+        summary="What NATS still holds of a game's public messages, one by one, then an empty one with a status.",
+    ),
+    Channel(
         name="keys_revoked", address=subjects.KEYS_REVOKED, summary="Every gateway forgets a key.",
         messages=(
             Message(
@@ -172,7 +177,7 @@ CHANNELS: Final = (
     ),
     Channel(
         name="discovery", address=wire.DISCOVERY, messages=(_empty("ping", "Who is there?"),),
-        summary="NATS services API: every service instance answers.",
+        summary="NATS services API: every instance of a service answers, on its own part of the asker's inbox.",
     ),
     Channel(
         name="game_socket", address="/ws/games/{id}", server="spectator_ws", messages=(*_FEED, _HEARTBEAT),

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.games.game_messages import PublicMessage
 from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER
 
-DISCOVERY: Final = "$SRV.PING"
+DISCOVERY: Final = "$SRV.PING.{service}"
 
 Count = Annotated[int, Meta(ge=0)]
 Hex64 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -39,6 +39,15 @@ class Lag(msgspec.Struct, frozen=True):
     events: Count
     spectate: Count
     projections: Count
+
+
+class History(msgspec.Struct, frozen=True):
+    """Which public messages of a game are wanted: at most `limit` after a version; more may come, in order."""
+
+    game: str
+    game_id: str
+    after: Count
+    limit: Count
 
 
 class PresenceMetadata(msgspec.Struct, frozen=True):

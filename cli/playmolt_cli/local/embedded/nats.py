@@ -18,7 +18,8 @@ from playmolt_cli.local.embedded import binaries, child
 from playmolt_cli.local.embedded.server import Server
 
 _TEMPLATE = Path(__file__).with_name("nats.conf")
-_DISCOVERY = "$SRV.>"
+_DISCOVERY = "$SRV.PING.*"
+"""Callers ask each service by its name."""
 SERVICES: tuple[str, ...] = ("gateway", "spectator", *ENGINES, "relay")
 """The users of the services; `admin` is the operator's."""
 _COLLECTOR: Final = {"GOGC": "400", "GOMEMLIMIT": "256MiB"}
@@ -35,6 +36,19 @@ class _Conf(Template):
 def inbox(user: str) -> str:
     """The subjects on which a user's requests are answered; nobody else may listen there."""
     return f"_INBOX.{user}.>"
+
+
+CALLERS: Final = ("gateway", "spectator", "admin")
+
+
+def _answers(user: str) -> list[str]:
+    """Give where a user may answer: a part of each caller's inbox that is its own, so that a caller sees who speaks."""
+    return [f"_INBOX.{caller}.{user}.>" for caller in CALLERS]
+
+
+def _asked(user: str) -> list[str]:
+    """Give where a service is discovered."""
+    return ["$SRV.*", f"$SRV.*.{user}", f"$SRV.*.{user}.*"]
 
 
 def _all(subject: str) -> str:
@@ -55,12 +69,12 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
     """What a user may publish and subscribe, besides its inbox and discovery."""
     if user == "gateway":
         return (
-            [_all(subjects.action("*", "*")), subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG],
+            [_all(subjects.action("*", "*")), _DISCOVERY, subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG],
             [_all(subjects.spectate("*", "*")), subjects.KEYS_REVOKED],
         )
     if user == "spectator":
         return (
-            [_all(subjects.public("*", "*")), *_direct_get(subjects.SPECTATE_STREAM)],
+            [_all(subjects.public("*", "*")), _DISCOVERY, subjects.HISTORY],
             [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*"))],
         )
     if user == "relay":
@@ -70,11 +84,10 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
                 _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
                 _all(subjects.lobby("*")),
             ],
-            [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG],
+            [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG, subjects.HISTORY],
         )  # fmt: skip
     return (
-        # An engine answers a pack of calls in several messages, so a right to one response each would not do.
-        [inbox("gateway"), inbox("spectator"), inbox("admin"), subjects.COMMITTED],
+        [subjects.COMMITTED],
         [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)],
     )
 
@@ -93,10 +106,9 @@ def _user(name: str, password: str) -> dict[str, Any]:
         "user": name,
         "password": password,
         "permissions": {
-            "publish": {"allow": [*publish, _DISCOVERY]},
-            "subscribe": {"allow": [*subscribe, inbox(name), _DISCOVERY]},
-            # Discovery and the relay's answers: one message to whoever asked, on an inbox it could not name otherwise.
-            "allow_responses": {"max": 1, "expires": "10s"},
+            # No `allow_responses`: whoever asks would choose where the answer lands, and events live there, too.
+            "publish": {"allow": [*publish, *_answers(name)]},
+            "subscribe": {"allow": [*subscribe, inbox(name), *_asked(name)]},
         },
     }
 
