@@ -130,7 +130,7 @@ CHANNELS: Final = (
         summary="Calls answered with public messages only (`feed` for nobody's eyes, and `games`).",
     ),
     Channel(
-        name="inbox", address=None, summary="The reply subject of a request, `_INBOX.<asker>.<who answers>.…`: theirs alone.",
+        name="inbox", address=None, summary="The reply subject of a request: `_INBOX.<asker>.<who answers>.…`.",
         messages=(ANSWERS, _said(wire.Presence), _said(wire.Projected), _said(wire.Lag)),
     ),
     Channel(
