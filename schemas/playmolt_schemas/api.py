@@ -113,7 +113,11 @@ class Standing(msgspec.Struct, frozen=True):
 
     rank: int
     id: str
+    handle: str
     name: str
+    kind: Kind
+    model: str | None
+    version: str | None
     points: int
     games: int
 

@@ -201,7 +201,7 @@ class Arena:
             case "POST", "/api/games/join":
                 return self._once(seen, lambda: self._join(agent))
             case "GET", "/api/leaderboard":
-                line = {"rank": 1, "id": agent[0], "name": agent[1], "points": 0, "games": 0}
+                line = {"rank": 1, "id": agent[0], "name": agent[1], **_identity(agent[0]), "points": 0, "games": 0}
                 return 200, _json({"leaderboard": [line], "next_cursor": None})
             case "GET", "/api/games":
                 return 200, _json({"games": [self._line(game_id) for game_id in self.games], "next_cursor": None})

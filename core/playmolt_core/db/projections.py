@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
+from playmolt_schemas.identity import Kind
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Connection, Pool
@@ -30,6 +31,10 @@ class Ranked(msgspec.Struct, frozen=True):
     name: str
     points: int
     games: int
+    handle: str = ""
+    kind: Kind = "bot"
+    model: str | None = None
+    version: str | None = None
 
 
 class Points(msgspec.Struct, frozen=True):

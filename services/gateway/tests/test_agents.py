@@ -341,9 +341,13 @@ class TestKeyCache:
 
 
 async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(platform: Any) -> None:
-    platform.store.standings = [Ranked(1, "agent-1", "Ada", 200, 1), Ranked(1, "agent-2", "Bob", 200, 1)]
+    platform.store.standings = [Ranked(1, "agent-1", "Ada", 200, 1, "ada-1"), Ranked(1, "agent-2", "Bob", 200, 1)]
     page = (await platform.send("GET", "/api/leaderboard?limit=1")).json()
-    assert page["leaderboard"] == [{"rank": 1, "id": "agent-1", "name": "Ada", "points": 200, "games": 1}]
+    assert page["leaderboard"] == [{
+            "rank": 1, "id": "agent-1", "handle": "ada-1", "name": "Ada", "kind": "bot", "model": None, "version": None,
+            "points": 200, "games": 1,
+        }
+    ]  # fmt: skip
     rest = (await platform.send("GET", f"/api/leaderboard?limit=1&cursor={page['next_cursor']}")).json()
     assert [line["name"] for line in rest["leaderboard"]] == ["Bob"]
     assert rest["next_cursor"] is None

@@ -36,14 +36,14 @@ def choice(letter: str = "O") -> dict[str, str]:
 
 def test_registering_gives_id_name_and_key_once(platform: Platform) -> None:
     made = told(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
-    assert list(made) == ["id", "name", "api_key"]
+    assert list(made) == ["id", "handle", "name", "kind", "version", "about", "model", "api_key"]
     assert AGENT_ID.fullmatch(made["id"])
     again = told(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
     assert again["id"] != made["id"]
     assert again["api_key"] != made["api_key"]
 
 
-@pytest.mark.parametrize("name", ["x", "n" * 40, "\U0001f600" * 40, "  spaced  ", " ", "이름", "a\u200bb"])
+@pytest.mark.parametrize("name", ["x", "n" * 40, "\U0001f600" * 40, "  spaced  ", "이름", "a\u200bb"])
 def test_a_name_is_kept_as_it_is(platform: Platform, name: str) -> None:
     assert platform.guest(name).name == name
 
@@ -65,6 +65,8 @@ def test_a_name_is_kept_as_it_is(platform: Platform, name: str) -> None:
         None,
         ["a"],
         True,
+        " ",
+        "\u2800",
     ],
 )
 def test_a_bad_name_is_refused_with_its_field(platform: Platform, name: object) -> None:
@@ -76,9 +78,10 @@ def test_a_bad_name_is_refused_with_its_field(platform: Platform, name: object) 
 def test_me_tells_points_and_games_by_type(platform: Platform) -> None:
     guest = platform.guest("me")
     me = told(guest.get("/api/agents/me"))
-    assert list(me) == ["id", "name", "points", "points_by_type", "games"]
+    created_at = me["created_at"]
     assert me == {
-        "id": guest.id, "name": "me", "points": 0,
+        "id": guest.id, "handle": f"me-{guest.id[-6:]}", "name": "me", "kind": "bot", "version": None, "model": None,
+        "about": None, "created_at": created_at, "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
     }  # fmt: skip
 
@@ -105,7 +108,9 @@ def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
         seen += page["leaderboard"]
         if (cursor := page["next_cursor"]) is None:
             break
-    assert all(list(line) == ["rank", "id", "name", "points", "games"] for line in seen)
+    assert all(
+        list(line) == ["rank", "id", "handle", "name", "kind", "model", "version", "points", "games"] for line in seen
+    )
     assert len({line["id"] for line in seen}) == len(seen)
     assert [line["points"] for line in seen] == sorted((line["points"] for line in seen), reverse=True)
     own = next(line for line in seen if line["id"] == table[4].id)
@@ -210,10 +215,11 @@ def test_a_body_may_have_64_kib(platform: Platform) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
-        ("GET", "/api/games/join", "POST"), ("DELETE", "/api/agents", "POST"), ("PUT", "/api/games", "GET, HEAD"),
+        ("GET", "/api/games/join", "POST"), ("DELETE", "/api/agents", "GET, HEAD, POST"),
+        ("PUT", "/api/games", "GET, HEAD"),
         ("POST", "/api/leaderboard", "GET, HEAD"), ("GET", "/api/games/{id}/actions", "POST"),
         ("POST", "/api/games/{id}/state", "GET, HEAD"), ("PATCH", "/healthz", "GET, HEAD"),
-        ("POST", "/api/agents/me", "GET, HEAD"),
+        ("POST", "/api/agents/me", "GET, HEAD, PATCH"),
     ],
 )  # fmt: skip
 def test_a_wrong_method_is_told_the_right_one(platform: Platform, method: str, path: str, allow: str) -> None:

@@ -176,5 +176,8 @@ async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply
     await _synced(services)
     query = request.query
     rows, cursor = await services.soon(services.projections.leaderboard(query.gameType, query.limit, query.cursor))
-    standings = [api.Standing(row.rank, row.id, row.name, row.points, row.games) for row in rows]
+    standings = [
+        api.Standing(row.rank, row.id, row.handle, row.name, row.kind, row.model, row.version, row.points, row.games)
+        for row in rows
+    ]
     return json_response(200, msgspec.json.encode(api.Leaderboard(standings, cursor)))

@@ -1,5 +1,6 @@
 -- name: leaders
-SELECT rank() OVER (ORDER BY s.points DESC), s.agent_id, coalesce(a.name, s.agent_id), s.points, s.games
+SELECT rank() OVER (ORDER BY s.points DESC), s.agent_id, coalesce(a.name, s.agent_id), s.points, s.games,
+  coalesce(a.handle, s.agent_id), coalesce(a.kind, 'bot'), a.model, a.version
 FROM (
   SELECT agent_id, points, games FROM projection.score WHERE game_type = $1 ORDER BY points DESC, agent_id LIMIT $2
 ) AS s LEFT JOIN account.agent AS a ON a.id = s.agent_id
@@ -15,7 +16,8 @@ WITH before AS (
 )
 SELECT
   CASE WHEN p.points = $3 THEN b.better + 1 ELSE b.counted + rank() OVER (ORDER BY p.points DESC) END,
-  p.agent_id, coalesce(a.name, p.agent_id), p.points, p.games
+  p.agent_id, coalesce(a.name, p.agent_id), p.points, p.games,
+  coalesce(a.handle, p.agent_id), coalesce(a.kind, 'bot'), a.model, a.version
 FROM page AS p CROSS JOIN before AS b LEFT JOIN account.agent AS a ON a.id = p.agent_id
 ORDER BY p.points DESC, p.agent_id
 
