@@ -22,8 +22,8 @@ _OPEN: Final = timedelta(seconds=OPEN_SECONDS)
 class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
     """Work on the chain. It ends in CaseOpened, VoteMined or VerdictFound.
 
-    `jurors` stand in the order of the log. `log_hash` is "" before the contract is deployed: then it is the hash of
-    the stream's `phase_changed` record to `vote`.
+    `jurors` stand in the order of the log, `cast` are the votes that it says are on the chain. `log_hash` is "" before
+    the contract is deployed: then it is the hash of the stream's `phase_changed` record to `vote`.
     """
 
     work: Work
@@ -31,6 +31,7 @@ class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
     log_hash: str = ""
     juror_id: str = ""
     guilty: bool = False
+    cast: tuple[tuple[str, bool], ...] = ()
 
 
 def effects(state: State) -> tuple[Effect, ...]:
@@ -83,5 +84,13 @@ def _chain(state: State) -> tuple[Effect, ...]:
 
 def _task(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty: bool = False) -> Effect:
     log_hash = state.contract.log_hash if state.contract else ""
-    task = ChainTask(work=work, jurors=state.juror_ids, log_hash=log_hash, juror_id=juror_id, guilty=guilty)
+    cast = tuple((juror, ballot.guilty) for juror, ballot in state.ballots.items() if ballot.tx_hash)
+    task = ChainTask(
+        work=work,
+        jurors=state.juror_ids,
+        log_hash=log_hash,
+        juror_id=juror_id,
+        guilty=guilty,
+        cast=cast if work == "verdict" else (),
+    )
     return Effect(id=chain_effect(state, work, juror_id), kind=CHAIN_EFFECT, due=due, payload=task)

@@ -46,6 +46,11 @@ def contract_of(address: str, nonce: int) -> str:
     return "0x" + keccak(rlp.encode([bytes.fromhex(address[2:]), nonce]))[12:].hex()
 
 
+def hash_of(raw: bytes) -> str:
+    """What a chain knows a signed transaction by."""
+    return "0x" + keccak(raw).hex()
+
+
 class Transaction(NamedTuple):
     """A transaction of the oldest kind, which every chain takes. `to` "" creates a contract."""
 

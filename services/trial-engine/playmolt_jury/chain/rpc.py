@@ -16,9 +16,29 @@ _PAUSES = (0.1, 0.5)
 """Before each further try; every call made here may be repeated without harm."""
 _MAX_BYTES = 4 * 1024 * 1024
 _HEX = re.compile(r"0x[0-9a-fA-F]{8,}")
-_BUSY_CODES = frozenset({-32005, 429})
-"""A limit of the node's was exceeded (EIP-1474 and the HTTP status some nodes repeat as a code)."""
-_BUSY_WORDS = ("rate limit", "too many requests", "timeout", "timed out", "header not found", "temporarily")
+_BUSY_CODES = frozenset({-32002, -32005, -32016, -32029, -32097, -32603, 429, 503})
+"""A limit of the node's was exceeded or it is out of order (EIP-1474, what providers made of it, HTTP's as a code)."""
+_BUSY_WORDS = (
+    "rate limit", "too many requests", "timeout", "timed out", "temporar", "try again", "internal error", "overloaded",
+    "unavailable", "capacity", "compute units",
+    # a node behind those that were asked before
+    "header not found", "block not found", "unknown block", "missing trie node", "block range", "not yet available",
+    # fees that rose since they were asked for
+    "less than block base fee", "fee cap less", "gas price too low", "transaction underpriced", "feetoolow",
+)  # fmt: skip
+
+
+KNOWN_WORDS = (
+    "already known", "alreadyknown", "already_exists", "already imported", "already exists", "already in the",
+    "already in mempool", "already in pool", "known transaction", "same hash", "existing tx with same hash",
+)  # fmt: skip
+"""What nodes say of a transaction that they have."""
+TAKEN_WORDS = (
+    "nonce too low", "nonce_too_low", "nonce is too low", "nonce has already", "oldnonce", "could not replace",
+    "replacement", "fee too low to replace",
+)  # fmt: skip
+"""What nodes say of a transaction whose nonce another has, on the chain or waiting."""
+POOR_WORDS = ("insufficient funds", "insufficient balance", "insufficientfunds", "doesn't have enough funds")
 
 
 class Refusal(ChainFault):
@@ -27,6 +47,9 @@ class Refusal(ChainFault):
     def __init__(self, method: str, code: int, message: str) -> None:
         super().__init__(f"the node refused {method}: {message} (code {code})")
         self.message = message.lower()
+
+    def says(self, words: tuple[str, ...]) -> bool:
+        return any(word in self.message for word in words)
 
 
 class _Response(msgspec.Struct):
@@ -99,11 +122,15 @@ class Rpc:
 def _refusal(where: str, method: str, error: dict[str, Any]) -> Exception:
     message = str(error.get("message", ""))[:300]
     code = error.get("code") if isinstance(error.get("code"), int) else 0
-    if code in _BUSY_CODES or any(word in message.lower() for word in _BUSY_WORDS):
-        return ChainAway(f"the chain at {where} is busy: {message}")
-    if code == 3 or "revert" in message.lower():
+    refusal = Refusal(method, code or 0, message)
+    # Some nodes give the code of an internal error to whatever they refuse: their words are asked first.
+    if code == 3 or refusal.says(("revert",)):
         return Reverted(error_name(_output(error)), message)
-    return Refusal(method, code or 0, message)
+    if refusal.says((*KNOWN_WORDS, *TAKEN_WORDS, *POOR_WORDS)):
+        return refusal
+    if code in _BUSY_CODES or refusal.says(_BUSY_WORDS):
+        return ChainAway(f"the chain at {where} is busy: {message}")
+    return refusal
 
 
 def _output(error: dict[str, Any]) -> bytes:

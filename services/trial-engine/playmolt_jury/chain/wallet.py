@@ -2,19 +2,26 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from playmolt_jury.chain import keys
 from playmolt_jury.chain.keys import Keys, Transaction
 from playmolt_jury.chain.port import ChainAway
-from playmolt_jury.chain.rpc import Refusal, Rpc
+from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Refusal, Rpc
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 T = TypeVar("T")
 _PAY_TRIES = 5
-_TAKEN = ("already known", "already imported", "already exists", "nonce too low", "nonce has already", "underpriced")
-"""What nodes say of a transaction whose nonce is taken, on the chain or by one that waits."""
-_POOR = "insufficient funds"
+_SLOW_SECONDS, _SLOW_BLOCKS = 30.0, 2
+"""After either, a payment that is in no block is sent again, dearer."""
+
+
+class _Payment(NamedTuple):
+    """A payment that may not be mined yet, and when (and at which block) it was sent last."""
+
+    transaction: Transaction
+    at: float
+    block: int
 
 
 class Wallet:
@@ -25,6 +32,7 @@ class Wallet:
         self._deployer = owner.deployer
         self._mined_seconds = mined_seconds
         self._paying = asyncio.Lock()
+        self._payments: dict[str, _Payment] = {}
         self._chain_id = 0
 
     async def chain_id(self) -> int:
@@ -55,24 +63,29 @@ class Wallet:
         try:
             await self._send(key, Transaction(0, price, gas, to, value, data))
         except Refusal as refusal:
-            if _POOR in refusal.message:
+            if refusal.says(POOR_WORDS):
                 raise ChainAway(
                     f"gas became dearer than {keys.address_of(key)} can pay; the next try fills it"
                 ) from None
-            if not _is_taken(refusal):
+            if not refusal.says(TAKEN_WORDS):
                 raise
 
     async def fill(self, address: str, wei: int, price: int) -> None:
         """Sees to it that an account holds `wei`. ChainAway when the deployer cannot pay."""
 
         async def full() -> bool | None:
-            return await self._balance(address, "latest") >= wei or None
+            if await self._balance(address, "latest") >= wei or await self._has_sent(address):
+                self._payments.pop(address, None)
+                return True
+            await self._hasten(address)
+            return None
 
         if await full():
             return
-        coming = await self._balance(address, "pending")
-        if coming < wei:
-            await self._pay(address, wei - coming, price)
+        if address not in self._payments:
+            coming = await self._balance(address, "pending")
+            if coming < wei:
+                await self._pay(address, wei - coming, price)
         await self.until(full, f"the payment to {address}")
 
     async def until(self, found: Callable[[], Awaitable[T | None]], what: str) -> T:
@@ -96,11 +109,36 @@ class Wallet:
         async with self._paying:
             await self._paid(self._pay_next(sender, Transaction(0, price, gas, to, wei, b"")))
 
+    async def _hasten(self, to: str) -> None:
+        """Send a payment that blocks pass by again at its own nonce, at a price that replaces it: it is made once."""
+        payment, now = self._payments.get(to), asyncio.get_running_loop().time()
+        if payment is None:
+            return
+        block = await self._rpc.number("eth_blockNumber")
+        if now - payment.at < _SLOW_SECONDS and block < payment.block + _SLOW_BLOCKS:
+            return
+        sender, nonce = keys.address_of(self._deployer), payment.transaction.nonce
+        next_nonce = await self._rpc.number("eth_getTransactionCount", sender, "latest")
+        if next_nonce > nonce:  # mined, or lost its nonce to another: what is missing still is paid anew
+            self._payments.pop(to, None)
+            return
+        if next_nonce < nonce:  # one before it waits, and is hastened by whoever sent it
+            self._payments[to] = payment._replace(at=now, block=block)
+            return
+        price = max(await self.price(), -(-payment.transaction.gas_price * 9 // 8))
+        dearer = payment.transaction._replace(gas_price=price)
+        self._payments[to] = _Payment(dearer, now, block)
+        try:
+            await self._paid(self._send(self._deployer, dearer))
+        except Refusal as refusal:
+            if not refusal.says(TAKEN_WORDS):
+                raise
+
     async def _paid(self, work: Awaitable[T]) -> T:
         try:
             return await work
         except Refusal as refusal:
-            if _POOR not in refusal.message:
+            if not refusal.says(POOR_WORDS):
                 raise
             deployer, chain_id = keys.address_of(self._deployer), await self.chain_id()
             raise ChainAway(f"the deployer {deployer} cannot pay: send it money on chain {chain_id}") from None
@@ -108,24 +146,41 @@ class Wallet:
     async def _pay_next(self, sender: str, transaction: Transaction) -> None:
         for attempt in range(_PAY_TRIES):
             nonce = await self._rpc.number("eth_getTransactionCount", sender, "pending")
+            block = await self._rpc.number("eth_blockNumber")
+            numbered = transaction._replace(nonce=nonce)
+            # Remembered before it is sent: a node that took it may still answer that it is out of order.
+            self._payments[numbered.to] = _Payment(numbered, asyncio.get_running_loop().time(), block)
             try:
-                return await self._send(self._deployer, transaction._replace(nonce=nonce))
+                return await self._send(self._deployer, numbered)
+            except ChainAway:
+                self._payments[numbered.to] = _Payment(numbered, -_SLOW_SECONDS, block - _SLOW_BLOCKS)
+                raise
             except Refusal as refusal:
-                if not _is_taken(refusal):
+                self._payments.pop(numbered.to, None)
+                if not refusal.says(TAKEN_WORDS):
                     raise
                 await asyncio.sleep(0.05 * (attempt + 1))
         raise ChainAway(f"others keep sending from the deployer {sender}")
 
     async def _send(self, key: bytes, transaction: Transaction) -> None:
+        """Refusal for a transaction that the chain does not have; one that it has already is sent."""
         raw = keys.signed(key, transaction, await self.chain_id())
-        await self._rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
+        try:
+            await self._rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
+        except Refusal as refusal:
+            if refusal.says(KNOWN_WORDS):
+                return
+            # After an answer that was lost, a repeat of what was mined meanwhile has its own nonce against it.
+            if refusal.says(TAKEN_WORDS) and await self._rpc.call("eth_getTransactionByHash", keys.hash_of(raw)):
+                return
+            raise
 
     async def _estimate(self, call: dict[str, str]) -> int:
         return await self._rpc.number("eth_estimateGas", call)
 
+    async def _has_sent(self, address: str) -> bool:
+        """Whether a key's one transaction is on the chain: another process was faster, and the money is spent."""
+        return await self._rpc.number("eth_getTransactionCount", address, "latest") > 0
+
     async def _balance(self, address: str, block: str) -> int:
         return await self._rpc.number("eth_getBalance", address, block)
-
-
-def _is_taken(refusal: Refusal) -> bool:
-    return any(word in refusal.message for word in _TAKEN)

@@ -1,7 +1,7 @@
 """The worker of the chain: it opens the case, casts the votes and reads the verdict, asking the chain first."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -11,7 +11,7 @@ from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands
-from playmolt_jury.chain import Case, Chain, ChainAway
+from playmolt_jury.chain import Case, Chain, ChainAway, ChainFault
 from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import PhaseChanged
 
@@ -39,8 +39,9 @@ class ChainWorker:
         while not leased.stopping and clock() < end:
             try:
                 found = await self._done(leased.effect.id, task, case)
-            except ChainAway as away:
-                _log.warning("chain_away", stream=leased.stream, work=task.work, detail=str(away))
+            except (ChainAway, ChainFault) as away:
+                event = "chain_away" if isinstance(away, ChainAway) else "chain_refused"
+                _log.warning(event, stream=leased.stream, work=task.work, detail=str(away))
             else:
                 await leased.submit(found)
                 return
@@ -59,7 +60,7 @@ class ChainWorker:
                     effect_id=effect_id, juror_id=task.juror_id, guilty=voted.guilty, tx_hash=voted.tx_hash
                 )
             case "verdict":
-                return await _found(self._chain, effect_id, case)
+                return await _found(self._chain, effect_id, case, task.cast)
 
     async def _log_hash(self, stream: str) -> str:
         """The hash of the last record before the first vote: the one that began the vote."""
@@ -83,8 +84,15 @@ async def _opened(chain: Chain, effect_id: str, case: Case) -> Command:
     )
 
 
-async def _found(chain: Chain, effect_id: str, case: Case) -> Command:
+async def _found(chain: Chain, effect_id: str, case: Case, cast: Sequence[tuple[str, bool]]) -> Command:
     verdict = await chain.verdict(case)
+    standing = {vote.juror_id for vote in verdict.votes if vote.guilty is not None}
+    gone = [(juror, guilty) for juror, guilty in cast if juror not in standing]
+    if gone and verdict.guilty is None:
+        # The chain went back behind them. The same keys cast them again, so that each counts once.
+        for juror, guilty in gone:
+            await chain.vote(case, juror, guilty)
+        verdict = await chain.verdict(case)
     if verdict.guilty is None:
         raise ChainAway(f"the case at {verdict.contract} is still open on the chain")
     votes = tuple(

@@ -100,3 +100,37 @@ async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_
     assert session.state.verdict.verdict == "not_guilty"
     assert {vote.juror_id for vote in session.state.verdict.votes if vote.guilty is None} == set(undecided)
     assert session.state.ending == "not_guilty_nothing"
+
+
+async def test_votes_that_the_chain_lost_are_cast_again_before_the_verdict(
+    anvils: Callable[..., Node], chains: Callable[..., JsonRpcChain], sessions: Callable[[], str]
+) -> None:
+    node = anvils()
+    chain = chains(node)
+
+    async def connected() -> JsonRpcChain:
+        return chain
+
+    worker = ChainWorker(connected, MemoryLog())
+    session = voting(sessions(), ())
+    opened = await chain.deploy(case(session.state.game_id))
+    (deploy,) = JURY.effects(session.state)
+    await session.submit(
+        commands.CaseOpened(
+            effect_id=deploy.id, address=opened.address, chain_id=opened.chain_id, tx_hash=opened.tx_hash,
+            log_hash="0x" + "ab" * 32,
+        )
+    )  # fmt: skip
+    before = node.ask("evm_snapshot")
+    while len(tasks := JURY.effects(session.state)) > 1 or tasks[0].payload.work == "vote":
+        await worker(cast("LeasedEffect", Leased(session, tasks[0])))
+    assert node.ask("evm_revert", before)
+
+    async with asyncio.timeout(20):
+        await session.work(worker)
+
+    verdict = await chain.verdict(case(session.state.game_id))
+    assert session.state.verdict is not None
+    assert {vote.juror_id: vote.guilty for vote in verdict.votes} == {
+        juror: ballot.guilty for juror, ballot in session.state.ballots.items()
+    }

@@ -12,7 +12,7 @@ from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 from playmolt_jury.chain import read_chain
 from playmolt_jury.chain.port import ChainAway, ChainFault, Reverted
-from playmolt_jury.chain.rpc import Refusal, Rpc
+from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Refusal, Rpc
 
 ALREADY_VOTED = "0x" + (keccak(text="AlreadyVoted(address)")[:4] + encode(["address"], ["0x" + "11" * 20])).hex()
 
@@ -131,6 +131,34 @@ async def test_another_refusal_is_told_once_with_its_text(impostor: Impostor, rp
     assert impostor.asked == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (KNOWN_WORDS, "already known"),
+        (KNOWN_WORDS, "AlreadyKnown"),
+        (KNOWN_WORDS, "Known transaction"),
+        (KNOWN_WORDS, "ALREADY_EXISTS: already known"),
+        (KNOWN_WORDS, "Transaction with the same hash was already imported."),
+        (KNOWN_WORDS, "transaction already imported"),
+        (TAKEN_WORDS, "nonce too low: next nonce 1, tx nonce 0"),
+        (TAKEN_WORDS, "OldNonce"),
+        (TAKEN_WORDS, "replacement transaction underpriced"),
+        (TAKEN_WORDS, "INTERNAL_ERROR: could not replace existing tx"),
+        (POOR_WORDS, "insufficient funds for gas * price + value"),
+    ],
+)
+async def test_what_is_said_of_a_transaction_is_understood_under_any_code(
+    impostor: Impostor, rpc: Rpc, words: tuple[str, ...], message: str
+) -> None:
+    impostor.refuses({"code": -32603, "message": message})
+
+    with pytest.raises(Refusal) as refusal:
+        await rpc.call("eth_sendRawTransaction", "0x")
+    assert refusal.value.says(words)
+    assert [refusal.value.says(each) for each in (KNOWN_WORDS, TAKEN_WORDS, POOR_WORDS)].count(True) == 1
+    assert impostor.asked == 1
+
+
 AWAY: list[Callable[[Impostor], Impostor]] = [
     lambda impostor: impostor.says(b"busy", status=503),
     lambda impostor: impostor.says(b"slow down", status=429),
@@ -140,6 +168,11 @@ AWAY: list[Callable[[Impostor], Impostor]] = [
     lambda impostor: impostor.says({"jsonrpc": "2.0", "id": 1, "error": "no"}),
     lambda impostor: impostor.refuses({"code": -32005, "message": "daily limit"}),
     lambda impostor: impostor.refuses({"code": -32000, "message": "header not found"}),
+    lambda impostor: impostor.refuses({"code": -32603, "message": "Internal error"}),
+    lambda impostor: impostor.refuses({"code": -32000, "message": "internal error: try again"}),
+    lambda impostor: impostor.refuses({"code": -32000, "message": "Temporary internal error"}),
+    lambda impostor: impostor.refuses({"code": 429, "message": "exceeded its compute units per second capacity"}),
+    lambda impostor: impostor.refuses({"code": -32000, "message": "max fee per gas less than block base fee"}),
 ]
 
 
