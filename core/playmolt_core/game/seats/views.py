@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
@@ -55,7 +56,9 @@ def _created(event: GameCreated) -> GameCreatedMessage:
 
 
 def _joined(event: AgentJoined) -> AgentJoinedMessage:
-    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name, **identity_of(event))
+    # A message is flat: its own `version`, the number of the event, is what every feed counts by.
+    identity = {**identity_of(event), "version": UNSET}
+    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name, **identity)
 
 
 def _left(event: AgentLeft) -> AgentLeftMessage:
