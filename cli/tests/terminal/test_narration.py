@@ -117,6 +117,12 @@ def test_there_is_no_sentence_for_what_never_happens(game: str) -> None:
     assert keys <= _types(game).keys()
 
 
+@pytest.mark.parametrize("game", MESSAGES)
+def test_no_message_has_a_field_of_the_envelope_that_is_put_around_it(game: str) -> None:
+    for message in _golden(game):
+        assert not {"version", "at", "game_id", "session_id"} & msgspec.to_builtins(message).keys()
+
+
 def test_every_language_tells_the_same_events() -> None:
     keys = [[key for key in page_texts(language) if key.startswith("event.")] for language in PAGE_LANGUAGES]
     assert keys[0] == keys[1] == keys[2]
@@ -124,17 +130,20 @@ def test_every_language_tells_the_same_events() -> None:
 
 def _messages(game: str) -> list[dict[str, Any]]:
     """The golden events as spectators are told of them, and every message type with fields of every kind."""
-    rules = deciders()[game]
     drawn = random.Random(game)
-    found = []
-    for path in sorted((GOLDEN / game).glob("*.json")):
-        kind, version = path.name.split(".")[:2]
-        event = read_event(rules, kind, int(version), path.read_bytes())
-        shown = rules.public(rules.initial(f"{game}-1"), event, PUBLIC)
-        found.append(shown or {"type": "progress"})
+    found = _golden(game)
     for kind in _types(game).values():
         found += [_sample(types.type_info(kind), drawn) for _ in range(SAMPLES_EACH)]
     return [msgspec.json.decode(msgspec.json.encode(message)) for message in found]
+
+
+def _golden(game: str) -> list[Any]:
+    rules, found = deciders()[game], list[Any]()
+    for path in sorted((GOLDEN / game).glob("*.json")):
+        kind, version = path.name.split(".")[:2]
+        event = read_event(rules, kind, int(version), path.read_bytes())
+        found.append(rules.public(rules.initial(f"{game}-1"), event, PUBLIC) or {"type": "progress"})
+    return found
 
 
 def _sample(kind: types.Type, drawn: random.Random) -> Any:
