@@ -3,6 +3,11 @@
 from typing import Final
 
 BODY_BYTES: Final = 64 * 1024
+BODY_VALUES: Final = 5_000
+"""Values in a body, of all levels; what costs most of a body is not its bytes."""
+NUMBER_CHARS: Final = 40
+EXPONENT_DIGITS: Final = 2
+"""A number of a body: past an exponent of 99 one costs a reader some 10 µs."""
 RECORD_BYTES: Final = 512 * 1024
 AGENT_NAME_CHARS: Final = 40
 VERSION_CHARS: Final = 40

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.limits import BODY_BYTES
+from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES, EXPONENT_DIGITS, NUMBER_CHARS
 from starlette.types import Receive
 
 from playmolt_gateway.http.problems import Refusal, bad_request
@@ -22,6 +22,15 @@ _DISCARDED_BYTES: Final = 1024 * 1024
 """A longer body, or one that does not tell its length, ends the connection instead of being read to its end."""
 
 _TOO_DEEP: Final = bad_request(f"The body is nested too deeply; {NESTED} levels are taken.")
+_TOO_MANY: Final = bad_request(f"The body holds too many values; {BODY_VALUES} are taken, of all levels together.")
+_TOO_LONG: Final = bad_request(
+    f"The body holds a number that is too long; {NUMBER_CHARS} digits and {EXPONENT_DIGITS} of an exponent are taken."
+)
+_SMALL_BYTES: Final = 512
+"""A body up to this length cannot cost much, whatever it holds."""
+_TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+"""The texts of a body. One without an end goes to the body's: else each quote in it would be tried as a beginning."""
+_LONG_NUMBER: Final = re.compile(rb"(?<![\d.])[\d.]{%d}|[eE]\+?\d{%d}" % (NUMBER_CHARS + 1, EXPONENT_DIGITS + 1))
 _EMPTY: Final = bad_request("The body is empty. Send a JSON object; /openapi.json describes what this call takes.")
 CUT_SHORT: Final = bad_request("The connection ended before the body was complete. Send the request again.")
 _decode = msgspec.json.Decoder().decode
@@ -121,10 +130,20 @@ def parse(body: bytes) -> Any | Refusal:
     """Parse JSON. Lone surrogates pass: they are JSON, and it is the field's check that refuses them by name."""
     if not body:
         return _EMPTY
+    if len(body) > _SMALL_BYTES and (refusal := _costly(body)):
+        return refusal
     value = _parse(body)
     if body.count(b"[") + body.count(b"{") > NESTED and _nested(value) > NESTED:
         return _TOO_DEEP
     return value
+
+
+def _costly(body: bytes) -> Refusal | None:
+    """Refuse what costs more to decode than its length says, here and at whoever decodes it after us."""
+    bare = _TEXTS.sub(b"", body)
+    if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > BODY_VALUES:
+        return _TOO_MANY
+    return _TOO_LONG if _LONG_NUMBER.search(bare) else None
 
 
 def _nested(value: Any) -> int:

@@ -1,0 +1,113 @@
+"""What a body costs: of 64 KiB, whatever it holds, taken or refused, no more than a fixed piece of work."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playmolt_gateway.http.bodies import parse
+from playmolt_gateway.http.problems import Refusal
+from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES
+
+FLOATS = [b"1e308", b"1e-300", b"9.87654321e99", b"-1E+307", b"0.1234567890123456789", b"1" * 40, b"1.5", b"0"]
+OTHERS = [
+    b"[]",
+    b"{}",
+    b'""',
+    b"null",
+    b'"\\ud800"',
+    b'"\\u00e9"',
+    b"[" * 90 + b"]" * 90,
+    b'{"a":' * 90 + b"0" + b"}" * 90,
+]
+
+
+def filled(value: bytes, before: bytes = b"[", after: bytes = b"]", most: int = BODY_BYTES) -> bytes:
+    count = min((BODY_BYTES - 2) // (len(value) + 1), most)
+    return before + b",".join([value] * count) + after
+
+
+CORPUS = [
+    *(filled(value) for value in FLOATS + OTHERS),
+    *(filled(value, most=BODY_VALUES - 100) for value in FLOATS),
+    *(
+        filled(value, most=BODY_VALUES // len(value.strip(b'"0123456789')) if len(value) > 4 else 2_000)
+        for value in OTHERS
+    ),
+    *(filled(b'"key":' + value, b"{", b"}") for value in FLOATS),
+    *(filled(value) + b"x" for value in FLOATS),
+    *(filled(value)[:-1] for value in OTHERS),
+    b'"' + b'\\"' * 32_000,
+    b'"' + b"\\u0000" * 10_000 + b'"',
+    b'"' * 65_536,
+    b"\\" * 65_536,
+    b'["' + b"\\ud800" * 10_000 + b'"]',
+    b"1" * BODY_BYTES,
+    b"1." + b"1" * 65_000,
+    b"[" * BODY_BYTES,
+    b'{"a":' * 13_000,
+    b" " * BODY_BYTES,
+    b"\xff" * BODY_BYTES,
+    b"-" * BODY_BYTES,
+    b"e1" * 32_000,
+]
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Processor time, the least of several: what comes on top is the machine's."""
+    costs = []
+    for _ in range(5):
+        started = time.process_time()
+        work()
+        costs.append(time.process_time() - started)
+    return min(costs)
+
+
+def _yardstick() -> None:
+    """Some 5 ms of a machine on which the product is measured."""
+    sum(number * number for number in range(140_000))
+
+
+@pytest.mark.parametrize("number", range(len(CORPUS)))
+def test_no_body_costs_more_than_a_piece_of_work(number: int) -> None:
+    body = CORPUS[number]
+    assert len(body) <= BODY_BYTES
+    assert seconds(lambda: parse(body)) < seconds(_yardstick)
+
+
+@pytest.mark.parametrize("number", range(len(CORPUS)))
+def test_who_decodes_after_the_gateway_pays_no_more(number: int) -> None:
+    body = CORPUS[number]
+    if isinstance(parse(body), Refusal):
+        assert len(parse(body).body()) < 1_000  # type: ignore[union-attr]
+        return
+    assert seconds(lambda: msgspec.json.decode(body) if b"\\ud" not in body else json.loads(body)) < seconds(_yardstick)
+
+
+parts = st.sampled_from([*FLOATS, *OTHERS, b",", b":", b'"', b"\\", b"[", b"]", b"{", b"}", b" ", b"e", b"1", b"\xc3"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(parts, min_size=1, max_size=12), st.lists(parts, max_size=3))
+def test_whatever_is_repeated_it_costs_no_more(repeated: list[bytes], end: list[bytes]) -> None:
+    piece = b"".join(repeated)
+    body = (piece * (BODY_BYTES // len(piece)) + b"".join(end))[:BODY_BYTES]
+    for tried in (body, b"[" + body[: BODY_BYTES - 2] + b"]"):
+        assert seconds(lambda tried=tried: parse(tried)) < seconds(_yardstick)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("text", ["1e308 " * 500, "[[[[" * 2_000, ", " * 9_000, "9" * 5_000, '\\"' * 3_000])
+def test_what_a_text_says_is_no_value(text: str) -> None:
+    value = {"text": text, "number": 1.5e10}
+    assert parse(json.dumps(value).encode()) == value
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1E+100", "1" * 41, "0." + "3" * 60])
+def test_a_number_beyond_its_bounds_says_so(value: str) -> None:
+    refused = parse(b'{"a": "%s", "b": %s}' % (b"x" * 600, value.encode()))
+    assert isinstance(refused, Refusal)
+    assert "number" in refused.detail
