@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from playmolt_schemas.identity import Identity
+from playmolt_schemas.identity import Kind
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -47,11 +47,15 @@ class GameCreatedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_cre
     needed: int
 
 
-class AgentJoinedMessage(PublicMessage, Identity, frozen=True, kw_only=True, tag="agent_joined"):
-    """A seat is taken."""
+class AgentJoinedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_joined"):
+    """A seat is taken. `version` is the event's, as in every message; the agent's is `agent_version`."""
 
     agent_id: str
     name: str
+    handle: str | UnsetType = UNSET
+    kind: Kind | UnsetType = UNSET
+    agent_version: str | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
 
 
 class AgentLeftMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_left"):

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
@@ -18,7 +17,6 @@ from playmolt_schemas.games.game_messages import (
     SeatResignedMessage,
 )
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.identity import identity_of
 
 from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_core.game.seats.events import (
@@ -56,9 +54,14 @@ def _created(event: GameCreated) -> GameCreatedMessage:
 
 
 def _joined(event: AgentJoined) -> AgentJoinedMessage:
-    # A message is flat: its own `version`, the number of the event, is what every feed counts by.
-    identity = {**identity_of(event), "version": UNSET}
-    return AgentJoinedMessage(agent_id=event.agent_id, name=event.name, **identity)
+    return AgentJoinedMessage(
+        agent_id=event.agent_id,
+        name=event.name,
+        handle=event.handle,
+        kind=event.kind,
+        agent_version=event.version,
+        model=event.model,
+    )
 
 
 def _left(event: AgentLeft) -> AgentLeftMessage:
