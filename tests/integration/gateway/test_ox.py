@@ -361,6 +361,7 @@ class Onlooker:
             text = text.replace(found, name).replace(json.dumps(found)[1:-1], name)
         text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "TIME", text)
         text = re.sub(r'"seconds_left":[0-9.]+', '"seconds_left":0', text)
+        text = re.sub(r"(twin-\d)-[0-9a-f]{6,}", r"\1", text)
         text = re.sub(r'"next_cursor":"[^"]+"', '"next_cursor":"CURSOR"', text)
         return re.sub(r'"hash":"[0-9a-f]{64}"', '"hash":"HASH"', text)
 
