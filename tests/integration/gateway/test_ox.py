@@ -21,7 +21,7 @@ SCORE = ["id", "name", "points", "monopolies", "switch_available", "away", "resi
 IDENTITY = {"handle", "kind", "version", "model"}
 FIELDS = {
     "game_created": ["needed"],
-    "agent_joined": ["agent_id", "name"],
+    "agent_joined": ["agent_id", "name", "agent_version"],
     "game_started": ["participants"],
     "question_open": ["round", "question"],
     "first_choice_submitted": ["agent_id", "name"],

@@ -18,7 +18,7 @@ CASE = ["case_id", "title", "description", "evidence_for", "evidence_against"]
 IDENTITY = {"handle", "kind", "version", "model"}
 FIELDS = {
     "game_created": ["needed"],
-    "agent_joined": ["agent_id", "name"],
+    "agent_joined": ["agent_id", "name", "agent_version"],
     "game_started": ["case", "participants"],
     "speak": ["agent_id", "name", "role", "text", "phase", "round"],
     "vote_submitted": ["agent_id", "role"],
