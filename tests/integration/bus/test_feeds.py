@@ -79,9 +79,10 @@ async def _read_on(stack: Stack, game_id: str, after: int, seen: list[bytes]) ->
             await writer.wait_closed()
 
 
-async def lobby(stack: Stack, told: list[dict[str, Any]]) -> None:
+async def lobby(stack: Stack, told: list[dict[str, Any]], listening: asyncio.Event) -> None:
     """Keep what the lobby tells."""
     async with connect(f"{stack.run.spectator.replace('http', 'ws')}/ws/lobby") as socket:
+        listening.set()
         async for message in socket:
             told.append(json.loads(message))  # noqa: PERF401 -- others read the list meanwhile
 
@@ -104,7 +105,10 @@ def platform(running: Stack) -> Stack:
 @pytest.mark.parametrize("game", ["ox", "trial"])
 async def test_every_reader_sees_what_the_log_holds(platform: Stack, game: GameType) -> None:
     told: list[dict[str, Any]] = []
-    listening = asyncio.create_task(lobby(platform, told))
+    connected = asyncio.Event()
+    listening = asyncio.create_task(lobby(platform, told, connected))
+    async with asyncio.timeout(60):  # a game is over before a spectator that was killed just now is back
+        await connected.wait()
     playing = asyncio.create_task(run_house_bots(platform.run.gateway, game, deciders()[game].needed, seed=game))
     game_id = await opened(told, game)
     live = asyncio.gather(*(watch(platform, game_id) for _ in range(10)), read_events(platform, game_id))

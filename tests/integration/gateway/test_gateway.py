@@ -492,9 +492,9 @@ def test_the_turn_comes_to_who_is_wanted(platform: Platform) -> None:
         for other in others:
             other.join("ox")
         turn = waiting.result()
-    assert list(turn) == ["game_id", "gameType", "state", "actions"]
+    assert list(turn) == ["game_id", "gameType", "state", "actions", "over"]
     assert (turn["game_id"], turn["gameType"]) == (game, "ox")
-    assert turn["state"] == guest.state(game)
+    assert turn["state"] | {"seconds_left": 0} == guest.state(game) | {"seconds_left": 0}
     assert [list(offer) for offer in turn["actions"]] == [["type", "schema"]]
     assert turn["actions"][0]["type"] == "first_choice"
     assert set(turn["actions"][0]["schema"]["properties"]) == {"type", "choice", "comment"}
@@ -538,7 +538,8 @@ def test_time_travel(platform: Platform) -> None:
         state = table[0].state(table.game_id, at=at)
         assert state["version"] == at
         assert "self" not in state
-    assert platform.nobody.state(table.game_id, at=head) == platform.nobody.state(table.game_id)
+    now = platform.nobody.state(table.game_id)
+    assert platform.nobody.state(table.game_id, at=head) == now | {"seconds_left": None}
     inside = platform.nobody.state(table.game_id, at=head - 1)
     assert (inside["phase"], inside["phase_submissions"]) == ("first_choice", {"submitted": 5, "total": 5})
     assert "secret words" not in json.dumps(inside)

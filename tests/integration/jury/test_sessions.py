@@ -273,7 +273,7 @@ async def test_a_person_plays_a_whole_game_by_numbers(running: Stack) -> None:
         "rounds left: 8",
         "Left: 2",
         "Round 4: ",
-        "Verdict: guilty",
+        "Verdict: Guilty",
         "0x",
         "verify-verdict jury-",
     ):

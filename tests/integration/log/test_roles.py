@@ -27,6 +27,7 @@ TABLES = {
     "limits.model_call": "tokens",
     "limits.budget": "calls",
     "lease.effect": "attempt",
+    "lease.in_flight": "requests",
     "blob.text": "body",
     "blob.reply": "body",
     "projection.score": "points",
@@ -66,6 +67,7 @@ ALLOWED = {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
         "log.append", "limits.admit", "limits.hold", "limits.give_back", "lease.take", "lease.extend", "lease.release",
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
+        *((verb, "lease.in_flight") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.archived"),
