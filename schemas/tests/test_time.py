@@ -19,12 +19,12 @@ def bot(agent: str, what: str, count: int = 1) -> Fault:
 
 
 def asked(play: Any) -> list[str]:
-    return [agent for agent in play.decider.participants(play.state) if wants(play, agent)]
+    return [agent for agent in play.decider.participants(play.state) if required_action(play, agent)]
 
 
-def wants(play: Any, agent: str) -> str | None:
-    offers = play.decider.allowed_actions(play.state, agent)
-    return offers[0].type if offers else None
+def required_action(play: Any, agent: str) -> str | None:
+    allowed = play.decider.allowed_actions(play.state, agent)
+    return allowed[0].type if allowed else None
 
 
 def late(play: Any) -> None:
@@ -37,7 +37,7 @@ def without(play: Any, *silent: str) -> None:
     before = play.state.entered_version
     for agent in asked(play):
         if agent not in silent and play.state.entered_version == before:
-            play.answer(agent, wants(play, agent))
+            play.answer(agent, required_action(play, agent))
     if play.state.entered_version == before:
         late(play)
 
@@ -81,7 +81,7 @@ def test_nobody_waits_for_a_seat_that_is_away(play: Any) -> None:
         assert present
         for agent in present:
             assert play.state.entered_version == phase
-            play.answer(agent, wants(play, agent))
+            play.answer(agent, required_action(play, agent))
         assert play.state.entered_version != phase
     assert play.state.phase == "end"
 
@@ -89,7 +89,7 @@ def test_nobody_waits_for_a_seat_that_is_away(play: Any) -> None:
 def test_until_its_forfeit_is_recorded_a_seat_that_is_away_may_act(play: Any) -> None:
     without(play, "agent-0")
     without(play, "agent-0")
-    kind, before = wants(play, "agent-0"), len(play.log)
+    kind, before = required_action(play, "agent-0"), len(play.log)
     assert kind
     play.answer("agent-0", kind)
     assert types(play, before)[1] == "seat_back"
@@ -110,13 +110,13 @@ def test_a_refused_action_brings_a_seat_back_and_counts(play: Any) -> None:
 def test_a_refusal_of_one_who_is_present_stores_nothing_and_says_what_it_counts_as(play: Any) -> None:
     decision = refused(play, Act(agent_id="agent-0", action={"type": "?"}))
     assert (decision.events, decision.fault) == ((), bot("agent-0", "refused"))
-    play.answer("agent-0", wants(play, "agent-0"))
+    play.answer("agent-0", required_action(play, "agent-0"))
     again = refused(play, Act(agent_id="agent-0", action=first_action(play)))
     assert (again.code, again.fault) == (Code.ALREADY_SUBMITTED, None)
 
 
 def first_action(play: Any) -> Any:
-    kind = wants(play, "agent-1")
+    kind = required_action(play, "agent-1")
     return {"speak": {"type": "speak", "text": "x"}, "first_choice": {"type": kind, "choice": "O", "comment": "x"}}[
         kind or ""
     ]
@@ -142,7 +142,7 @@ def test_who_resigns_is_out_for_good_stands_last_and_gets_nothing(play: Any) -> 
     assert play.when(Resign(agent_id="agent-2"))
     assert play.when(Resign(agent_id="agent-1"))
     assert play.decider.resigned(play.state, "agent-1")
-    assert wants(play, "agent-1") is None
+    assert required_action(play, "agent-1") is None
     for command in (Resign(agent_id="agent-1"), Act(agent_id="agent-1", action={}), forfeit("agent-1")):
         assert refused(play, command).code is Code.ALREADY_RESIGNED
     results = play.to_the_end().state.results
@@ -176,7 +176,7 @@ def test_a_forfeit_is_no_missed_deadline_and_keeps_nobody_waiting(play: Any) -> 
     for _ in range(3):
         assert play.when(forfeit("agent-0"))
         for agent in asked(play):
-            play.answer(agent, wants(play, agent))
+            play.answer(agent, required_action(play, agent))
     assert not play.state.absent("agent-0")
     assert play.state.faults == (Fault(agent_id="agent-0", kind="provider", what="timeout", count=3),)
     assert play.when(forfeit("agent-0"))
@@ -187,7 +187,7 @@ def test_a_forfeit_is_no_missed_deadline_and_keeps_nobody_waiting(play: Any) -> 
 def test_who_comes_and_goes_is_told_to_everybody_alike(play: Any) -> None:
     without(play, "agent-0")
     without(play, "agent-0")
-    play.answer("agent-0", wants(play, "agent-0"))
+    play.answer("agent-0", required_action(play, "agent-0"))
     assert play.when(Resign(agent_id="agent-0"))
     told = [(event, state) for event, _, state in play.log if event.type.startswith("seat_")]
     assert [event.type for event, _ in told] == ["seat_away", "seat_back", "seat_resigned"]

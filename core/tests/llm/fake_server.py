@@ -124,7 +124,7 @@ def truncated() -> Canned:
     return Canned(body=reply("x" * 100).body, cut=True)
 
 
-def wants_tool(request: ReceivedRequest) -> bool:
+def offers_tools(request: ReceivedRequest) -> bool:
     return "tools" in request.body
 
 
@@ -215,7 +215,7 @@ class FakeServer:
                 return status(400, f"Unsupported parameter: '{name}'.{other}", param=param)
         step = self._steps.popleft() if self._steps else self.otherwise
         answer = step(request) if callable(step) else step
-        if self.ignores_tools and wants_tool(request):
+        if self.ignores_tools and offers_tools(request):
             return reply("I would rather talk.")
         return answer
 

@@ -350,7 +350,7 @@ async def test_a_decoding_that_was_asked_for_is_never_changed(connected: Connect
     assert one.formats() == [decoding]
 
 
-async def test_a_server_that_wants_the_newer_limit_gets_it(connected: Connect) -> None:
+async def test_a_server_that_knows_only_the_newer_limit_gets_it(connected: Connect) -> None:
     one = connected()
     one.server.rejects = {"max_tokens"}
     for _ in range(2):

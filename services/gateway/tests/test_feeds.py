@@ -301,7 +301,7 @@ class TestTurn:
         assert told == {"game_id": game, "gameType": "ox", "state": state, "actions": [], "over": True}
         assert (await platform.send("GET", "/api/agents/me/turn", headers=key)).status_code == 204
 
-    async def test_a_game_that_ended_while_nobody_asked_is_told_after_what_wants_an_action(
+    async def test_a_game_that_ended_while_nobody_asked_is_told_after_a_turn_to_take(
         self, platform: Any, game: str
     ) -> None:
         _, key = platform.agent()
