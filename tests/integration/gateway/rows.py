@@ -216,6 +216,14 @@ class Platform:
         return subprocess.run(program, capture_output=True, text=True, timeout=60, check=False, env=clean)
 
 
+def next_event(feed: ClientConnection, seconds: float = SECONDS) -> str:
+    """The next event of a feed, past the heartbeats: `TimeoutError` when none comes in time."""
+    until = time.monotonic() + seconds
+    while (said := str(feed.recv(timeout=max(0.0, until - time.monotonic())))).startswith('{"type":"heartbeat"'):
+        continue
+    return said
+
+
 class Sse:
     """A feed of server-sent events: (id, data) of each, and the comments."""
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.integration.gateway.rows import SECONDS, Json, Platform, Sse, Table, refused, told, unknown_game
+from tests.integration.gateway.rows import SECONDS, Json, Platform, Sse, Table, next_event, refused, told, unknown_game
 
 LOBBY = ["type", "game_id", "gameType", "phase", "seated", "needed", "at"]
 
@@ -60,10 +60,10 @@ def test_after_beyond_the_end_waits(platform: Platform) -> None:
     head = table[0].state(table.game_id)["version"]
     with platform.socket(f"/ws/games/{table.game_id}?after={head + 1}") as socket:
         with pytest.raises(TimeoutError):
-            socket.recv(timeout=0.3)
+            next_event(socket, 0.3)
         table.does(table[0], {"type": "first_choice", "choice": "O", "comment": "one"})
         table.does(table[1], {"type": "first_choice", "choice": "O", "comment": "two"})
-        assert json.loads(socket.recv(timeout=SECONDS))["version"] == head + 2
+        assert json.loads(next_event(socket))["version"] == head + 2
 
 
 @pytest.mark.parametrize("after", ["junk", "-1", "1.5", "", "+1", "1e3", "0x1", "%20"])
