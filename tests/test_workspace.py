@@ -1,6 +1,7 @@
 """The lists in pyproject.toml that no tool makes by itself: a package that is left out would be checked by nobody."""
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,19 @@ def test_import_contracts_know_every_package() -> None:
     assert {name for layer in layers for name in layer.split(" | ")} == PACKAGES - {"playmolt"}
     sdk = CONTRACTS["the sdk needs the schemas alone"]
     assert set(sdk["forbidden_modules"]) == PACKAGES - {"playmolt", "playmolt_schemas"}
+
+
+def test_a_folder_can_be_read_at_a_glance() -> None:
+    modules = Counter(
+        path.parent.relative_to(ROOT)
+        for package in PACKAGES
+        for suffix in ("py", "js")
+        for folder in ROOT.glob(f"*/**/{package}")
+        for path in folder.rglob(f"*.{suffix}")
+        if path.name != "__init__.py" and "tests" not in path.parts
+    )
+    assert len(modules) > 50
+    assert {str(folder): number for folder, number in modules.items() if number > 16} == {}
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
