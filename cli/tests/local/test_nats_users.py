@@ -81,6 +81,7 @@ MAY_PUBLISH = {
         subjects.sealed("ox", ID),
         subjects.lobby("ox"),
         "$JS.API.STREAM.CREATE.EVENTS",
+        "$JS.API.STREAM.DELETE.EVENTS",
         "$JS.API.STREAM.INFO.SPECTATE",
         "_INBOX.gateway.relay.x",
     },
@@ -92,7 +93,7 @@ MAY_SUBSCRIBE = {
     "relay": {subjects.COMMITTED, subjects.PROJECTED, "_INBOX.relay.x"},
 }
 NOBODY_PUBLISHES = {
-    "$JS.API.STREAM.DELETE.EVENTS",
+    "$JS.API.STREAM.MSG.DELETE.EVENTS",
     "$JS.API.STREAM.PURGE.SPECTATE",
     "$SYS.REQ.SERVER.PING",
     "_INBOX.gateway.x",

@@ -80,6 +80,10 @@ class NatsBus:
     def services(self) -> frozenset[str]:
         return self._roster.services()
 
+    def feeds_move(self) -> bool:
+        """Whether some relay says that it copies the log."""
+        return self._roster.feeds_move()
+
     def connected(self) -> bool:
         return bool(self._connection.is_connected)
 

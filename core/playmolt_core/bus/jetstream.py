@@ -17,7 +17,7 @@ from playmolt_schemas.identifiers import type_of
 
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.bus.service import Announced, announce
+from playmolt_core.bus.service import FEEDS, MOVING, STILL, Announced, announce
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 
@@ -31,6 +31,8 @@ _EXPECTED = "Nats-Expected-Last-Sequence"
 _BATCH_ID = "Nats-Batch-Id"
 _BATCH_SEQUENCE = "Nats-Batch-Sequence"
 _BATCH_COMMIT = "Nats-Batch-Commit"
+_FENCES = (_EXPECTED, _BATCH_ID)
+"""What `publish` puts on each message, one or the other, and the server keeps with it."""
 
 Respond = Callable[[], Awaitable[bytes | None]]
 """Gives the answer to a question, or None when there is none to give."""
@@ -42,6 +44,13 @@ class Message(msgspec.Struct, frozen=True):
     subject: str
     body: bytes
     headers: dict[str, str] = {}
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A message as a stream holds it; `fenced`: it came by `publish`, not by somebody's plain message."""
+
+    message: Message
+    fenced: bool
 
 
 class StreamState(msgspec.Struct, frozen=True):
@@ -170,7 +179,12 @@ class JetStream:
             if error.err_code != _NAME_IN_USE:  # another relay has just made it
                 raise
 
-    async def message(self, stream: str, sequence: int) -> Message | None:
+    async def drop(self, stream: str) -> None:
+        """Take a stream away with all it holds; one that is not there is none."""
+        with _unavailable(f"stream {stream}"), suppress(nats.js.errors.NotFoundError):
+            await self._calls.delete_stream(stream)
+
+    async def held(self, stream: str, sequence: int) -> Held | None:
         with _unavailable(f"stream {stream}"):
             try:
                 found = await self._calls.get_msg(stream, seq=sequence)
@@ -178,8 +192,10 @@ class JetStream:
                 if error.err_code not in (None, _MESSAGE_NOT_FOUND):
                     raise
                 return None
-        own = {name: value for name, value in (found.headers or {}).items() if not name.startswith("Nats-")}
-        return Message(found.subject or "", found.data or b"", own)
+        headers = found.headers or {}
+        own = {name: value for name, value in headers.items() if not name.startswith("Nats-")}
+        fenced = any(name in headers for name in _FENCES)
+        return Held(Message(found.subject or "", found.data or b"", own), fenced)
 
     async def publish(self, messages: Sequence[Message], *, after: int) -> None:
         """Store messages behind sequence `after`: all of them, or Fenced. BusUnavailable: perhaps stored.
@@ -272,7 +288,12 @@ class JetStream:
 
     async def announce(self, service: str) -> None:
         with _unavailable(service):
-            self._announced = await announce(self._connection, service)
+            self._announced = await announce(self._connection, service, {FEEDS: STILL})
+
+    def tell_feeds(self, moving: bool) -> None:
+        """What whoever asks for services hears of the feeds from now on."""
+        if self._announced:
+            self._announced.facts[FEEDS] = MOVING if moving else STILL
 
     async def close(self) -> None:
         """Leave the rosters and close; bounded."""

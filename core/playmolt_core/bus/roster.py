@@ -12,6 +12,7 @@ from nats.aio.msg import Msg
 from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_core.bus.connection import answers_inbox
+from playmolt_core.bus.service import FEEDS, MOVING
 
 SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 ASK_SECONDS = 0.5
@@ -81,6 +82,12 @@ class Roster:
 
     def services(self) -> frozenset[str]:
         return frozenset(ping.name for ping, _ in self._seen.values())
+
+    def feeds_move(self) -> bool:
+        """Whether some relay says that it copies the log."""
+        return any(
+            ping.name == "relay" and ping.metadata.get(FEEDS, MOVING) == MOVING for ping, _ in self._seen.values()
+        )
 
     def games(self) -> frozenset[str]:
         return frozenset(ping.metadata["game"] for ping, _ in self._seen.values() if "game" in ping.metadata)

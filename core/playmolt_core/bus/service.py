@@ -19,6 +19,8 @@ from playmolt_core.ops.telemetry import log
 
 _log = log("service")
 _VERSION = "1.0.0"
+FEEDS, MOVING, STILL = "feeds", "moving", "still"
+"""What a relay says of the feeds where it is found."""
 _PACK_BYTES = 800 * 1024
 _AT_ONCE = 16
 """Calls of a pack that are taken in one go. Then the loop turns, so that the database commits what is decided while the
@@ -85,10 +87,11 @@ class Replies:
 
 
 class Announced:
-    """A service that the roster of every caller shows until it is withdrawn."""
+    """A service that the roster of every caller shows, with facts that may change, until it is withdrawn."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, facts: dict[str, str]) -> None:
         self._service = service
+        self.facts = facts
 
     async def withdraw(self) -> None:
         """Take no more requests; what has been taken goes on."""
@@ -98,8 +101,9 @@ class Announced:
 
 
 async def announce(connection: Client, name: str, metadata: Mapping[str, str] | None = None) -> Announced:
-    service = await micro.add_service(connection, name=name, version=_VERSION, metadata=dict(metadata or {}))
-    return Announced(service)
+    facts = dict(metadata or {})
+    service = await micro.add_service(connection, name=name, version=_VERSION, metadata=facts)
+    return Announced(service, facts)
 
 
 async def serve_engine(
@@ -152,4 +156,4 @@ async def serve_engine(
         name="public", subject=subjects.public(game, "*"), handler=handler(receive_public), queue_group=group
     )
     await delivered(connection, 2)
-    return Announced(service)
+    return Announced(service, metadata)

@@ -48,6 +48,9 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_llm_tokens_total": Metric("engine", "counter", "model, kind", "Tokens as models counted them."),
     "playmolt_llm_cost_total": Metric("engine", "counter", "model", "Cost by the catalogue's prices, in their unit."),
     "playmolt_relay_ready": Metric("relay", "gauge", "", "1 while this relay publishes."),
+    "playmolt_feed_mends_total": Metric(
+        "relay", "counter", "stream", "Streams made anew because somebody else had published there."
+    ),
     "playmolt_relay_log_position": Metric("relay", "gauge", "", "Position of the log, looked at every 5 s."),
     "playmolt_relay_events_sequence": Metric("relay", "gauge", "", "End of the stream EVENTS."),
     "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "", "End of the stream SPECTATE."),

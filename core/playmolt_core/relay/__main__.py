@@ -29,6 +29,7 @@ SERVICE = "relay"
 SYNC_SECONDS = 2.0
 SWEEP_SECONDS = 60.0
 LOOK_SECONDS = 5.0
+TELL_SECONDS = 0.5
 _log = log(SERVICE)
 
 
@@ -57,6 +58,7 @@ class Service:
             tasks.create_task(self._projector.run())
             tasks.create_task(self._sweep())
             tasks.create_task(self._look())
+            tasks.create_task(self._tell_feeds())
 
     async def _sweep(self) -> None:
         while True:
@@ -77,6 +79,11 @@ class Service:
                 self._looked = []  # what is not known any more is not shown
                 _log.warning("look_waits", detail=str(error)[:300])
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _tell_feeds(self) -> None:
+        while True:
+            self._bus.tell_feeds(self._relay.moving)
+            await asyncio.sleep(TELL_SECONDS)
 
     async def _synced(self) -> bytes | None:
         if not await self._projector.sync(SYNC_SECONDS):
@@ -100,7 +107,7 @@ class Service:
         return {
             **await self._pool.parts(),
             "nats": await self._bus.responds(),
-            "relay": self._relay.ready,
+            "relay": self._relay.moving,
             "projections": self._projector.ready,
         }
 
@@ -108,7 +115,11 @@ class Service:
         tails, relay = self._relay.tails(), self._relay
         return render(
             [
-                Sample("playmolt_relay_ready", int(relay.ready)),
+                Sample("playmolt_relay_ready", int(relay.moving)),
+                *(
+                    Sample("playmolt_feed_mends_total", count, label("stream", stream))
+                    for stream, count in relay.mends.items()
+                ),
                 Sample("playmolt_database_read_only", int(self._pool.read_only)),
                 Sample("playmolt_relay_events_sequence", tails.get(subjects.EVENTS_STREAM, 0)),
                 Sample("playmolt_relay_spectate_sequence", tails.get(subjects.SPECTATE_STREAM, 0)),

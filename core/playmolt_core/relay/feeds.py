@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 from playmolt_schemas import subjects
 
-from playmolt_core.bus.jetstream import Message, StreamState
+from playmolt_core.bus.jetstream import Held, Message, StreamState
 from playmolt_core.log.port import Outgoing
 from playmolt_core.ops import tracing
 
@@ -27,7 +27,11 @@ class Streams(Protocol):
         """Make a stream that starts at `first`, unless there is one; it keeps the newest `limit` messages."""
         ...
 
-    async def message(self, stream: str, sequence: int) -> Message | None: ...
+    async def drop(self, stream: str) -> None:
+        """Take a stream away with all it holds."""
+        ...
+
+    async def held(self, stream: str, sequence: int) -> Held | None: ...
 
     async def publish(self, messages: Sequence[Message], *, after: int) -> None:
         """Store messages behind sequence `after`: all of them, or Fenced."""

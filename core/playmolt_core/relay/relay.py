@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanKind
 from playmolt_schemas import subjects
 from playmolt_schemas.records import Record
 
-from playmolt_core.bus.jetstream import Fenced, Message
+from playmolt_core.bus.jetstream import Fenced, Held, Message, StreamState
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.log.port import EventLog, Outgoing
@@ -36,6 +36,8 @@ CHECK_SECONDS: Final = 5.0
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 LONGEST_PAUSE_BROKEN: Final = 30.0
+STILL_SECONDS: Final = 5.0
+"""A relay whose last step is that long ago hangs on a server that does not answer."""
 _FEEDS: Final = (EVENTS, SPECTATE)
 
 _read = msgspec.json.Decoder(Record).decode
@@ -56,11 +58,21 @@ class Relay:
         self._tails: dict[str, int] = {}
         self._checked_at = -math.inf
         self._unsaid: list[Outgoing] = []
+        self._said = 0
+        """Up to where the lobby was told: a stream that is filled again tells nothing again."""
+        self._stepped_at = -math.inf
         self._awake = asyncio.Event()
         self.ready = False
         """Whether the last step succeeded."""
+        self.mends = dict.fromkeys((feed.stream for feed in _FEEDS), 0)
+        """How often each stream was made anew because somebody else published there."""
         self.lag_seconds = Histogram()
         self.batch_sizes = Histogram(SIZES)
+
+    @property
+    def moving(self) -> bool:
+        """Whether it copies: the last step succeeded, a moment ago."""
+        return self.ready and time.monotonic() < self._stepped_at + STILL_SECONDS
 
     def wake(self) -> None:
         self._awake.set()
@@ -85,7 +97,7 @@ class Relay:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_BROKEN if isinstance(error, FeedBroken) else LONGEST_PAUSE)
                 continue
-            self.ready, pause = True, FIRST_PAUSE
+            self.ready, self._stepped_at, pause = True, time.monotonic(), FIRST_PAUSE
             if not moved:
                 await self._sleep()
             elif moved < BATCH_MESSAGES // 2:
@@ -180,10 +192,24 @@ class Relay:
         stored = min(self._tails.values())
         while self._unsaid and self._unsaid[0].position <= stored:
             entry = self._unsaid.pop(0)
-            await self._streams.tell(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
+            if entry.position > self._said:
+                await self._streams.tell(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
+                self._said = entry.position
 
     async def _opened(self, feed: Feed) -> int:
         """The end of a stream, made where it is missing and compared with the log where it is not."""
+        position, state = await self._made(feed)
+        if state.last >= state.first > 0 and not (await self._held(feed, state.last)).fenced:
+            await self._mend(feed, position, state)
+            position, state = await self._made(feed)
+        if state.last > max(position, await self._log.position()):
+            raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
+        if state.last >= state.first > 0:
+            await self._compare(feed, state.last)
+        return state.last
+
+    async def _made(self, feed: Feed) -> tuple[int, StreamState]:
+        """The position of the log, and what a stream holds that is there by then."""
         position = await self._log.position()
         # Behind what was archived, too: the stream may keep more than it did then.
         oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to() + 1)
@@ -191,18 +217,48 @@ class Relay:
         state = await self._streams.state(feed.stream)
         if state is None:
             raise BusUnavailable(f"stream {feed.stream} was there a moment ago and is not")
-        if state.last > max(position, await self._log.position()):
-            raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
-        if state.last >= state.first > 0:
-            await self._compare(feed, state.last)
-        return state.last
+        return position, state
+
+    async def _mend(self, feed: Feed, position: int, state: StreamState) -> None:
+        """Drop a stream that ends in what others published, to be filled again from the log.
+
+        A message alone cannot be taken out so that its sequence is free again. What the relay itself stored has to
+        agree with the log as ever: a log that was set back is not mended away.
+        """
+        own = await self._end_of_own(feed, state)
+        if own >= state.first:
+            if own > position:
+                raise FeedBroken(f"{feed.stream} is at {own}, the log at {position}: the database was set back")
+            await self._compare(feed, own)
+        await self._streams.drop(feed.stream)
+        self._said = max(self._said, own)
+        self.mends[feed.stream] += 1
+        _log.error("feed_mended", stream=feed.stream, foreign_from=own + 1, foreign_to=state.last)
+
+    async def _end_of_own(self, feed: Feed, state: StreamState) -> int:
+        """The last sequence that a relay stored: everything behind the first foreign message is foreign, since relays
+        store nothing behind one."""
+        own, foreign = state.first - 1, state.last
+        while foreign - own > 1:
+            middle = (own + foreign) // 2
+            if (await self._held(feed, middle)).fenced:
+                own = middle
+            else:
+                foreign = middle
+        return own
+
+    async def _held(self, feed: Feed, sequence: int) -> Held:
+        held = await self._streams.held(feed.stream, sequence)
+        if held is None:  # pushed out by a newer one, or the stream is gone again
+            raise BusUnavailable(f"{feed.stream} no longer holds {sequence}")
+        return held
 
     async def _compare(self, feed: Feed, sequence: int) -> None:
         entries = await self._log.outgoing(sequence - 1, 1)
-        held = await self._streams.message(feed.stream, sequence)
-        if held is None:  # pushed out by a newer one, or the stream is gone again
-            raise BusUnavailable(f"{feed.stream} no longer holds {sequence}")
-        if not entries or not same(feed.message(entries[0]), held):
+        held = await self._held(feed, sequence)
+        if not held.fenced:  # so soon again
+            raise BusUnavailable(f"somebody else publishes into {feed.stream}")
+        if not entries or not same(feed.message(entries[0]), held.message):
             raise FeedBroken(f"{feed.stream} holds something else at {sequence} than the log")
 
 

@@ -63,6 +63,7 @@ class TwinBus:
         self.changes: list[Callable[[], None]] = []
         self.games = frozenset(game for games in ENGINES.values() for game in games)
         self.names = frozenset({*ENGINES, "relay", "spectator", "gateway"})
+        self.moving = True
 
     def submit(self, game: str, op: Any, target: str, body: bytes = b"{}", **options: Any) -> "Future[Answer]":
         options.pop("deadline", None)
@@ -87,6 +88,9 @@ class TwinBus:
 
     def services(self) -> frozenset[str]:
         return self.names
+
+    def feeds_move(self) -> bool:
+        return self.moving
 
     def connected(self) -> bool:
         return self.is_connected

@@ -105,7 +105,7 @@ class TestHealth:
         assert response.status_code == 200
         assert set(response.json()["parts"]) == {
             *(f"engine.{game}" for games in ENGINES.values() for game in games),
-            "nats", "postgres", "relay", "spectator", "accepting",
+            "nats", "postgres", "relay", "spectator", "feeds", "accepting",
         }  # fmt: skip
 
     async def test_a_standby_is_named(self, platform: Any) -> None:
@@ -118,12 +118,13 @@ class TestHealth:
         platform.store.away = platform.store.read_only = False
         assert "playmolt_database_read_only 0" in (await platform.send("GET", "/metrics")).text
 
-    @pytest.mark.parametrize("part", ["nats", "postgres", "engine.ox", "relay", "spectator", "accepting"])
+    @pytest.mark.parametrize("part", ["nats", "postgres", "engine.ox", "relay", "spectator", "feeds", "accepting"])
     async def test_each_missing_part_is_named(self, platform: Any, problem: Any, part: str) -> None:
         platform.bus.is_connected = part != "nats"
         platform.store.away = part == "postgres"
         platform.bus.games -= {part.removeprefix("engine.")}
         platform.bus.names -= {part}
+        platform.bus.moving = part != "feeds"
         if part == "accepting":
             platform.gateway.close()
         response = await platform.send("GET", "/readyz")

@@ -19,7 +19,7 @@ from nats.aio.client import Client
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.connection import delivered
-from playmolt_core.bus.jetstream import Fenced, JetStream, Message, open_jetstream
+from playmolt_core.bus.jetstream import Fenced, Held, JetStream, Message, open_jetstream
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
@@ -109,8 +109,13 @@ async def everything(log: PostgresLog) -> list[PublicRecord]:
     return entries
 
 
+async def message(bus: JetStream, stream: str, sequence: int) -> Message | None:
+    found = await bus.held(stream, sequence)
+    return found.message if found else None
+
+
 async def held(bus: JetStream, stream: str, sequences: Sequence[int]) -> list[Message | None]:
-    return [await bus.message(stream, sequence) for sequence in sequences]
+    return [await message(bus, stream, sequence) for sequence in sequences]
 
 
 async def assert_same(log: PostgresLog, bus: JetStream, first: int = 1) -> None:
@@ -121,8 +126,8 @@ async def assert_same(log: PostgresLog, bus: JetStream, first: int = 1) -> None:
         assert state is not None
         assert (state.first, state.last) == (first, first - 1 + len(entries))
         for entry in entries:
-            found = await bus.message(stream, entry.record.position)
-            assert found == message_of(entry)
+            found = await bus.held(stream, entry.record.position)
+            assert found == Held(message_of(entry), fenced=True)
 
 
 def caught_up(log: PostgresLog, bus: JetStream) -> Callable[[], Awaitable[bool]]:
@@ -387,48 +392,151 @@ async def _set_back(pool: Pool, position: int) -> None:
         await connection.execute("UPDATE log.head SET position = $1", position)
 
 
-async def test_a_foreign_message_in_a_stream_is_refused_and_not_built_upon(
+async def _publish(url: str, *messages: tuple[str, bytes]) -> None:
+    stranger = await nats.connect(url)
+    for subject, body in messages:
+        await stranger.jetstream().publish(subject, body)
+    await stranger.close()
+
+
+@pytest.mark.parametrize("count", [1, 7, 40])
+async def test_what_others_publish_into_a_stream_is_dropped_and_published_again(
+    log: PostgresLog, bus: JetStream, nats_url: str, count: int
+) -> None:
+    """Fewer than the log goes on by, and more than it is long."""
+    game = Game("ox-1")
+    await log.append([unit(game.adds(20))])
+    relay = Relay(log, bus, LIMIT)
+    await relay.step()
+    await _publish(nats_url, *[("spectate.ox.ox-1", b"{}"), ("sealed.ox.ox-1", b"")] * count)
+    await log.append([unit(game.adds(3))])
+    while await relay.step():
+        pass
+    await assert_same(log, bus)
+    assert relay.mends == {subjects.EVENTS_STREAM: 0, subjects.SPECTATE_STREAM: 1}
+
+
+async def test_the_very_message_that_is_due_is_foreign_when_others_publish_it(
+    log: PostgresLog, bus: JetStream, nats_url: str
+) -> None:
+    """Else the relay would build upon it, and foreign messages would lie between its own."""
+    game = Game("ox-1")
+    await log.append([unit(game.adds(3))])
+    relay = Relay(log, bus, LIMIT)
+    await relay.step()
+    await log.append([unit(game.adds(2))])
+    due = as_event((await everything(log))[3])
+    await _publish(nats_url, (due.subject, due.body))
+    while await relay.step():
+        pass
+    await assert_same(log, bus)
+    assert relay.mends[subjects.EVENTS_STREAM] == 1
+
+
+async def test_a_stream_that_others_filled_to_its_limit_is_made_anew(
+    log: PostgresLog, bus: JetStream, nats_url: str
+) -> None:
+    await log.append([unit(Game("ox-1").adds(30))])
+    await Relay(log, bus, 10).step()
+    await _publish(nats_url, *[("events.ox.ox-1.moved", b"{}")] * 15)
+    relay = Relay(log, bus, 10)
+    while await relay.step():
+        pass
+    await assert_same(log, bus, first=21)
+    assert relay.mends[subjects.EVENTS_STREAM] == 1
+
+
+async def test_a_log_that_was_set_back_is_not_mended_away(
+    log: PostgresLog, bus: JetStream, pool: Pool, nats_url: str
+) -> None:
+    await log.append([unit(Game("ox-1").adds(5))])
+    relay = Relay(log, bus, LIMIT)
+    await relay.step()
+    await _publish(nats_url, ("events.ox.ox-1.moved", b"{}"))
+    await _set_back(pool, 3)
+    for each in (relay, Relay(log, bus, LIMIT)):
+        with pytest.raises(FeedBroken, match="set back"):
+            await each.step()
+    state = await bus.state(subjects.EVENTS_STREAM)
+    assert state is not None
+    assert state.last == 6
+    assert relay.mends == {subjects.EVENTS_STREAM: 0, subjects.SPECTATE_STREAM: 0}
+
+
+async def test_own_messages_that_differ_from_the_log_are_refused_and_not_built_upon(
     log: PostgresLog, bus: JetStream, nats_url: str
 ) -> None:
     game = Game("ox-1")
     await log.append([unit(game.adds(3))])
     relay = Relay(log, bus, LIMIT)
     await relay.step()
-    stranger = await nats.connect(nats_url)
-    await stranger.jetstream().publish("spectate.ox.ox-1", b"{}")
-    await stranger.close()
+    await bus.publish([Message("spectate.ox.ox-1", b"{}")], after=3)
+    await _publish(nats_url, ("spectate.ox.ox-1", b"{}"))
     await log.append([unit(game.adds(3))])
-    with pytest.raises(FeedBroken, match="holds something else at 4"):
-        await relay.step()
-    with pytest.raises(FeedBroken, match="holds something else at 4"):
-        await Relay(log, bus, LIMIT).step()
+    for each in (relay, Relay(log, bus, LIMIT)):
+        with pytest.raises(FeedBroken, match="holds something else at 4"):
+            await each.step()
     state = await bus.state(subjects.SPECTATE_STREAM)
     assert state is not None
-    assert state.last == 4
+    assert state.last == 5
 
 
-async def test_a_broken_feed_is_not_ready_and_goes_on_once_repaired(log: PostgresLog, nats_server: Nats) -> None:
+async def test_two_relays_mend_what_is_published_again_and_again(log: PostgresLog, nats_server: Nats) -> None:
+    game = Game("ox-1")
+    async with jetstream(nats_server.url) as one, jetstream(nats_server.url) as two:
+        relays = [Relay(log, one, LIMIT), Relay(log, two, LIMIT)]
+        async with running(*(relay.run() for relay in relays)):
+            for _ in range(10):
+                await log.append([unit(game.adds(3))])
+                with suppress(nats.errors.Error, nats.js.errors.Error):  # the stream may be away just now
+                    await _publish(nats_server.url, ("events.ox.ox-1.moved", b"{}"), ("spectate.ox.ox-1", b"{}"))
+            await until(caught_up(log, one))
+        await assert_same(log, one)
+        assert sum(relays[0].mends.values()) + sum(relays[1].mends.values()) > 0
+
+
+async def test_the_lobby_hears_nothing_again_when_a_stream_is_filled_again(
+    log: PostgresLog, bus: JetStream, nats_url: str
+) -> None:
+    listener = await nats.connect(nats_url)
+    heard = await listener.subscribe("lobby.*")
+    await delivered(listener, 5)
+    game, relay = Game("ox-1"), Relay(log, bus, LIMIT)
+    for number in range(2):
+        await log.append([unit(game.adds(1, lobby=b"%d" % number))])
+        while await relay.step():
+            pass
+        await _publish(nats_url, ("spectate.ox.ox-1", b"{}"))
+    await log.append([unit(game.adds(1, lobby=b"2"))])
+    while await relay.step():
+        pass
+    assert relay.mends[subjects.SPECTATE_STREAM] == 2
+    assert [(await heard.next_msg(timeout=30)).data for _ in range(3)] == [b"0", b"1", b"2"]
+    await delivered(listener, 5)
+    assert heard.pending_msgs == 0
+    await listener.close()
+
+
+async def test_a_broken_feed_does_not_move_and_goes_on_once_repaired(log: PostgresLog, nats_server: Nats) -> None:
     game = Game("ox-1")
     await log.append([unit(game.adds(3))])
     async with jetstream(nats_server.url) as bus:
         relay = Relay(log, bus, LIMIT)
         await relay.step()
-        stranger = await nats.connect(nats_server.url)
-        await stranger.jetstream().publish("events.ox.ox-1.moved", b"{}")
+        await bus.publish([Message("events.ox.ox-1.moved", b"{}")], after=3)
 
-        async def ready() -> bool:
-            return relay.ready
+        async def moving() -> bool:
+            return relay.moving
 
-        async def broken() -> bool:
-            return not relay.ready
+        async def still() -> bool:
+            return not relay.moving
 
         async with running(relay.run()):
             await log.append([unit(game.adds(1))])
-            await until(broken)
-            await stranger.jetstream().delete_stream(subjects.EVENTS_STREAM)
-            await until(ready)
+            await until(still)
+            await bus.drop(subjects.EVENTS_STREAM)
+            await until(moving)
             await until(caught_up(log, bus))
-        await stranger.close()
         await assert_same(log, bus)
 
 

@@ -42,7 +42,10 @@ ASKED = [
     *(
         f"$JS.API.{call}.{feed.stream}"
         for feed in FEEDS
-        for call in ("STREAM.INFO", "STREAM.CREATE", "STREAM.UPDATE", "STREAM.MSG.GET", "DIRECT.GET", "STREAM.PURGE")
+        for call in (
+            "STREAM.INFO", "STREAM.CREATE", "STREAM.UPDATE", "STREAM.DELETE", "STREAM.PURGE", "STREAM.MSG.GET",
+            "DIRECT.GET",
+        )
     ),
     *(f"_INBOX.{user}.x" for user in USERS),
     *(f"_INBOX.{caller}.{user}.x" for caller in ("gateway", "spectator", "admin") for user in SERVICES),

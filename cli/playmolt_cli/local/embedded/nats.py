@@ -60,8 +60,8 @@ def _direct_get(stream: str) -> list[str]:
 
 
 def _stream_calls(stream: str) -> list[str]:
-    # Neither DELETE nor PURGE: what is published stays until it is too old.
-    made = [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "INFO", "MSG.GET")]
+    # DELETE, so that a stream somebody else published into is made anew; no PURGE and no deleting of a single message.
+    made = [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "DELETE", "INFO", "MSG.GET")]
     return made + _direct_get(stream)
 
 

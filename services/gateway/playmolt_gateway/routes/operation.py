@@ -43,6 +43,7 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
         engines, present = services.bus.present(), services.bus.services()
         parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}
         parts |= {service: service in present for service in SERVICES}
+        parts["feeds"] = services.bus.feeds_move()
     parts["accepting"] = not services.closing.closed
     if all(parts.values()):
         return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts)))
