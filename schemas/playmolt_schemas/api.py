@@ -1,6 +1,7 @@
 """Bodies of the HTTP API (api.md). Strict: `"1"` is no number, an unknown field is refused."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -8,10 +9,18 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.codes import Problem
 from playmolt_schemas.identifiers import GameType
 from playmolt_schemas.identity import Kind
-from playmolt_schemas.limits import ABOUT_CHARS, AGENT_NAME_CHARS, MODEL_ALIAS_CHARS, VERSION_CHARS
+from playmolt_schemas.limits import ABOUT_CHARS, AGENT_NAME_CHARS, MODEL_ALIAS_CHARS, REASON_CHARS, VERSION_CHARS
+from playmolt_schemas.text import LINE, LINES, told
 
-Version = Annotated[str, Meta(min_length=1, max_length=VERSION_CHARS)]
-About = Annotated[str, Meta(min_length=1, max_length=ABOUT_CHARS)]
+Version = Annotated[str, Meta(min_length=1, max_length=VERSION_CHARS, extra_json_schema={"pattern": LINE})]
+About = Annotated[str, Meta(min_length=1, max_length=ABOUT_CHARS, extra_json_schema={"pattern": LINES})]
+
+
+ModelAlias = Annotated[str, Meta(description="An alias of this server's models; one it does not have is refused.")]
+
+
+Schema: TypeAlias = Mapping[str, Any]
+"""What a struct's JSON Schema says beside its fields, as its `SCHEMA`: which of them exclude one another."""
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,11 +30,29 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RegisterRequest(Request, frozen=True):
     """`POST /api/agents`."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=AGENT_NAME_CHARS)]
+    SCHEMA: ClassVar[Schema] = {
+        "not": {
+            "required": ["model"],
+            "properties": {"model": {"type": "string"}, "kind": {"enum": ["bot", "person"]}},
+        }
+    }
+
+    name: Annotated[str, Meta(min_length=1, max_length=AGENT_NAME_CHARS, extra_json_schema={"pattern": LINE})]
     version: Version | None = None
     about: About | None = None
     kind: Kind = "bot"
-    model: Annotated[str, Meta(min_length=1, max_length=MODEL_ALIAS_CHARS)] | None = None
+    model: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=MODEL_ALIAS_CHARS,
+                extra_json_schema={"pattern": LINE},
+                description='Goes with kind "house" alone.',
+            ),
+        ]
+        | None
+    ) = None
 
 
 class UpdateMeRequest(Request, frozen=True):
@@ -44,7 +71,7 @@ class JoinRequest(Request, frozen=True):
 class EndRequest(Request, frozen=True):
     """`POST /api/admin/games/{id}/end`."""
 
-    reason: str
+    reason: Annotated[str, told(REASON_CHARS)]
 
 
 class Registered(msgspec.Struct, frozen=True):
@@ -156,7 +183,14 @@ class Resigned(msgspec.Struct, frozen=True, kw_only=True):
 class ForfeitRequest(Request, frozen=True):
     """`POST /api/games/{id}/forfeit`: why the present submission does not come."""
 
-    what: Annotated[str, Meta(pattern=r"^[a-z0-9_]{1,40}$(?!\n)", description="What went wrong: 1-40 of a-z0-9_.")]
+    what: Annotated[
+        str,
+        Meta(
+            pattern=r"^[a-z0-9_]{1,40}$(?!\n)",
+            description="What went wrong.",
+            extra={"is": "1 to 40 characters of a-z, 0-9 and _"},
+        ),
+    ]
     kind: Literal["bot", "provider"] = "bot"
 
 

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from msgspec import Meta
+
 from playmolt_schemas.limits import REASON_CHARS
 
 WHITE_SPACE = (
@@ -12,14 +14,18 @@ WHITE_SPACE = (
 """Unicode's White_Space property. `str.strip()` alone would also take U+001C to U+001F, which are no white space."""
 
 _UNFIT = ("Cc", "Cs", "Zl", "Zp")
-_BLANK = re.compile(
+_BLANKS = (
     # Unicode's Default_Ignorable_Code_Point.
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     # Blank without being ignorable: the empty braille pattern, interlinear marks, a note without a head, a filler.
-    "\u2800\ufff9-\ufffb\U0001d159\U00016fe4]"
+    "\u2800\ufff9-\ufffb\U0001d159\U00016fe4"
 )
+_BLANK = re.compile(f"[{_BLANKS}]")
 
+_CONTROLS = "\x00-\x1f\x7f-\x9f"
+_SURROGATES = "\ud800-\udfff"
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -63,3 +69,42 @@ def shows(text: str) -> bool:
 
 def holds_bidi(text: str) -> bool:
     return not _BIDI_CONTROLS.isdisjoint(text)
+
+
+def _escaped(chars: str) -> str:
+    """Characters of a pattern's class: escapes where every dialect has the same, else themselves."""
+    return "".join(char if char == "-" or ord(char) > 0xFFFF else f"\\u{ord(char):04x}" for char in chars)
+
+
+def _no(*chars: str) -> str:
+    return f"[^{_escaped(''.join(chars))}]"
+
+
+def _pattern(taken: str, one_of: str = "") -> str:
+    """A whole text of `taken` characters, at least one of them of `one_of`. `$` alone would leave out a line feed."""
+    return f"^(?=[\\s\\S]*{one_of}){taken}*$(?!\\n)" if one_of else f"^{taken}*$(?!\\n)"
+
+
+_STORABLE = _no("\x00", _SURROGATES)
+_SPEAKABLE = _no("\x00", _SURROGATES, _BIDI)
+_NOT_BLANK = _no(WHITE_SPACE)
+_SHOWS = _no(WHITE_SPACE, _BLANKS, _CONTROLS)
+
+STORABLE = _pattern(_STORABLE)
+"""A text as a JSON Schema's pattern: it may be blank."""
+WORDS = _pattern(_STORABLE, _NOT_BLANK)
+"""A text that is not blank."""
+BLANK = _pattern(f"[{_escaped(WHITE_SPACE)}]")
+SPOKEN = _pattern(_SPEAKABLE)
+"""What others are shown as it is; it may be blank."""
+SPEECH = _pattern(_SPEAKABLE, _NOT_BLANK)
+LINE = _pattern(_no(_CONTROLS, _SURROGATES, _BIDI, "\u2028\u2029"), _SHOWS)
+"""A name: one line of which something shows."""
+LINES = _pattern(_no("\x00-\x09\x0b-\x1f\x7f-\x9f", _SURROGATES, _BIDI, "\u2028\u2029"), _SHOWS)
+
+
+def told(most: int, pattern: str = WORDS, description: str = "") -> Meta:
+    """What a schema says of a text that a reader of bodies trims and checks, and names the fault of."""
+    least = {} if pattern in (STORABLE, SPOKEN) else {"minLength": 1}
+    told_of = f"Trimmed, then counted in Unicode code points. {description}".strip()
+    return Meta(description=told_of, extra_json_schema={**least, "maxLength": most, "pattern": pattern})

@@ -29,7 +29,8 @@ class Refused(PlayMoltError):
         self.detail: str = problem.detail
         self.errors: tuple[FieldFault, ...] = tuple(problem.errors)
         self.status: int = problem.status
-        fields = "".join(f"; {fault.field}: {fault.message}" for fault in self.errors)
+        untold = (fault for fault in self.errors if fault.message not in self.detail)
+        fields = "".join(f"; {fault.field}: {fault.message}" for fault in untold)
         super().__init__(f"{self.status} {self.code}: {self.detail}{fields}")
 
     def __reduce__(self) -> tuple[type["Refused"], tuple[Problem]]:

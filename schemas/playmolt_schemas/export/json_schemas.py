@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin
@@ -100,22 +101,62 @@ def name_of(kind: type) -> str:
 def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """A schema for each type, and the named schemas they refer to by `template`."""
     kinds = list(kinds)
-    structs = [leaf for kind in kinds for leaf in leaves(kind)]
-    schemas, named = msgspec.json.schema_components([*kinds, *structs], ref_template=template)
-    known = {_referred(schema): kind for kind, schema in zip(structs, schemas[len(kinds) :], strict=True)}
+    structs = list(_structs(kinds))
+    schemas, named = msgspec.json.schema_components([*kinds, *structs], ref_template="{name}")
+    known = {schema["$ref"]: kind for kind, schema in zip(structs, schemas[len(kinds) :], strict=True)}
     for name, schema in named.items():
         _complete(schema, known.get(name))
-    return list(schemas[: len(kinds)]), named
+    plain = [_portable(schema, template) for schema in schemas[: len(kinds)]]
+    titled = {component_name(name): _portable(schema, template) for name, schema in named.items()}
+    return plain, {name: {**schema, "title": name} for name, schema in titled.items()}
 
 
-def _referred(schema: Mapping[str, Any]) -> str:
-    return str(schema["$ref"]).rpartition("/")[2]
+def _structs(kinds: Iterable[Any]) -> Iterator[type]:
+    """Every struct that the types are made of, each once."""
+    found = set()
+    waiting: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, msgspec.inspect.StructType):
+            if node.cls in found:
+                continue
+            found.add(node.cls)
+            yield node.cls
+        if isinstance(node, (msgspec.inspect.Type, msgspec.inspect.Field)):
+            waiting += [getattr(node, name) for name in node.__struct_fields__]
+        elif isinstance(node, tuple):
+            waiting += node
+
+
+def component_name(name: str) -> str:
+    """A schema's name in letters and digits: its class's, with its game's in front where two classes share one."""
+    module, _, kind = name.rpartition(".")
+    path = module.removeprefix(f"{playmolt_schemas.__name__}.").removeprefix("games.")
+    told = [] if path == "api" else re.split(r"[._]", path)
+    return "".join(part[:1].upper() + part[1:] for part in (*told, kind))
+
+
+def _portable(schema: Any, template: str) -> Any:
+    """A schema as generators of clients read it: references by `template`, nothing said by a boolean."""
+    if isinstance(schema, list):
+        return [_portable(part, template) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _portable(value, template) for key, value in schema.items()}
+    if isinstance(plain.get("$ref"), str):
+        plain["$ref"] = template.format(name=component_name(plain["$ref"]))
+    if plain.get("items") is False:
+        del plain["items"]
+        plain["maxItems"] = len(plain["prefixItems"])
+    if "enum" in plain and all(isinstance(value, bool) for value in plain["enum"]):
+        plain |= {"type": "boolean", "const": plain.pop("enum")[0]}
+    return plain
 
 
 def document(kind: type, file: str) -> dict[str, Any]:
     """The JSON Schema of a message as it lies in a file; `$id` is the file's name, so it resolves anywhere."""
     (schema,), named = components([kind], "#/$defs/{name}")
-    own = named.pop(_referred(schema))
+    own = named.pop(schema["$ref"].rpartition("/")[2])
     return {"$schema": _DIALECT, "$id": file, **own, **({"$defs": dict(sorted(named.items()))} if named else {})}
 
 
@@ -139,6 +180,7 @@ def _complete(schema: dict[str, Any], kind: type | None) -> None:
         schema["description"] = inspect.cleandoc(schema["description"])
     if kind is None:
         return
+    schema |= getattr(kind, "SCHEMA", {})
     if issubclass(kind, FeedMessage):
         stamped = {kind.id_field: {"type": "string"}, **_STAMPED}
         schema["properties"] |= stamped

@@ -1,12 +1,13 @@
 """Messages of the AI jury: bodies, what the calls answer, the session, its stream (jury.md, shapes.md)."""
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from playmolt_schemas.api import Request
+from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.games.game_messages import SessionMessage
+from playmolt_schemas.text import told
 
 Language = Literal["en", "zh"]
 PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
@@ -20,14 +21,15 @@ ROUNDS_WITH_JUROR: Final = 10
 NOTES: Final = 3
 NOTE_CHARS: Final = 200
 CHAT_CHARS: Final = 4000
+ID_CHARS: Final = 64
 DELIBERATION_ROUNDS: Final = 4
 
 
 class OpenJuryRequest(Request, frozen=True, kw_only=True):
-    """`POST /api/jury/sessions`; `model` is an alias."""
+    """`POST /api/jury/sessions`."""
 
     language: Language
-    model: str = "scripted"
+    model: ModelAlias = "scripted"
 
 
 class PhaseRequest(Request, frozen=True, kw_only=True):
@@ -39,21 +41,28 @@ class PhaseRequest(Request, frozen=True, kw_only=True):
 class TalkRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
     """`POST …/witnesses/{witness_id}/talk`: nothing shows where the talk stands; else one of the two."""
 
-    choice: str | None = None
-    evidence_id: str | None = None
+    SCHEMA: ClassVar[Schema] = {
+        "not": {
+            "required": ["choice", "evidence_id"],
+            "properties": {"choice": {"type": "string"}, "evidence_id": {"type": "string"}},
+        }
+    }
+
+    choice: Annotated[str, told(ID_CHARS, description="Goes without `evidence_id`.")] | None = None
+    evidence_id: Annotated[str, told(ID_CHARS, description="Goes without `choice`.")] | None = None
 
 
 class ChatRequest(Request, frozen=True, kw_only=True):
-    """`POST …/chat/{juror_id}`: 1 to CHAT_CHARS characters."""
+    """`POST …/chat/{juror_id}`."""
 
-    text: str
+    text: Annotated[str, told(CHAT_CHARS)]
 
 
 class NoteRequest(Request, frozen=True, kw_only=True):
-    """`POST …/notes`: 1 to NOTE_CHARS characters."""
+    """`POST …/notes`."""
 
-    juror_id: str
-    text: str
+    juror_id: Annotated[str, told(ID_CHARS)]
+    text: Annotated[str, told(NOTE_CHARS)]
 
 
 # What the calls answer

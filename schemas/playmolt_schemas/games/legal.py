@@ -1,12 +1,13 @@
 """Messages of the legal simulation: bodies, forms, what the models answer, the session, its stream, its report."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.api import Request
+from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.games.game_messages import SessionMessage
+from playmolt_schemas.text import BLANK, STORABLE, WORDS, told
 
 CaseType = Literal["criminal", "civil"]
 Language = Literal["ko", "en"]
@@ -49,51 +50,76 @@ OPEN_QUESTIONS: Final = 3
 """This many open questions open the facts gate."""
 FACTS_ADDED: Final = 3
 """How often `add_facts` is taken."""
+QUESTION_ID_CHARS: Final = 16
+
+
+def _different(most: int, least: int = 0) -> Meta:
+    return Meta(extra_json_schema={"minItems": least, "maxItems": most, "uniqueItems": True})
+
+
+_ENTRIES: Final = Meta(extra_json_schema={"maxItems": ENTRIES})
+_Line = Annotated[str, told(NARRATIVE_CHARS, STORABLE)]
+_Lines = Annotated[list[_Line], Meta(extra_json_schema={"minItems": 1, "contains": {"pattern": WORDS}})]
+_Texts = Annotated[tuple[Annotated[str, told(FORM_TEXT_CHARS)], ...], _different(ENTRIES, 1)]
 
 
 class TimelineEntry(Request, frozen=True, kw_only=True):
     """What happened when; `agreed`: the person ticked it as agreed between the parties."""
 
-    when: str
-    what: str
+    when: Annotated[str, told(ENTRY_CHARS)]
+    what: Annotated[str, told(ENTRY_CHARS)]
     agreed: bool = False
 
 
 class EvidenceEntry(Request, frozen=True, kw_only=True):
     """A piece of evidence."""
 
-    title: str
-    description: str
+    title: Annotated[str, told(ENTRY_CHARS)]
+    description: Annotated[str, told(ENTRY_CHARS)]
 
 
 class OpenSessionRequest(Request, frozen=True, kw_only=True):
-    """`POST /api/sessions`. `model` is an alias; `exclusions` may be one text; `side` is the person's own."""
+    """`POST /api/sessions`. `exclusions` may be one text; `side` is the person's own."""
 
     case_type: CaseType
-    jurisdiction: str
-    title: str
+    jurisdiction: Annotated[str, told(JURISDICTION_CHARS)]
+    title: Annotated[str, told(TITLE_CHARS)]
     language: Language
-    exclusions: tuple[str, ...] | str = ()
-    model: str = "scripted"
+    exclusions: (
+        Annotated[tuple[Annotated[str, told(NOTE_CHARS)], ...], _different(ENTRIES)]
+        | Annotated[str, told(NOTE_CHARS, STORABLE)]
+    ) = ()
+    model: ModelAlias = "scripted"
     side: Side = "neutral"
 
 
 class FactsRequest(Request, frozen=True, kw_only=True):
     """`POST /api/sessions/{id}/facts`: every field. A session that carries facts over keeps those left out."""
 
-    overview: str | UnsetType = UNSET
-    acts: str | list[str] | UnsetType = UNSET
-    timeline: list[TimelineEntry] | UnsetType = UNSET
-    evidence: list[EvidenceEntry] | UnsetType = UNSET
-    opposing_claims: str | list[str] | UnsetType = UNSET
+    SCHEMA: ClassVar[Schema] = {"required": ["overview", "acts", "timeline", "evidence", "opposing_claims"]}
+
+    overview: Annotated[str, told(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
+    acts: Annotated[str, told(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
+    timeline: Annotated[list[TimelineEntry], _ENTRIES] | UnsetType = UNSET
+    evidence: Annotated[list[EvidenceEntry], _ENTRIES] | UnsetType = UNSET
+    opposing_claims: Annotated[str, told(NARRATIVE_CHARS, STORABLE)] | list[_Line] | UnsetType = UNSET
 
 
 class FactChangeRequest(Request, frozen=True, kw_only=True):
     """`POST …/facts/{fid}`: `text` goes with `correct`, and with nothing else."""
 
+    SCHEMA: ClassVar[Schema] = {
+        "not": {
+            "anyOf": [
+                {"required": ["text"], "properties": {"action": {"enum": ["confirm", "dispute", "withdraw"]}}},
+                {"properties": {"action": {"enum": ["correct"]}}, "not": {"required": ["text"]}},
+            ]
+        }
+    }
+
     action: FactAction
-    text: str | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
+    text: Annotated[str, told(ENTRY_CHARS)] | UnsetType = UNSET
+    reason: Annotated[str, told(NOTE_CHARS, STORABLE)] | UnsetType = UNSET
 
 
 class RedoRequest(Request, frozen=True, kw_only=True):
@@ -105,27 +131,54 @@ class RedoRequest(Request, frozen=True, kw_only=True):
 class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="gate", omit_defaults=True):
     """What a person answers at a gate (`POST /api/sessions/{id}/steering`)."""
 
-    missing_evidence_answers: dict[str, str] = {}
+    missing_evidence_answers: dict[str, Annotated[str, told(FORM_TEXT_CHARS)]] = {}
 
 
 class Answer(Request, frozen=True, kw_only=True):
     """An answer to an open question, by the question's id."""
 
-    id: str
-    text: str
+    id: Annotated[str, told(QUESTION_ID_CHARS)]
+    text: Annotated[str, told(ENTRY_CHARS)]
 
 
 class MoreFacts(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Facts that a person adds at the facts gate; at least one field holds something."""
 
-    text: str = ""
-    answers: tuple[Answer, ...] = ()
-    timeline: tuple[TimelineEntry, ...] = ()
-    evidence: tuple[EvidenceEntry, ...] = ()
+    SCHEMA: ClassVar[Schema] = {
+        "not": {
+            "properties": {
+                "text": {"pattern": BLANK},
+                "answers": {"maxItems": 0},
+                "timeline": {"maxItems": 0},
+                "evidence": {"maxItems": 0},
+            }
+        }
+    }
+
+    text: Annotated[str, told(NARRATIVE_CHARS, STORABLE)] = ""
+    answers: Annotated[tuple[Answer, ...], _ENTRIES] = ()
+    timeline: Annotated[tuple[TimelineEntry, ...], _ENTRIES] = ()
+    evidence: Annotated[tuple[EvidenceEntry, ...], _ENTRIES] = ()
 
 
 class FactsForm(Form, frozen=True, kw_only=True, tag="facts"):
     """Add facts, or go on with open questions as an accepted risk."""
+
+    SCHEMA: ClassVar[Schema] = {
+        "not": {
+            "anyOf": [
+                {"properties": {"choice": {"enum": ["add_facts"]}}, "not": {"required": ["facts"]}},
+                {"properties": {"choice": {"enum": ["add_facts"]}, "facts": {"type": "null"}}},
+                {
+                    "required": ["facts"],
+                    "properties": {
+                        "choice": {"enum": ["proceed_unclear"]},
+                        "facts": {"type": "object", "minProperties": 1},
+                    },
+                },
+            ]
+        }
+    }
 
     choice: FactsChoice
     facts: MoreFacts | None = None
@@ -134,22 +187,22 @@ class FactsForm(Form, frozen=True, kw_only=True, tag="facts"):
 class Round1Form(Form, frozen=True, kw_only=True, tag="round1"):
     """What is at issue, to what end, how hard."""
 
-    focus_issues: tuple[str, ...]
+    focus_issues: Annotated[tuple[Annotated[str, told(FORM_TEXT_CHARS)], ...], _different(FOCUS_ISSUES, 1)]
     goal: Goal
     stance: Stance
-    fact_corrections: str = ""
+    fact_corrections: Annotated[str, told(NOTE_CHARS, STORABLE)] = ""
 
 
 class Round2Form(Form, frozen=True, kw_only=True, tag="round2"):
     """What is to be proven with what, under which constraints; settlement in civil cases only."""
 
-    proof_priority: str
+    proof_priority: Annotated[str, told(FORM_TEXT_CHARS)]
     evidence_level: EvidenceLevel
-    obtainable_evidence: tuple[str, ...]
+    obtainable_evidence: _Texts
     settlement_interest: bool | None = None
-    concession_range: str = ""
-    constraints: tuple[str, ...]
-    instructions: str = ""
+    concession_range: Annotated[str, told(FORM_TEXT_CHARS, STORABLE)] = ""
+    constraints: _Texts
+    instructions: Annotated[str, told(NOTE_CHARS, STORABLE)] = ""
 
 
 class EndForm(Form, frozen=True, kw_only=True, tag="end"):
@@ -157,7 +210,7 @@ class EndForm(Form, frozen=True, kw_only=True, tag="end"):
 
     resolution: Resolution
     report_style: ReportStyle
-    final_instructions: str = ""
+    final_instructions: Annotated[str, told(FORM_TEXT_CHARS, STORABLE)] = ""
 
 
 AnyForm = FactsForm | Round1Form | Round2Form | EndForm

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.games.game_messages import (
     Action,
@@ -22,27 +22,26 @@ from playmolt_schemas.games.game_messages import (
 )
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import COMMENT_CHARS
+from playmolt_schemas.text import SPEECH, SPOKEN, told
 
 Choice = Literal["O", "X"]
 Phase = Literal["waiting", "first_choice", "switch", "end", "aborted"]
 
 ROUNDS: Final = 5
 
-_Comment = Meta(max_length=COMMENT_CHARS, description="Trimmed, then counted in Unicode code points.")
-
 
 class FirstChoice(Action, frozen=True, kw_only=True, tag="first_choice"):
     """The first choice of a round, secret until all are in."""
 
     choice: Choice
-    comment: Annotated[str, Meta(min_length=1), _Comment]
+    comment: Annotated[str, told(COMMENT_CHARS, SPEECH)]
 
 
 class Switch(Action, frozen=True, kw_only=True, tag="switch"):
     """Keep the choice (false) or flip it (true, once in the whole game); public at once."""
 
     use_switch: bool
-    comment: Annotated[str, _Comment] = ""
+    comment: Annotated[str, told(COMMENT_CHARS, SPOKEN)] = ""
 
 
 ACTIONS: Final[Mapping[str, type[Action]]] = {"first_choice": FirstChoice, "switch": Switch}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.games.game_messages import (
     Action,
@@ -22,6 +22,7 @@ from playmolt_schemas.games.game_messages import (
 )
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import SPEAK_CHARS
+from playmolt_schemas.text import SPEECH, told
 
 Role = Literal["PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"]
 Verdict = Literal["GUILTY", "NOT_GUILTY"]
@@ -34,9 +35,7 @@ ARGUMENT_ROUNDS: Final = 3
 class Speak(Action, frozen=True, kw_only=True, tag="speak"):
     """One sentence, public as soon as it is accepted."""
 
-    text: Annotated[
-        str, Meta(min_length=1, max_length=SPEAK_CHARS, description="Trimmed, then counted in Unicode code points.")
-    ]
+    text: Annotated[str, told(SPEAK_CHARS, SPEECH)]
 
 
 class Vote(Action, frozen=True, kw_only=True, tag="vote"):

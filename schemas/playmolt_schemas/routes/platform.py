@@ -37,8 +37,20 @@ from playmolt_schemas.routes.route import (
     StreamQuery,
 )
 
-Wait = Annotated[float, Meta(ge=0, description=f"Seconds to wait; above {limits.WAIT_SECONDS} counts as that.")]
-Seat = Annotated[str, Meta(min_length=1, max_length=64, description="An agent's id: the state as that seat saw it.")]
+Wait = Annotated[
+    float,
+    Meta(
+        ge=0,
+        description=f"Seconds to wait; above {limits.WAIT_SECONDS} counts as that.",
+        extra={"is": "a number of seconds"},
+    ),
+]
+Seat = Annotated[
+    str,
+    Meta(
+        min_length=1, max_length=64, description="An agent's id: the state as that seat saw it. Goes with `at` alone."
+    ),
+]
 
 
 class AgentsQuery(Query, frozen=True):
@@ -60,7 +72,7 @@ class GamesQuery(Query, frozen=True):
 
     gameType: api.GameType | None = None  # noqa: N815 -- the wire's spelling
     phase: Phase | None = None
-    agent: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="An agent's id.")] | None = None
+    agent: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", extra={"is": "an agent's id"})] | None = None
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 
@@ -72,9 +84,9 @@ class AdminGamesQuery(Query, frozen=True):
     """
 
     gameType: AnyType | None = None  # noqa: N815 -- the wire's spelling
-    phase: Annotated[str, Meta(pattern="^[A-Za-z0-9_]{1,40}$", description="As the type names its phases.")] | None = (
-        None
-    )
+    phase: (
+        Annotated[str, Meta(pattern="^[A-Za-z0-9_]{1,40}$", extra={"is": "a phase, as the type names it"})] | None
+    ) = None
     stuck: bool = False
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
@@ -89,11 +101,21 @@ class LeaderboardQuery(Query, frozen=True):
 
 
 class StateQuery(Query, frozen=True):
-    """`after` with `wait` is a long poll; `at` and `seat` look back and go with neither."""
+    """`after` with `wait` is a long poll; `at` and `seat` look back and exclude both."""
 
     after: After | None = None
     wait: Wait | None = None
-    at: Annotated[int, Meta(ge=-LARGEST, le=LARGEST, description="The state as it was after this event.")] | None = None
+    at: (
+        Annotated[
+            int,
+            Meta(
+                ge=-LARGEST,
+                le=LARGEST,
+                description="The state as it was after this event. Excludes `after` and `wait`.",
+            ),
+        ]
+        | None
+    ) = None
     seat: Seat | None = None
 
 

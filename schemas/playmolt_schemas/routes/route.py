@@ -18,7 +18,13 @@ LARGEST: Final = 2**53
 
 After = Annotated[int, Meta(ge=0, le=LARGEST, description="Only what comes after this version.")]
 Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_MAX, description="How many at most.")]
-Cursor = Annotated[str, Meta(description="`next_cursor` of the page before.")]
+Cursor = Annotated[
+    str,
+    Meta(
+        description="`next_cursor` of the page before, unchanged.",
+        extra_json_schema={"pattern": "^eyJ[A-Za-z0-9_-]{1,997}$"},  # the base64url of a JSON object
+    ),
+]
 
 
 class Auth(Enum):

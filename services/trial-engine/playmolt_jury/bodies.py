@@ -6,6 +6,7 @@ from typing import Any, Final, get_args
 from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.jury import (
     CHAT_CHARS,
+    ID_CHARS,
     NOTE_CHARS,
     ChatRequest,
     Language,
@@ -21,7 +22,6 @@ PHASES: Final[tuple[PhaseName, ...]] = get_args(PhaseName)
 CHOSEN: Final[tuple[PhaseName, ...]] = ("investigation", "persuasion", "deliberation")
 """Phases that an overseer leads to; the others begin by themselves."""
 DEFAULT_MODEL: Final = "scripted"
-_ID_CHARS: Final = 64
 
 
 def _fields(body: Any, known: Collection[str] = ()) -> BodyFields:
@@ -31,7 +31,7 @@ def _fields(body: Any, known: Collection[str] = ()) -> BodyFields:
 
 
 def _optional_id(fields: BodyFields, name: str) -> str | None:
-    return None if fields.body.get(name) is None else fields.text(name, _ID_CHARS)
+    return None if fields.body.get(name) is None else fields.text(name, ID_CHARS)
 
 
 def read_opening(body: Any, aliases: Collection[str]) -> OpenJuryRequest | Faults:
@@ -65,7 +65,7 @@ def read_chat(body: Any) -> ChatRequest | Faults:
 def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
     """`jurors` are the ids there are."""
     fields = _fields(body, NoteRequest.__struct_fields__)
-    juror = fields.text("juror_id", _ID_CHARS)
+    juror = fields.text("juror_id", ID_CHARS)
     if juror and juror not in jurors:
         fields.fault("juror_id", f"must be one of {', '.join(jurors)}")
     return fields.result(NoteRequest(juror_id=juror, text=fields.text("text", NOTE_CHARS)))

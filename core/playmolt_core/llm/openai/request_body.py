@@ -12,6 +12,7 @@ from playmolt_core.llm.port import Decoding, Message, ModelRequest, Tool
 DECODINGS: Final[tuple[Decoding, ...]] = ("json_schema", "json_object", "prompt")
 """From the strictest to the one that every server can do."""
 _UNPORTABLE: Final = frozenset({"minLength", "maxLength", "default", "title"})
+_LOOKAROUND: Final = "(?"
 _SHORT: Final = 64
 _NAMED: Final = frozenset({"properties", "$defs"})
 """Keywords whose value maps names to schemas: a field may be called `title`."""
@@ -90,7 +91,7 @@ def portable(schema: Any) -> Any:
             if word == "enum"
             else portable(value)
             for word, value in schema.items()
-            if word not in _UNPORTABLE
+            if word not in _UNPORTABLE and not (word == "pattern" and _LOOKAROUND in str(value))
         }
         if all(isinstance(value, str) for value in kept.get("enum", (None,))):
             return {"type": "string", **kept}

@@ -5,10 +5,10 @@ import json
 import re
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES, EXPONENT_DIGITS, NUMBER_CHARS
 from starlette.types import Receive
 
@@ -34,7 +34,6 @@ _LONG_NUMBER: Final = re.compile(rb"(?<![\d.])[\d.]{%d}|[eE]\+?\d{%d}" % (NUMBER
 _EMPTY: Final = bad_request("The body is empty. Send a JSON object; /openapi.json describes what this call takes.")
 CUT_SHORT: Final = bad_request("The connection ended before the body was complete. Send the request again.")
 _decode = msgspec.json.Decoder().decode
-T = TypeVar("T")
 
 
 def too_large(length: int | None) -> Refusal:
@@ -179,40 +178,3 @@ def _finite(text: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise ValueError(f"{text} is out of range")
     return number
-
-
-_UNKNOWN: Final = re.compile(r"^Object contains unknown field `(.*)`", re.DOTALL)
-_MISSING: Final = re.compile(r"^Object missing required field `(.*)`", re.DOTALL)
-_AT: Final = re.compile(r"^(.*) - at `\$\.?(.+)`$", re.DOTALL)
-
-
-def _fault(error: msgspec.ValidationError, kind: Any) -> FieldFault | None:
-    text = str(error)
-    if match := _UNKNOWN.match(text):
-        return FieldFault(match.group(1)[:64], "there is no such field")
-    if match := _MISSING.match(text):
-        return FieldFault(match.group(1), "is missing")
-    if match := _AT.match(text):
-        choices = _choices(kind, match.group(2))
-        return FieldFault(match.group(2), f"must be one of {', '.join(choices)}" if choices else match.group(1))
-    return None
-
-
-def _choices(kind: Any, field: str) -> tuple[str, ...]:
-    annotation = get_type_hints(kind).get(field)
-    parts = (annotation, *get_args(annotation))
-    choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
-    return tuple(dict.fromkeys(choices))
-
-
-def convert(value: Any, kind: type[T]) -> T | Refusal:
-    """Check a parsed value against its declared type, strictly; a fault is told by field."""
-    try:
-        return msgspec.convert(value, kind)
-    except UnicodeEncodeError:
-        return bad_request("A field's name holds a lone surrogate. /openapi.json describes what this call takes.")
-    except msgspec.ValidationError as error:
-        fault = _fault(error, kind)
-        if fault is None:
-            return bad_request(f"{error}. /openapi.json describes what this call takes.")
-        return bad_request(f"{fault.field}: {fault.message}. /openapi.json describes what this call takes.", fault)

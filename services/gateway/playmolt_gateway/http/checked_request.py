@@ -22,7 +22,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from playmolt_gateway.http.auth import Authenticator, Caller, Keys
-from playmolt_gateway.http.bodies import Bodies, convert, parse
+from playmolt_gateway.http.bodies import Bodies, parse
+from playmolt_gateway.http.conversion import convert
 from playmolt_gateway.http.idempotency import CommandId, command_id
 from playmolt_gateway.http.metrics import Metrics
 from playmolt_gateway.http.problems import (

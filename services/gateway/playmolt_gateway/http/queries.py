@@ -8,7 +8,7 @@ import msgspec
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.routes.route import LARGEST
 
-from playmolt_gateway.http.bodies import convert
+from playmolt_gateway.http.conversion import convert
 from playmolt_gateway.http.problems import Refusal, bad_request
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,400}", re.ASCII)
@@ -23,7 +23,7 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
 def _typed(text: str, annotation: str) -> Any:
     """Read a value as its field wants it; what does not fit stays text, for the type's check to refuse."""
     if "int" in annotation and _INTEGER.fullmatch(text):
-        return max(-LARGEST, min(int(text), LARGEST))  # beyond every version and every limit all numbers are alike
+        return max(-LARGEST - 1, min(int(text), LARGEST + 1))  # past every bound, and no number of 400 digits
     if "float" in annotation and _DECIMAL.fullmatch(text):
         return float(text)
     if "bool" in annotation and text in ("true", "false"):

@@ -67,10 +67,11 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
+    unread = getattr(route.query, "unread", False)  # the page reads it, and the server takes whatever it says
     (reference,), named = msgspec.json.schema_components([route.query], ref_template="{name}")
     properties = named[reference["$ref"]].get("properties", {})
     query = [
-        {"name": name, "in": "query", "required": False, "schema": present(schema)}
+        {"name": name, "in": "query", "required": False, "schema": {"type": "string"} if unread else present(schema)}
         for name, schema in properties.items()
     ]
     return path + query + _header_parameters(route)
@@ -129,8 +130,9 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
-    problem = _REFERENCE.format(name="Problem")
-    schema = {"allOf": [{"$ref": problem}, {"properties": {"code": {"enum": codes}, "status": {"const": status}}}]}
+    # Beside the reference, so that generators of clients make one type for all refusals.
+    narrowed = {"properties": {"code": {"enum": codes}, "status": {"const": status}}}
+    schema = {"$ref": _REFERENCE.format(name="Problem"), **narrowed}
     answer: dict[str, Any] = {"description": f"{HTTPStatus(status).phrase}: {', '.join(codes)}"}
     if status in (429, 503):
         answer["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from playmolt_schemas.body_fields import BodyFields
-from playmolt_schemas.games.legal import ENTRIES, ENTRY_CHARS, Answer, EvidenceEntry, TimelineEntry
+from playmolt_schemas.games.legal import ENTRIES, ENTRY_CHARS, QUESTION_ID_CHARS, Answer, EvidenceEntry, TimelineEntry
 
 
 def timeline(fields: BodyFields) -> tuple[TimelineEntry, ...]:
@@ -19,7 +19,7 @@ def answers(fields: BodyFields, known: Collection[str]) -> tuple[Answer, ...]:
 
     def answer(entry: BodyFields) -> Answer:
         entry.only(("id", "text"))
-        question = entry.text("id", 16)
+        question = entry.text("id", QUESTION_ID_CHARS)
         if entry.sound and question not in known:
             entry.fault("id", f"is no open question; there are {', '.join(known) or 'none'}")
         return Answer(id=question, text=entry.text("text", ENTRY_CHARS))

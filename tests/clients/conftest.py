@@ -1,0 +1,39 @@
+"""Programs of others, as their users install them: an environment beside ours, so that none of ours is on its path."""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playmolt_cli.local.stack import Stack
+
+from tests.integration.conftest import OWN_SERVERS
+
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+INSTALL_SECONDS = 110
+
+
+@pytest.fixture(scope="session")
+def foreign_python() -> Path:
+    """The interpreter of an environment with `requirements.txt`; made once for each content of that file."""
+    digest = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:16]
+    folder = Path(sys.prefix) / "clients" / digest
+    python, made = folder / "bin" / "python", folder / "made"
+    if not made.exists():
+        uv = [Path(sys.prefix) / "bin" / "uv"]
+        subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
+        install = [*uv, "pip", "install", "--quiet", "--no-build", "--python", python, "-r", REQUIREMENTS]
+        subprocess.run(install, check=True, timeout=INSTALL_SECONDS)
+        made.touch()
+    return python
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("clients")
+    for parent in (folder, folder.parent, folder.parent.parent):
+        parent.chmod(0o755)  # pytest's own folders are closed to the user that Postgres runs as
+    with Stack(folder / "data", environment=OWN_SERVERS) as stack:
+        yield stack
