@@ -22,6 +22,8 @@ setup: $(DEV) ## create .venv with all that developing takes (hashes checked)
 
 # What runs, and what developing takes besides: once that is there, it stays when the first is renewed.
 $(RUN): requirements.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS))
+	@command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); install Python 3.11 to 3.14" >&2; exit 1; }
+	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) deploy/prerequisites.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	$(call install,requirements.lock $(if $(wildcard $(DEV)),requirements-dev.lock))
@@ -32,7 +34,7 @@ $(DEV): $(RUN) requirements-dev.lock
 	touch $@
 
 define install
-$(UV) pip sync --quiet --require-hashes $(1)
+$(UV) pip sync --quiet --require-hashes --only-binary :all: $(1)
 $(UV) pip install --quiet --no-deps --no-build-isolation $(addprefix -e ./,$(MEMBERS))
 endef
 

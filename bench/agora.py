@@ -61,14 +61,14 @@ def _parents() -> Iterator[tuple[int, int]]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                yield int(entry.name), int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                yield int(entry.name), int((entry / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
             except (OSError, IndexError):
                 continue
 
 
 def _proportional_mb(pid: int) -> float:
     try:
-        found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+        found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8"), re.MULTILINE)
     except OSError:
         return 0.0
     return int(found.group(1)) / 1024 if found else 0.0
@@ -94,7 +94,7 @@ def _cpu_seconds(run: Run) -> float:
     ticks = 0
     for pid in _with_children({run.pid, *run.processes.values()}):
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
         except OSError:
             continue
         ticks += int(fields[11]) + int(fields[12])

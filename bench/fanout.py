@@ -235,7 +235,7 @@ def cost(kind: str, sockets: int, events: int, burst: int) -> float:
     """Microseconds of the server's CPU for one message to one watcher."""
 
     arguments = [sys.executable, "-m", "bench.fanout", "--serve", kind, "--events", str(events), "--burst", str(burst)]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as server:
         assert server.stdin
         assert server.stdout
         watchers = _watch(int(server.stdout.readline()), sockets)

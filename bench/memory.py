@@ -26,7 +26,7 @@ _AT_ONCE = 500
 
 
 def _megabytes() -> float:
-    status = Path("/proc/self/status").read_text()
+    status = Path("/proc/self/status").read_text("utf-8")
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
     return int(found.group(1)) / 1024 if found else 0.0
 

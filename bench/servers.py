@@ -116,7 +116,7 @@ def floor(data: Path, database_url: str, kind: str) -> Iterator[int]:
 
 def events_behind(data: Path) -> int:
     """How far the feeds of a running `up` are behind its log."""
-    run = json.loads((data / "run.json").read_text())
+    run = json.loads((data / "run.json").read_text("utf-8"))
     asked = urllib.request.Request(  # noqa: S310 -- our own server on this machine
         f"{run['gateway']}/api/admin/lag", headers={"Authorization": f"Bearer {run['operator_key']}"}
     )
@@ -127,4 +127,4 @@ def events_behind(data: Path) -> int:
 
 def database_url(data: Path) -> str:
     """The Postgres of a running `up`."""
-    return str(json.loads((data / "run.json").read_text())["database_url"])
+    return str(json.loads((data / "run.json").read_text("utf-8"))["database_url"])

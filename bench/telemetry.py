@@ -53,8 +53,8 @@ class Cost(NamedTuple):
 
 def _cpu_seconds(data: Path) -> float:
     """What the services have spent so far; Postgres forks and is left out: it sees no spans."""
-    pids = json.loads((data / "run.json").read_text())["processes"].values()
-    stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids)
+    pids = json.loads((data / "run.json").read_text("utf-8"))["processes"].values()
+    stats = (Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split() for pid in pids)
     return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
 

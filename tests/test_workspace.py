@@ -1,5 +1,6 @@
 """The lists in pyproject.toml that no tool makes by itself: a package that is left out would be checked by nobody."""
 
+import ast
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -68,6 +69,33 @@ def test_the_purity_of_every_game_is_proven(game: str) -> None:
     ):
         proven = set(CONTRACTS[contract]["source_modules"])
         assert game in proven or {f"{game}.{module}" for module in modules.split()} <= proven
+
+
+def _reads_as_the_machine_likes(call: ast.Call) -> bool:
+    keywords = {keyword.arg for keyword in call.keywords}
+    if "encoding" in keywords:
+        return False
+    named = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return (
+        (named == "read_text" and not call.args)
+        or (named == "write_text" and len(call.args) < 2)
+        or any(
+            keyword.arg in {"text", "universal_newlines"} and getattr(keyword.value, "value", None) is True
+            for keyword in call.keywords
+        )
+    )
+
+
+def test_text_is_utf_8_also_where_the_linter_cannot_see_that_it_is_a_path() -> None:
+    sources = [path for package in PACKAGES for path in ROOT.glob(f"*/**/{package}/**/*.py")]
+    assert len(sources) > 300
+    lax = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in sources
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and _reads_as_the_machine_likes(call)
+    ]
+    assert lax == []
 
 
 def test_every_service_belongs_to_the_workspace() -> None:

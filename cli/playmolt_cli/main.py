@@ -1,5 +1,6 @@
 """The `playmolt` command."""
 
+import codecs
 import sys
 
 import click
@@ -34,11 +35,19 @@ for _command in (up, demo, bots, replay, log, legal, jury, verify_verdict, agora
 
 
 def main() -> None:
-    # A line must reach a pipe when it is said: scripts wait for `ready`.
+    _settle_streams()
+    cli()
+
+
+def _settle_streams() -> None:
+    # A line must reach a pipe when it is said: scripts wait for `ready`. What a terminal cannot show is replaced.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(line_buffering=True)
-    cli()
+            stream.reconfigure(line_buffering=True, errors="replace")
+    # ASCII is what Python falls back to without a locale; people type UTF-8 all the same.
+    if hasattr(sys.stdin, "reconfigure"):
+        ascii_only = codecs.lookup(sys.stdin.encoding or "utf-8").name == "ascii"
+        sys.stdin.reconfigure(encoding="utf-8" if ascii_only else None, errors="replace")
 
 
 if __name__ == "__main__":

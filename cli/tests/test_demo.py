@@ -1,8 +1,10 @@
 """The demo, as `make demo` runs it: every game there is, played to the end on real servers."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,11 +14,46 @@ def lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
+def _play(folder: Path, environment: Mapping[str, str], encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
+    own = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "TMPDIR": str(folder), **environment}
+    return subprocess.run(
+        [sys.executable, "-m", "playmolt_cli", "demo", "--once"],
+        capture_output=True, encoding=encoding, timeout=400, check=False, env=own,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def korean_locale(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """ko_KR.EUC-KR, made here: few machines still have it."""
+    made = tmp_path_factory.mktemp("locales") / "ko_KR.EUC-KR"
+    localedef = shutil.which("localedef") or pytest.fail("localedef comes with libc-bin; install it")
+    subprocess.run([localedef, "-i", "ko_KR", "-f", "EUC-KR", made], check=True, capture_output=True, timeout=60)
+    return {"LOCPATH": str(made.parent), "LC_ALL": made.name, "PYTHONUTF8": "0"}
+
+
+POSIX = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+
+
+@pytest.mark.timeout(420)
+@pytest.mark.parametrize("terminal", ["POSIX", "ascii", "EUC-KR"])
+def test_no_locale_stops_the_demo_nor_does_hangul_in_its_path(
+    terminal: str, korean_locale: dict[str, str], folder: Path
+) -> None:
+    environments = {"POSIX": POSIX, "ascii": {"PYTHONIOENCODING": "ascii"}, "EUC-KR": korean_locale}
+    home = folder / "홈 폴더"
+    home.mkdir(mode=0o755)
+    played = _play(home, environments[terminal], "euc_kr" if terminal == "EUC-KR" else "ascii")
+    assert played.returncode == 0, played.stdout[-4000:] + played.stderr[-4000:]
+    assert "Traceback" not in played.stdout + played.stderr
+    assert "ended with" not in played.stdout, "no process had to be started again"
+    assert "0 unverified, 0 diverged, 0 breaks" in played.stdout
+    korean = "가드레일 적용" if terminal == "EUC-KR" else "???? ??"
+    assert korean in played.stdout
+
+
 @pytest.mark.timeout(420)
 def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(folder: Path) -> None:
-    environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "TMPDIR": str(folder)}
-    command = [sys.executable, "-m", "playmolt_cli", "demo", "--once"]
-    played = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False, env=environment)
+    played = _play(folder, {})
     assert played.returncode == 0, played.stdout[-4000:] + played.stderr[-4000:]
     assert "trial  The trial ends: " in played.stdout
     assert "ox     The game ends; " in played.stdout

@@ -26,7 +26,7 @@ OWN = {
 def locked(path: Path) -> dict[str, list[tuple[str, str, frozenset[str]]]]:
     """Name → (version, marker, hashes) of every pin of a lock."""
     found: dict[str, list[tuple[str, str, frozenset[str]]]] = {}
-    for entry in re.sub(r"\\\n\s*", " ", path.read_text()).splitlines():
+    for entry in re.sub(r"\\\n\s*", " ", path.read_text(encoding="utf-8")).splitlines():
         if not entry.lstrip().startswith("#") and entry.strip():
             requirement = Requirement(entry.split(" --hash", 1)[0])
             hashes = frozenset(re.findall(r"--hash=(\S+)", entry))
@@ -119,7 +119,7 @@ def test_the_images_lock_holds_all_that_our_packages_need() -> None:
 
 def test_every_package_of_ours_is_built_into_it() -> None:
     copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE))
-    folders = {folder.relative_to(ROOT).parts[0] for name, folder in OWN.items()}
+    folders = {folder.relative_to(ROOT).parts[0] for folder in OWN.values()}
     assert folders <= copied
     (built,) = re.findall(r"pip wheel ([^&]*)", DOCKERFILE.replace("\\\n", " "))
     assert {part.split("/")[1] for part in re.findall(r"\./\S+", built)} == folders

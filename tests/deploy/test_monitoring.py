@@ -158,12 +158,12 @@ def test_annotations_name_labels_that_the_expression_leaves() -> None:
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.name)
 def test_a_dashboard_is_whole(path: Path) -> None:
-    board = json.loads(path.read_text())
+    board = json.loads(path.read_text(encoding="utf-8"))
     variables = {one["name"] for one in board["templating"]["list"]}
     panels = board["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
     assert all(panel["targets"] and panel["title"] for panel in panels)
-    assert set(re.findall(r"\$\{?(\w+)", path.read_text())) - {"__rate_interval"} == variables
+    assert set(re.findall(r"\$\{?(\w+)", path.read_text(encoding="utf-8"))) - {"__rate_interval"} == variables
     covered = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
     assert len(set(covered)) == len(covered)
 

@@ -119,7 +119,7 @@ async def judge(run: Run, say: Callable[[str], None]) -> Judged:
 
 def hear(gateway: str, say: Callable[[str], None]) -> Heard:
     """Play a game to its ending, telling it line by line. Raises Failure, and what the client raises."""
-    with open(os.devnull, "w") as nowhere, Client(gateway) as client:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, Client(gateway) as client:
         client.register("demo overseer")
         session = client.call(routes.OPEN, body=OpenJuryRequest(language=_LANGUAGE, model="scripted"))
         page = Page(Console(file=nowhere), Words(_LANGUAGE))

@@ -78,7 +78,7 @@ class Folder:
     def lock(self) -> None:
         """Take the folder for this process, until it ends; raises FolderInUseError."""
         self.make()
-        file = (self.path / "lock").open("a+")
+        file = (self.path / "lock").open("a+", encoding="utf-8")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -103,7 +103,7 @@ class Folder:
         path = self.path / "lock"
         if not path.exists():
             return False
-        with path.open("a") as file:
+        with path.open("a", encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -131,12 +131,12 @@ class Folder:
         """The folder's operator key, made once."""
         if not self.operator_key_file.exists():
             self._write(self.operator_key_file.name, f"op_{secrets.token_urlsafe(32)}\n")
-        return self.operator_key_file.read_text().strip()
+        return self.operator_key_file.read_text("utf-8").strip()
 
     def passwords(self, users: Iterable[str]) -> dict[str, str]:
         """The NATS users' passwords, made once and kept."""
         path = self.path / "nats-users.json"
-        kept: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+        kept: dict[str, str] = json.loads(path.read_text("utf-8")) if path.exists() else {}
         wanted = {user: kept.get(user) or secrets.token_urlsafe(24) for user in users}
         if wanted != kept:
             self._write(path.name, json.dumps(wanted, indent=2) + "\n")
@@ -146,5 +146,5 @@ class Folder:
         unfinished = self.path / f".{name}"
         unfinished.unlink(missing_ok=True)
         unfinished.touch(0o600)
-        unfinished.write_text(text)
+        unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(self.path / name)

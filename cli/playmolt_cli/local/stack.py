@@ -57,7 +57,7 @@ class Stack:
         return self
 
     def _said(self) -> str:
-        return self.log.read_text(errors="replace")[-4000:] if self.log.exists() else "nothing"
+        return self.log.read_text("utf-8", errors="replace")[-4000:] if self.log.exists() else "nothing"
 
     def stop(self) -> bool:
         """Stop cleanly as SIGTERM does; False when it had to be killed."""

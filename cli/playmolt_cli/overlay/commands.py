@@ -36,5 +36,5 @@ def deploy(game: str, target: Target, overlays: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     platform = os.path.relpath((overlays / target).resolve(), folder.resolve())
     for name, content in overlay(engine, target, platform).items():
-        (folder / name).write_text(content)
+        (folder / name).write_text(content, encoding="utf-8")
         click.echo(str(folder / name))

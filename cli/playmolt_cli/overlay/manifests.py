@@ -26,7 +26,7 @@ def kustomization(resources: tuple[str, ...] = OWN) -> str:
 
 def manifest(name: str, engine: EngineModule) -> str:
     """One of OWN, SCALING and METRICS, filled in for an engine."""
-    return _Manifest(_TEMPLATES.joinpath(name).read_text()).substitute(_values(engine))
+    return _Manifest(_TEMPLATES.joinpath(name).read_text("utf-8")).substitute(_values(engine))
 
 
 def base(engine: EngineModule) -> Mapping[str, str]:

@@ -35,7 +35,7 @@ class KeyFile:
     def read(self) -> str:
         """The key; empty when there is none yet."""
         try:
-            return self.path.read_text().strip()
+            return self.path.read_text("utf-8").strip()
         except FileNotFoundError:
             return ""
 
@@ -44,7 +44,7 @@ class KeyFile:
         Folder(self.path.parent).make()
         unfinished = self.path.with_name(f".{self.path.name}-{os.getpid()}")
         unfinished.touch(0o600)
-        unfinished.write_text(f"{key}\n")
+        unfinished.write_text(f"{key}\n", encoding="utf-8")
         unfinished.replace(self.path)
 
 

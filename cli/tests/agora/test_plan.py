@@ -60,13 +60,13 @@ def test_a_plan_is_told_as_a_table(file: Path) -> None:
 
 
 def test_a_plan_that_would_be_refused_says_why_and_exits_1(file: Path) -> None:
-    file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"))
+    file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"), encoding="utf-8")
     result = _run("plan", str(file))
     assert (result.exit_code, "refused: models: gpt-nobody is no model here" in result.stdout) == (1, True)
 
 
 def test_a_plan_that_does_not_read_names_every_fault_under_its_field(file: Path) -> None:
-    file.write_text(PLAN.replace("[ko]", "[ko, xx]") + "reask: 9\nsurprise: 1\n")
+    file.write_text(PLAN.replace("[ko]", "[ko, xx]") + "reask: 9\nsurprise: 1\n", encoding="utf-8")
     result = _run("plan", str(file))
     assert (result.exit_code, result.stdout) == (2, "")
     assert all(field in result.stderr for field in ("languages", "reask", "surprise", "--example"))
@@ -87,14 +87,14 @@ def test_a_file_keeps_its_text_for_the_lock(file: Path) -> None:
 
 def test_comments_and_budget_leave_a_plan_the_same_and_its_seed_does_not(file: Path) -> None:
     first = chosen(str(file), None)
-    file.write_text("# a comment\n" + PLAN + "budget: {calls: 100}\n")
+    file.write_text("# a comment\n" + PLAN + "budget: {calls: 100}\n", encoding="utf-8")
     assert chosen(str(file), None).key == first.key
-    file.write_text(PLAN + 'seed: "8"\n')
+    file.write_text(PLAN + 'seed: "8"\n', encoding="utf-8")
     assert chosen(str(file), None).key != first.key
 
 
 def test_imported_counts_are_read_beside_the_plan_and_sent_along(file: Path) -> None:
-    file.write_text(PLAN + "stage1_import: counts.csv\n")
+    file.write_text(PLAN + "stage1_import: counts.csv\n", encoding="utf-8")
     with pytest.raises(Failure, match=r"counts\.csv; it is looked for beside the plan"):
         chosen(str(file), None)
     (file.parent / "counts.csv").write_text(COUNTS)
@@ -126,7 +126,7 @@ def test_a_platform_elsewhere_wants_the_operators_key(file: Path) -> None:
 
 
 def test_a_plan_with_an_unknown_model_is_refused_before_anything_starts(file: Path, tmp_path: Path) -> None:
-    file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"))
+    file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"), encoding="utf-8")
     result = _run("run", str(file), "--data", str(tmp_path / "data"))
     assert (result.exit_code, "gpt-nobody is no model here" in result.stderr) == (2, True)
     assert not (tmp_path / "data").exists()

@@ -9,7 +9,7 @@ from playmolt_cli.local.logfile import LogFile
 
 
 def _append(path: Path, *lines: str) -> None:
-    with path.open("a") as file:
+    with path.open("a", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
 
 

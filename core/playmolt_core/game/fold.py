@@ -4,9 +4,9 @@ import hashlib
 from datetime import datetime
 from typing import Any, TypeVar
 
-import immutables
 import msgspec
 from playmolt_schemas.records import Record
+from rpds import HashTrieMap
 
 from playmolt_core.game.decider import Decider, read_event
 
@@ -26,7 +26,7 @@ def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, immutables.Map):
+    if isinstance(value, HashTrieMap):
         return dict(value)
     raise NotImplementedError(f"{type(value).__name__} has no place in a state")
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, cast
 
-import immutables
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_summary import GameSummary
+from rpds import HashTrieMap
 from typing_extensions import override
 
 from playmolt_core.game.decider import Event, Refused, Viewer, stored_types
@@ -52,7 +52,7 @@ class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`seats` maps an agent to the game it was last seated in; `open` lists the games that take agents."""
 
     version: int = 0
-    seats: Any = immutables.Map()
+    seats: Any = HashTrieMap()
     open: tuple[str, ...] = ()
 
     def seat_of(self, agent_id: str) -> str | None:
@@ -65,11 +65,11 @@ def _opened(lobby: Lobby, event: GameOpened, _: datetime) -> Changes:
 
 
 def _taken(lobby: Lobby, event: SeatTaken, _: datetime) -> Changes:
-    return {"seats": lobby.seats.set(event.agent_id, event.game_id)}
+    return {"seats": lobby.seats.insert(event.agent_id, event.game_id)}
 
 
 def _left(lobby: Lobby, event: SeatLeft, _: datetime) -> Changes:
-    return {"seats": lobby.seats.delete(event.agent_id)} if event.agent_id in lobby.seats else {}
+    return {"seats": lobby.seats.remove(event.agent_id)} if event.agent_id in lobby.seats else {}
 
 
 def _closed(lobby: Lobby, event: GameClosed, _: datetime) -> Changes:

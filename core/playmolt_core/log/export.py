@@ -55,7 +55,8 @@ async def parquet(log: EventLog, out: Path, deciders: Deciders | None = None, *,
     writer_of = import_module("pyarrow.parquet").ParquetWriter
     schema = pyarrow.schema([(name, _arrow_type(pyarrow, name)) for name in Record.__struct_fields__])
     written = 0
-    with writer_of(out, schema) as writer:
+    # A file, not its path: pyarrow takes no path that is not UTF-8.
+    with out.open("wb") as file, writer_of(file, schema) as writer:
         async for records in exported(log, deciders, running=running):
             if records:
                 writer.write_table(pyarrow.Table.from_pylist(list(_rows(records)), schema=schema))

@@ -22,7 +22,7 @@ print("went on")
 
 def _spoken(log: Path, room: int) -> list[str]:
     """The lines of a process whose log file has room for so many bytes."""
-    with log.open("w") as out:
+    with log.open("w", encoding="utf-8") as out:
         done = subprocess.run(
             [sys.executable, "-c", SPEAKS, str(room)],
             stdout=subprocess.PIPE,
@@ -32,7 +32,7 @@ def _spoken(log: Path, room: int) -> list[str]:
             check=True,
         )
     assert done.stdout == "went on\n"
-    return log.read_text().splitlines()
+    return log.read_text(encoding="utf-8").splitlines()
 
 
 def test_lines_are_json_with_the_service_and_its_room(tmp_path: Path) -> None:

@@ -100,5 +100,7 @@ def _address(server: "subprocess.Popen[bytes]", log: Path) -> str:
     with selectors.DefaultSelector() as ready:
         ready.register(server.stdout, selectors.EVENT_READ)
         line = server.stdout.readline() if ready.select(LISTEN_SECONDS) else b""
-    assert line.startswith(b"http"), f"the model does not listen: {log.read_text(errors='replace')[-2000:]}"
+    assert line.startswith(b"http"), (
+        f"the model does not listen: {log.read_text(encoding='utf-8', errors='replace')[-2000:]}"
+    )
     return line.decode().strip()

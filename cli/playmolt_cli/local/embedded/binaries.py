@@ -76,7 +76,7 @@ def _copy(install: Path) -> Path:
 def postgres_version(folder: Path) -> int:
     """The major version of the programs in a folder."""
     out = subprocess.run(
-        [folder / "postgres", "--version"], check=True, capture_output=True, text=True, timeout=10
+        [folder / "postgres", "--version"], check=True, capture_output=True, encoding="utf-8", timeout=10
     ).stdout
     match = re.search(r"(\d+)", out)
     if match is None:

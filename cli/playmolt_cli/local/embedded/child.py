@@ -13,6 +13,9 @@ PYTHON: Final = (sys.executable, "-P")
 """How a child runs a module of ours: without the folder that the command was given in, where a `queue.py` or `mcp.py`
 of a person's own would be taken for the library of that name."""
 
+_UTF8: Final = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:replace"}
+"""Files and logs are UTF-8 whatever the machine's locale says."""
+
 _PR_SET_PDEATHSIG = 1
 # Loaded before any fork: between fork and exec nothing may be imported or allocated without need.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -51,7 +54,7 @@ def spawn(
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            env=dict(environment) if environment is not None else None,
+            env={**(os.environ if environment is None else environment), **_UTF8},
             pass_fds=tuple(fds),
             cwd="/" if user is not None else None,
             user=user,

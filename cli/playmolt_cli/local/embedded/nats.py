@@ -133,10 +133,9 @@ class Nats(Server):
 
     def configuration(self) -> str:
         """Render the server's configuration."""
-        return _Conf(_TEMPLATE.read_text()).substitute(
+        return _Conf(_TEMPLATE.read_text("utf-8")).substitute(
             server_name=json.dumps(self._server_name),
             port=self.port,
-            store=json.dumps(str(self.folder / "jetstream")),
             authorization=_authorization(self._passwords),
         )
 
@@ -146,9 +145,9 @@ class Nats(Server):
         self.folder.chmod(0o700)  # the store holds every game's secrets
         path = self.folder / "nats.conf"
         path.touch(0o600)
-        path.write_text(self.configuration())
+        path.write_text(self.configuration(), encoding="utf-8")
         return child.spawn(
-            [binaries.nats_server(), "-c", path],
+            [binaries.nats_server(), "-c", path, "--store_dir", self.folder / "jetstream"],
             log=self.log,
             environment={**_COLLECTOR, **os.environ},
             death_signal=signal.SIGTERM,

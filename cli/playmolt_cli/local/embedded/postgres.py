@@ -47,7 +47,7 @@ class Postgres(Server):
     @property
     def url(self) -> str:
         """URL of the superuser on the database `postgres`, password included."""
-        password = self._password_file.read_text().strip() if self._password_file.exists() else ""
+        password = self._password_file.read_text("utf-8").strip() if self._password_file.exists() else ""
         return f"postgresql://postgres:{password}@127.0.0.1:{self.port}/postgres"
 
     @property
@@ -81,10 +81,10 @@ class Postgres(Server):
         if self.process is None or not self.alive():
             return False
         try:
-            lines = (self.cluster / "postmaster.pid").read_text().split()
+            lines = (self.cluster / "postmaster.pid").read_bytes().split()
         except FileNotFoundError:
             return False
-        return lines[:1] == [str(self.process.pid)] and lines[-1] == "ready"
+        return lines[:1] == [b"%d" % self.process.pid] and lines[-1] == b"ready"
 
     def _prepare_folder(self) -> None:
         user = self._ids[0]
@@ -113,7 +113,7 @@ class Postgres(Server):
     def _initialise(self, programs: Path) -> None:
         if not self._password_file.exists():
             self._password_file.touch(0o600)
-            self._password_file.write_text(secrets.token_urlsafe(24) + "\n")
+            self._password_file.write_text(secrets.token_urlsafe(24) + "\n", encoding="utf-8")
             os.chown(self._password_file, *self._owner())
         builtin = binaries.postgres_version(programs) >= 17
         user, group = self._ids
@@ -123,7 +123,7 @@ class Postgres(Server):
                 "--auth=scram-sha-256", f"--pwfile={self._password_file}",
                 *(["--locale-provider=builtin"] if builtin else []),
             ],
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, encoding="utf-8", errors="replace", timeout=120, check=False,
             user=user, group=group, extra_groups=[] if user is not None else None, cwd="/",
         )  # fmt: skip
         if made.returncode != 0:
@@ -148,7 +148,7 @@ def _existing(folder: Path) -> Path:
 
 def _first_line_number(path: Path) -> int | None:
     try:
-        return int(path.read_text().split("\n", 1)[0])
+        return int(path.read_bytes().split(b"\n", 1)[0])
     except (FileNotFoundError, ValueError):
         return None
 
@@ -158,7 +158,7 @@ def _is_postgres(pid: int, cluster: Path) -> bool:
     if not Path("/proc/self").exists():
         return _exists(pid)
     try:
-        return str(cluster).encode() in command.read_bytes().split(b"\0")
+        return os.fsencode(cluster) in command.read_bytes().split(b"\0")
     except OSError:
         return False
 

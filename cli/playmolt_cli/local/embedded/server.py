@@ -89,7 +89,7 @@ class Server(ABC):
 
     def trouble(self, what: str) -> str:
         """Tell what is wrong, with the last lines of the log."""
-        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        lines = self.log.read_text("utf-8", errors="replace").splitlines() if self.log.exists() else []
         return "\n  ".join([f"{self.name} {what}; log: {self.log}", *lines[-_LAST_LINES:]])
 
     def _leave_taken_port(self) -> None:

@@ -115,7 +115,8 @@ def _write_parquet(table: Table, path: Path) -> None:
         arrow.array(_plain(values, kind_of(name, values)), type=schema.field(name).type)
         for name, values in table.items()
     ]
-    parquet.write_table(arrow.Table.from_arrays(columns, schema=schema), path)
+    with path.open("wb") as file:  # pyarrow takes no path that is not UTF-8
+        parquet.write_table(arrow.Table.from_arrays(columns, schema=schema), file)
 
 
 def kind_of(column: str, values: Sequence[Any]) -> str:

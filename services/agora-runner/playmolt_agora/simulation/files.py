@@ -21,4 +21,5 @@ def save(rows: Sequence[Row], out: Path) -> None:
         "ok": arrow.bool_(),
     }
     schema = arrow.schema(list(kinds.items()))
-    parquet.write_table(arrow.table(table, schema=schema), out / "simulation.parquet")
+    with (out / "simulation.parquet").open("wb") as file:  # pyarrow takes no path that is not UTF-8
+        parquet.write_table(arrow.table(table, schema=schema), file)

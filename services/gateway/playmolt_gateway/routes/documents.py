@@ -131,7 +131,7 @@ def _json(value: Any) -> str:
 def text_of(name: str) -> str | None:
     """One of the texts, None when there is none of that name."""
     path = _TEXTS / name
-    return path.read_text() if path.is_file() else None
+    return path.read_text("utf-8") if path.is_file() else None
 
 
 @cache
@@ -141,7 +141,7 @@ def guide_of(game: str) -> str | None:
     if module is None or module.kind != "game" or module.guide is None:
         return None
     path = module.guide.find()
-    return path.read_text() if path.is_file() else None
+    return path.read_text("utf-8") if path.is_file() else None
 
 
 async def llms(services: Services, request: CheckedRequest) -> Reply:

@@ -141,7 +141,7 @@ def _games_module(views: Mapping[str, Mapping[str, bytes]]) -> bytes:
 
 @cache
 def _shell() -> Template:
-    return Template((_FILES / _SHELL).read_text())
+    return Template((_FILES / _SHELL).read_text("utf-8"))
 
 
 def _send(page: _Page, settings: Settings) -> Response:

@@ -33,7 +33,7 @@ class Reading(NamedTuple):
 @cache
 def artifact() -> dict[str, Any]:
     """The committed build: `abi`, `bytecode`, `deployedBytecode`."""
-    found: dict[str, Any] = json.loads(files("playmolt_jury.chain").joinpath("JuryVoting.json").read_text())
+    found: dict[str, Any] = json.loads(files("playmolt_jury.chain").joinpath("JuryVoting.json").read_text("utf-8"))
     return found
 
 

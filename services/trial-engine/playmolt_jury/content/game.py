@@ -22,4 +22,4 @@ def jury(*, show_stances: bool = False) -> Jury:
 def version() -> str:
     """A digest of the case and of all words beside it, so that a change of any is seen in event 1."""
     data = files("playmolt_jury").joinpath("data")
-    return digest([content.version(), *(data.joinpath(name).read_text() for name in _DATA_FILES)])[:16]
+    return digest([content.version(), *(data.joinpath(name).read_text("utf-8") for name in _DATA_FILES)])[:16]
