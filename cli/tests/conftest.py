@@ -32,12 +32,14 @@ class Writer:
         self._rules = Ox()
         self._state: Any = self._rules.initial(stream)
         self._version, self._hash, self._at = 0, ZERO_HASH, BEGAN
+        self._command_id = ""
 
     async def send(self, command: Command) -> None:
         self._at += timedelta(seconds=1)
         decision = self._rules.decide(self._state, command, self._at)
         assert isinstance(decision, Accepted), decision
         expected, before = self._version, self._hash
+        self._command_id = f"{expected:032x}"
         records = [self._sealed(event) for event in decision.events]
         card = self._rules.summary(self._state)
         append = StreamAppend(stream=self._stream, expected=expected, prev_hash=before, records=records, summary=card)
@@ -55,7 +57,7 @@ class Writer:
             event.type,
             event.schema_version,
             canonical_json(event),
-            Metadata(command_id="0" * 32, state_hash=state_hash(self._state) if carries else ""),
+            Metadata(command_id=self._command_id, state_hash=state_hash(self._state) if carries else ""),
             self._spoil(
                 self._version,
                 message(self._rules, self._stream, self._version, rfc3339(self._at), self._state, event, PUBLIC),

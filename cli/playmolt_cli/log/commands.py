@@ -22,6 +22,8 @@ from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
 from playmolt_cli.log.check import check as fold_everything
 from playmolt_cli.log.reading import records_of, with_log
+from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
+from playmolt_cli.log.redecide import redecide as redecide_everything
 from playmolt_cli.log.tail import tail as end_of_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, files_argument, json_option
@@ -62,8 +64,9 @@ async def verified(event_log: PostgresLog) -> Verification:
 def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
     """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
 
-    EXACT: every stored state hash agrees. UNVERIFIED: there is none yet. DIVERGED: broken. Exit status 1 on a break.
-    With files, as `log export` and `log archive` write them, it checks the streams in those instead of the log.
+    EXACT: every stored state hash agrees; "decided again": today's rules decide each of its commands as it was, too, as
+    far as a game can tell them by their events. UNVERIFIED: there is none yet. DIVERGED: broken. Exit status 1 on a
+    break. With files, as `log export` and `log archive` write them, it checks the streams in those instead of the log.
 
     Example: playmolt log verify --json
     """
@@ -74,7 +77,8 @@ def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
         for fault in result.breaks:
             click.echo(f"BREAK  {fault.stream or 'the log'} event {fault.version}: {fault.problem}")
         click.echo(
-            f"{result.events} events in {result.streams} streams: {result.exact} EXACT, "
+            f"{result.events} events in {result.streams} streams: "
+            f"{result.exact} EXACT ({result.decided_again} decided again), "
             f"{result.unverified} UNVERIFIED, {result.diverged} DIVERGED"
             + (f", {result.archived} more archived" if result.archived else "")
         )
@@ -83,17 +87,24 @@ def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
 
 
 @log.command()
+@click.option("--redecide", is_flag=True, help="Decide every stored command again instead, by today's rules.")
 @files_argument
 @data_option
 @json_option
-def check(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
+def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: bool) -> None:
     """Fold every stored game with the present rules: same states, same messages? Exit status 1 when one differs.
 
     Run it before a new version of the rules goes out. With files, as `log export` and `log archive` write them, it
     folds those instead of the log; they hold no messages to compare.
 
-    Example: playmolt log check --json
+    --redecide tells which games would come to other events, and whether they would end with other results or points
+    if all their commands were decided by today's rules.
+
+    Example: playmolt log check --redecide
     """
+    if redecide:
+        _check_decisions(files, data, as_json)
+        return
 
     async def work(event_log: PostgresLog) -> Checked:
         with progress(await event_log.position()) as done:
@@ -107,6 +118,24 @@ def check(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
             click.echo(f"DIFFERS  {difference.stream} event {difference.version}: {difference.problem}")
         click.echo(f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ")
     if checked.differences:
+        raise SystemExit(1)
+
+
+def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
+    async def work(event_log: PostgresLog) -> Redecided:
+        with progress(await event_log.position()) as done:
+            return await redecide_everything(event_log, deciders(), done)
+
+    redecided = redecide_records(records_of(files), deciders()) if files else with_log(data, work)
+    if as_json:
+        click.echo(msgspec.json.encode(redecided))
+    else:
+        for each in redecided.differ:
+            told = [name for name in ("events", "results", "points") if getattr(each, name)]
+            click.echo(f"DIFFERS  {each.game_id} from event {each.version} on: {', '.join(told)}")
+        Console(highlight=False).print(table_of(redecided))
+        click.echo(f"{redecided.games} games decided again, {redecided.same} the same")
+    if redecided.differ:
         raise SystemExit(1)
 
 

@@ -1,6 +1,6 @@
 """What a game is: a pure decider (DESIGN.md, One idea). Nothing in here or behind it reads a clock or does I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -162,6 +162,8 @@ class Decider(Protocol[S]):
     """How many seats fill a game."""
     events: Mapping[tuple[str, int], type[Event]]
     """Every stored (type, schema_version) and the class that reads it."""
+    from_content: frozenset[str]
+    """The types of events that hold what was drawn from content; without that content they cannot be decided again."""
 
     def initial(self, game_id: str) -> S:
         """The state of a game of which nothing is stored yet."""
@@ -205,6 +207,17 @@ class Decider(Protocol[S]):
 
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:
         """What the game wants of an agent now; empty when it waits for others."""
+        ...
+
+    def recovered(self, state: S, event: Event, at: datetime) -> Iterable[Command]:
+        """The commands that may have come to a stored event and those behind it, likeliest first.
+
+        `state` is what it met. Empty where the rules cannot tell; what they can is decided again by `log check`.
+        """
+        ...
+
+    def pinned(self, decided: Event, stored: Event) -> Event:
+        """An event decided again, with what the stored one says of the rules it was played with."""
         ...
 
     def effects(self, state: S) -> Sequence[Effect]:

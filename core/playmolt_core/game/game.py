@@ -1,7 +1,7 @@
 """What deciders are built on: a handler for each class of command, a fold for each class of event, and what most games
 leave as it is here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -50,6 +50,7 @@ class Game(Decider[S]):
     """
 
     folds: Mapping[type[Event], Fold]
+    from_content: frozenset[str] = frozenset()
     opening: ClassVar[frozenset[type[Command]]]
     """The commands that a stream can begin with."""
     unknown: ClassVar[Refused]
@@ -100,6 +101,14 @@ class Game(Decider[S]):
     @override
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:
         return ()
+
+    @override
+    def recovered(self, state: S, event: Event, at: datetime) -> Iterable[Command]:
+        return ()
+
+    @override
+    def pinned(self, decided: Event, stored: Event) -> Event:
+        return decided
 
     @override
     def effects(self, state: S) -> Sequence[Effect]:

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import msgspec
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 
-from playmolt_core.game.decider import Decider, Event
-from playmolt_core.game.fold import state_hash, step
+from playmolt_core.game.decider import Decider, Event, read_event
+from playmolt_core.game.fold import state_hash, time_of
+from playmolt_core.game.redecision import Fact, Redecision
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.port import ARCHIVED, GAME_END, Archived, EventLog, PublicRecord
 from playmolt_core.log.reading import CHUNK, chunks
@@ -31,6 +32,7 @@ class Verification(msgspec.Struct, frozen=True):
 
     exact: every state hash of the stream agrees, and it has one. unverified: it has none, or no rules are known for its
     type. diverged: it has a break. archived: those whose records were taken out, which are none of `streams`.
+    decided_again: the exact ones whose every command today's rules decide as it was.
     """
 
     streams: int
@@ -40,6 +42,7 @@ class Verification(msgspec.Struct, frozen=True):
     diverged: int
     breaks: list[Break]
     archived: int = 0
+    decided_again: int = 0
 
 
 class _End(msgspec.Struct, frozen=True):
@@ -48,14 +51,16 @@ class _End(msgspec.Struct, frozen=True):
     stream: str
     version: int
     verdict: Verdict
+    decided_again: bool
 
 
 class _Progress:
     """A stream that is being followed. Once broken it is followed no more."""
 
-    __slots__ = ("agreed", "broken", "hash", "state", "version")
+    __slots__ = ("agreed", "broken", "hash", "redecision", "state", "version")
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: Any, redecision: Redecision[Any] | None) -> None:
+        self.redecision = redecision
         self.version = 0
         self.hash = ZERO_HASH
         self.state = state
@@ -67,6 +72,13 @@ class _Progress:
             return "DIVERGED"
         return "EXACT" if self.agreed else "UNVERIFIED"
 
+    def decided_again(self) -> bool:
+        """Whether the stream is EXACT and each of its commands was decided as it had been."""
+        if self.verdict() != "EXACT" or self.redecision is None:
+            return False
+        self.redecision.finish()
+        return self.redecision.known and self.redecision.differs_at is None
+
 
 class Verifier:
     """Takes the records of each stream in their order. It holds the states of running streams only."""
@@ -75,7 +87,7 @@ class Verifier:
         self._deciders = deciders
         self._running: dict[str, _Progress] = {}
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0}
-        self._events = 0
+        self._events = self._decided_again = 0
         self._breaks: list[Break] = []
         self._not_gone: set[str] = set()
         self._ended: list[_End] = []
@@ -93,7 +105,7 @@ class Verifier:
             return
         progress = self._running.get(record.stream)
         if progress is None:
-            progress = self._running[record.stream] = _Progress(self._initial(record.stream))
+            progress = self._running[record.stream] = self._begun(record.stream)
         if not progress.broken and (problem := self._problem(record, progress)):
             progress.broken = True
             progress.state = None
@@ -103,8 +115,10 @@ class Verifier:
 
     def _end(self, stream: str) -> None:
         progress = self._running.pop(stream)
-        self._verdicts[progress.verdict()] += 1
-        self._ended.append(_End(stream, progress.version, progress.verdict()))
+        end = _End(stream, progress.version, progress.verdict(), progress.decided_again())
+        self._verdicts[end.verdict] += 1
+        self._decided_again += end.decided_again
+        self._ended.append(end)
 
     def ended(self, *, rest: bool = False) -> Sequence[_End]:
         """The streams that ended since this was asked last; with `rest` those that have not ended, too."""
@@ -117,6 +131,7 @@ class Verifier:
         """Note that a stream has more records, or fewer, than there are."""
         if end.verdict != "DIVERGED":
             self._verdicts[end.verdict] -= 1
+            self._decided_again -= end.decided_again
             self._verdicts["DIVERGED"] += 1
             self._breaks.append(Break(end.stream, end.version, f"its records end here, and the stream says {said}"))
 
@@ -132,9 +147,9 @@ class Verifier:
     def _decider(self, stream: str) -> Decider[Any] | None:
         return self._deciders.get(stream.partition("-")[0])
 
-    def _initial(self, stream: str) -> Any:
+    def _begun(self, stream: str) -> _Progress:
         decider = self._decider(stream)
-        return decider.initial(stream) if decider else None
+        return _Progress(decider.initial(stream), Redecision(decider)) if decider else _Progress(None, None)
 
     def _problem(self, record: Record, progress: _Progress) -> str:
         return self._chain_problem(record, progress) or self._fold_problem(record, progress)
@@ -154,8 +169,11 @@ class Verifier:
         if decider is None:
             return ""
         try:
-            progress.state = step(decider, progress.state, record)
-            expected = _metadata_of(record.metadata).state_hash
+            event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
+            metadata, before = _metadata_of(record.metadata), progress.state
+            progress.state, expected = decider.evolve(before, event, at), metadata.state_hash
+            if progress.redecision:
+                progress.redecision.take(Fact(before, event, record.version, at, metadata.command_id))
         except Exception as error:  # whatever the rules raise on a stored event is what is looked for
             return f"the rules cannot fold it: {type(error).__name__}: {error}"
         if not expected:
@@ -174,6 +192,7 @@ class Verifier:
             diverged=verdicts["DIVERGED"],
             breaks=self._breaks,
             archived=archived,
+            decided_again=self._decided_again,
         )
 
 

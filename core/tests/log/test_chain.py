@@ -1,7 +1,7 @@
 """Sealing, verifying, exporting and counting, on a game small enough to see through."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import Decider, Event
+from playmolt_core.game.decider import Command, Decider, Event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import recomputed, seal
 from playmolt_core.log.export import json_lines, parquet
@@ -48,6 +48,9 @@ class Adder:
 
     def evolve(self, state: Sum, event: Added, at: datetime) -> Sum:
         return Sum(state.total + event.amount)
+
+    def recovered(self, state: Sum, event: Event, at: datetime) -> Sequence[Command]:
+        return ()
 
 
 RULES = {"sum": cast("Decider[Any]", Adder())}

@@ -98,6 +98,12 @@ class Ox(SeatedGame[State, Seat]):
         return _choose(state, seat, action) if state.phase == "first_choice" else _switch(state, seat, action)
 
     @override
+    def action_of(self, event: FirstChoiceSubmitted | SwitchSubmitted) -> Mapping[str, Any]:
+        if isinstance(event, FirstChoiceSubmitted):
+            return {"type": "first_choice", "choice": event.choice, "comment": event.comment}
+        return {"type": "switch", "use_switch": event.switched, "comment": event.comment}
+
+    @override
     def missing(self, state: State) -> Sequence[Seat]:
         return [seat for seat in state.seats if seat.id not in state.submissions]
 

@@ -136,6 +136,12 @@ class Trial(SeatedGame[State, Seat]):
         return _vote(seat, action) if wanted == "vote" else _speak(state, seat, action)
 
     @override
+    def action_of(self, event: Spoke | VoteSubmitted) -> Mapping[str, Any]:
+        if isinstance(event, Spoke):
+            return {"type": "speak", "text": event.text}
+        return {"type": "vote", "verdict": event.verdict}
+
+    @override
     def missing(self, state: State) -> Sequence[Seat]:
         return state.missing()
 

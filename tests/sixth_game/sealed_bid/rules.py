@@ -76,6 +76,10 @@ class Auction(SeatedGame[State, Seat]):
         return Accepted((BidMade(agent_id=seat.id, name=seat.name, amount=amount),))
 
     @override
+    def action_of(self, event: BidMade) -> Mapping[str, Any]:
+        return {"type": "bid", "amount": event.amount}
+
+    @override
     def missing(self, state: State) -> Sequence[Seat]:
         return [seat for seat in state.seats if seat.id not in state.bids]
 

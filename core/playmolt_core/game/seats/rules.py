@@ -1,7 +1,7 @@
 """The rules that all games with seats share (api.md, the table of calls): join, leave, start, end, deadlines."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -46,6 +46,7 @@ from playmolt_core.game.seats.events import (
     SeatResigned,
     Submitted,
 )
+from playmolt_core.game.seats.recovery import commands_of, gathered
 from playmolt_core.game.seats.state import Seat, SeatedState, counted
 
 T = TypeVar("T", bound=Seat)
@@ -63,6 +64,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     opening = frozenset((Create,))
     unknown = Refused(Code.NOT_FOUND, "There is no such game. Join one with POST /api/games/join.")
+    from_content = frozenset(("game_started",))
     deadlines: ClassVar[Mapping[str, int]] = {}
     """Phase → seconds that it waits for missing submissions, where the operator has not said otherwise."""
 
@@ -100,6 +102,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     def forfeit(self, state: S, seat: T) -> Submitted:
         """What stands for the submission of a seat that the present phase lacks."""
 
+    @abstractmethod
+    def action_of(self, event: Any) -> Mapping[str, Any]:
+        """The action that a stored submission came from, so that it can be decided again."""
+
     @override
     def follow(self, state: S, command: Command) -> Event | None:
         if state.phase == "waiting":
@@ -133,6 +139,30 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     @override
     def participants(self, state: S) -> Mapping[str, str]:
         return {seat.id: seat.name for seat in state.seats}
+
+    @override
+    def recovered(self, state: S, event: Event, at: datetime) -> Iterable[Command]:
+        return self._recovered(state, event, at)
+
+    def _recovered(self, state: S, event: Event, at: datetime) -> Iterator[Command]:
+        for command in commands_of(event, self.effects(state), self.action_of):
+            yield command
+            decided = self.decide(state, command, at).events
+            before = gathered(event, decided[0]) if decided else ()
+            if before:
+                yield replace(command, gathered=before)
+
+    @override
+    def pinned(self, decided: Event, stored: Event) -> Event:
+        """Event 1 says which rules, content and configuration a game is played with; that is no decision."""
+        if not isinstance(decided, GameCreated) or not isinstance(stored, GameCreated):
+            return decided
+        return replace(
+            decided,
+            rules_version=stored.rules_version,
+            content_version=stored.content_version,
+            config=stored.config,
+        )
 
     @override
     def effects(self, state: S) -> Sequence[Effect]:

@@ -1,0 +1,150 @@
+"""What today's rules would make of the commands of every stored game."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from playmolt_core.game.decider import Decider, read_event
+from playmolt_core.game.fold import time_of
+from playmolt_core.game.redecision import Fact, Redecision
+from playmolt_core.log.port import EventLog
+from playmolt_core.log.reading import chunks
+from playmolt_core.log.verify import closes
+from playmolt_schemas.identifiers import type_of
+from playmolt_schemas.records import Metadata, Record
+from rich.table import Table
+
+_read_metadata = msgspec.json.Decoder(Metadata).decode
+
+
+class GameDifference(msgspec.Struct, frozen=True):
+    """A game that would be another: its first event that differs, and what else would."""
+
+    game_id: str
+    game: str
+    version: int
+    events: bool
+    results: bool
+    points: bool
+
+
+class RulesVersions(msgspec.Struct, frozen=True):
+    """The newest version that games were played with, and today's."""
+
+    stored: int
+    now: int
+
+
+class Redecided(msgspec.Struct, frozen=True):
+    """How many games were decided again, how many came out the same, and each that did not."""
+
+    games: int
+    same: int
+    differ: list[GameDifference]
+    rules: dict[str, RulesVersions]
+
+
+class _Course:
+    """A game that is followed."""
+
+    __slots__ = ("redecision", "state", "unreadable_at")
+
+    def __init__(self, decider: Decider[Any], stream: str) -> None:
+        self.redecision = Redecision(decider)
+        self.state = decider.initial(stream)
+        self.unreadable_at = 0
+
+
+class Redecisions:
+    """Takes the records of each stream in their order, and holds the states of running games only.
+
+    Streams whose commands do not follow from their events, and lobbies, are left out.
+    """
+
+    def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
+        self._deciders = {game: rules for game, rules in deciders.items() if game != "lobby"}
+        self._running: dict[str, _Course] = {}
+        self._games = 0
+        self._differ: list[GameDifference] = []
+        self._rules: dict[str, RulesVersions] = {}
+
+    def take(self, record: Record, *, closes: bool) -> None:
+        decider = self._deciders.get(record.stream.partition("-")[0])
+        if decider is None:
+            return
+        if record.version == 1:
+            self._running[record.stream] = _Course(decider, record.stream)
+        course = self._running.get(record.stream)
+        if course is None:
+            return  # what is left of an archived stream
+        if not course.unreadable_at:
+            self._step(decider, course, record)
+        if closes:
+            self._finish(record.stream)
+
+    def _step(self, decider: Decider[Any], course: _Course, record: Record) -> None:
+        try:
+            event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
+            before, course.state = course.state, decider.evolve(course.state, event, at)
+            metadata = _read_metadata(record.metadata)
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError):
+            course.unreadable_at = record.version
+            return
+        course.redecision.take(Fact(before, event, record.version, at, metadata.command_id))
+
+    def _finish(self, stream: str) -> None:
+        course, game = self._running.pop(stream), type_of(stream) or ""
+        redecision, unreadable = course.redecision, course.unreadable_at
+        redecision.finish()
+        if not redecision.known:
+            return
+        self._games += 1
+        self._note_rules(game, redecision.rules_version)
+        if unreadable or redecision.differs_at is not None:
+            self._differ.append(
+                GameDifference(
+                    game_id=stream,
+                    game=game,
+                    version=redecision.differs_at or unreadable,
+                    events=True,
+                    results=bool(unreadable) or redecision.results,
+                    points=bool(unreadable) or redecision.points,
+                )
+            )
+
+    def _note_rules(self, game: str, stored: int | None) -> None:
+        newest = max(stored or 0, self._rules[game].stored if game in self._rules else 0)
+        self._rules[game] = RulesVersions(stored=newest, now=self._deciders[game].rules_version)
+
+    def finish(self) -> Redecided:
+        for stream in list(self._running):
+            self._finish(stream)
+        return Redecided(self._games, self._games - len(self._differ), self._differ, self._rules)
+
+
+async def redecide(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Redecided:
+    """Decide the whole log again; `progress` is told the position after each chunk."""
+    redecisions = Redecisions(deciders)
+    async for chunk in chunks(log):
+        for stored in chunk:
+            redecisions.take(stored.record, closes=stored.closes)
+        progress(chunk[-1].record.position)
+    return redecisions.finish()
+
+
+def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Redecided:
+    """Decide streams out of a file again, each in its order."""
+    redecisions = Redecisions(deciders)
+    for record in records:
+        redecisions.take(record, closes=closes(deciders, record))
+    return redecisions.finish()
+
+
+def table_of(redecided: Redecided) -> Table:
+    """What a change of the rules would change: a row a game type."""
+    table = Table("game", "rules stored", "rules now", "events differ", "results differ", "points differ", box=None)
+    for game, rules in sorted(redecided.rules.items()):
+        differ = [each for each in redecided.differ if each.game == game]
+        counts = (len(differ), sum(each.results for each in differ), sum(each.points for each in differ))
+        table.add_row(game, str(rules.stored), str(rules.now), *map(str, counts))
+    return table

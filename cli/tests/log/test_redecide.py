@@ -1,0 +1,79 @@
+"""`log check --redecide`: what would today's rules make of what was played?"""
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from playmolt_cli.games import deciders
+from playmolt_cli.log.redecide import GameDifference, Redecided, RulesVersions, redecide
+from playmolt_cli.main import cli
+from playmolt_core.game.decider import Command, EndGame, Refused
+from playmolt_core.log.export import json_lines
+from playmolt_core.log.memory import MemoryLog
+from playmolt_ox import rules as ox
+from playmolt_ox.rules import Ox
+from playmolt_schemas.codes import Code
+from typing_extensions import override
+
+RUNNING = "ox-00000000-0000-7000-8000-000000000001"
+ENDED = "ox-00000000-0000-7000-8000-000000000002"
+Store = Callable[..., Awaitable[None]]
+
+
+class NobodyEnds(Ox):
+    """Rules of a next version, under which an operator cannot end a game."""
+
+    rules_version = 2
+
+    @override
+    def decide(self, state: object, command: Command, at: object) -> object:  # type: ignore[override]
+        if isinstance(command, EndGame):
+            return Refused(Code.INVALID_REQUEST, "No.")
+        return super().decide(state, command, at)  # type: ignore[arg-type]
+
+
+async def test_rules_that_did_not_change_decide_everything_as_it_was(log: MemoryLog, store: Store) -> None:
+    await store(ENDED, ended=True)
+    await store(RUNNING, ended=False)
+    assert await redecide(log, deciders(), lambda _: None) == Redecided(2, 2, [], {"ox": RulesVersions(1, 1)})
+
+
+async def test_a_game_that_would_not_have_ended_is_told_with_its_event(log: MemoryLog, store: Store) -> None:
+    await store(ENDED, ended=True)
+    await store(RUNNING, ended=False)
+    found = await redecide(log, {**deciders(), "ox": NobodyEnds()}, lambda _: None)
+    last = GameDifference(ENDED, "ox", 11, events=True, results=True, points=False)
+    assert found == Redecided(2, 1, [last], {"ox": RulesVersions(stored=1, now=2)})
+
+
+async def test_a_game_that_today_s_rules_cannot_read_differs(log: MemoryLog, store: Store) -> None:
+    await store(ENDED, ended=True)
+    rules = Ox()
+    rules.events = {key: reader for key, reader in rules.events.items() if key[0] != "game_started"}
+    [difference] = (await redecide(log, {**deciders(), "ox": rules}, lambda _: None)).differ
+    assert (difference.game_id, difference.events) == (ENDED, True)
+
+
+async def test_the_command_tells_a_changed_rule_and_exits_1(
+    log: MemoryLog, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store(ENDED, ended=True)
+    copy = tmp_path / "log.jsonl"
+    copy.write_bytes(b"".join([piece async for piece in json_lines(log, deciders())]))
+    same = CliRunner().invoke(cli, ["log", "check", "--redecide", "--json", str(copy)])
+    assert (same.exit_code, json.loads(same.stdout)) == (
+        0, {"games": 1, "same": 1, "differ": [], "rules": {"ox": {"stored": 1, "now": 1}}}
+    )  # fmt: skip
+    assert "1 EXACT (1 decided again)" in CliRunner().invoke(cli, ["log", "verify", str(copy)]).stdout
+    monkeypatch.setattr(ox, "COMMENT_CHARS", len("because") - 1)
+    told = CliRunner().invoke(cli, ["log", "check", "--redecide", "--json", str(copy)])
+    [difference] = json.loads(told.stdout)["differ"]
+    assert told.exit_code == 1
+    assert difference == {
+        "game_id": ENDED, "game": "ox", "version": 9, "events": True, "results": False, "points": False,
+    }  # fmt: skip
+    shown = CliRunner().invoke(cli, ["log", "check", "--redecide", str(copy)])
+    assert (shown.exit_code, "1 games decided again, 0 the same" in shown.stdout) == (1, True)
+    assert "1 EXACT (0 decided again)" in CliRunner().invoke(cli, ["log", "verify", str(copy)]).stdout

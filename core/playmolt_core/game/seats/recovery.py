@@ -1,0 +1,76 @@
+"""The commands that the stored events of a game with seats came from."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.identity import Identity, identity_of
+
+from playmolt_core.game.decider import (
+    Act,
+    Command,
+    Create,
+    DeadlinePassed,
+    Effect,
+    EndGame,
+    Event,
+    Forfeit,
+    Join,
+    Leave,
+    Resign,
+)
+from playmolt_core.game.seats.events import (
+    AgentJoined,
+    AgentLeft,
+    GameAborted,
+    GameCreated,
+    SeatBack,
+    SeatedEvent,
+    SeatResigned,
+    Submitted,
+)
+from playmolt_core.game.seats.ledger import Faults
+
+
+def commands_of(event: Event, effects: Sequence[Effect], action_of: Callable[[Any], Any]) -> Iterator[Command]:
+    """The commands whose first event this may be, likeliest first; `effects` are those of the state it met."""
+    match event:
+        case GameCreated():
+            yield Create(seed=event.seed, config=msgspec.to_builtins(event.config))
+        case AgentJoined():
+            yield Join(agent_id=event.agent_id, name=event.name, identity=Identity(**identity_of(event)))
+        case AgentLeft():
+            yield Leave(agent_id=event.agent_id)
+        case SeatResigned():
+            yield Resign(agent_id=event.agent_id)
+        case GameAborted():
+            yield EndGame(reason=event.reason)
+        case SeatBack():  # an action that was refused, or one that passed: neither is stored
+            yield Act(agent_id=event.agent_id, action=None)
+            yield Forfeit(agent_id=event.agent_id, kind="bot", what="")
+        case Submitted(forfeit=False):
+            yield Act(agent_id=event.agent_id, action=action_of(event))
+        case Submitted():
+            yield from (DeadlinePassed(effect_id=effect.id) for effect in effects)
+            yield from _forfeits(event)
+
+
+def _forfeits(event: Submitted) -> Iterator[Command]:
+    for fault in event.counted or ():
+        if fault.agent_id == event.agent_id and fault.kind in ("bot", "provider"):
+            yield Forfeit(agent_id=event.agent_id, kind=fault.kind, what=fault.what)
+
+
+def gathered(stored: Event, decided: Event) -> Faults:
+    """What a stored event counts beyond what its command comes to by itself: the refusals before it."""
+    if not isinstance(stored, SeatedEvent) or not isinstance(decided, SeatedEvent) or stored.counted is UNSET:
+        return ()
+    own = {_key(fault): fault.count for fault in decided.counted or ()}
+    left = [msgspec.structs.replace(fault, count=fault.count - own.get(_key(fault), 0)) for fault in stored.counted]
+    return tuple(fault for fault in left if fault.count > 0)
+
+
+def _key(fault: Fault) -> tuple[str, str, str]:
+    return fault.agent_id, fault.kind, fault.what
