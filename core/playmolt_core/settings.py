@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Literal, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -93,7 +94,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _env(
             "PLAYMOLT_TRUSTED_PROXIES",
-            "Addresses or networks of proxies, comma separated, whose `X-Forwarded-For` is believed; empty: none.",
+            "Addresses or networks of proxies, comma separated, whose `X-Forwarded-For`, `-Proto` and `-Host` are"
+            " believed; empty: none.",
+        ),
+    ] = ""
+    public_url: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_PUBLIC_URL",
+            "Address under which bots and guests reach the gateway, as in `https://arena.example`: the guides name it."
+            " Empty: the address of each request.",
+        ),
+    ] = ""
+    spectator_url: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_SPECTATOR_URL",
+            "Address under which they reach the spectator. Empty: the gateway's host with the spectator's port.",
+        ),
+    ] = ""
+    mcp_hosts: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_MCP_HOSTS",
+            "Names, comma separated, under which `/mcp` may be asked besides this machine's own and that of"
+            " `PLAYMOLT_PUBLIC_URL`; a name without a port stands for every port.",
         ),
     ] = ""
     limit_loopback: Annotated[
@@ -219,6 +244,11 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
             parse_rate(environment.get(variable, ""))
         except ValueError as error:
             errors.append(f"{variable}: {error}")
+    for variable in ("PLAYMOLT_PUBLIC_URL", "PLAYMOLT_SPECTATOR_URL"):
+        try:
+            parse_address(environment.get(variable, ""))
+        except ValueError as error:
+            errors.append(f"{variable}: {error}")
     try:
         parse_networks(environment.get("PLAYMOLT_TRUSTED_PROXIES", ""))
     except ValueError as error:
@@ -240,6 +270,15 @@ def parse_rate(text: str) -> tuple[int, float] | None:
     if rate[0] < 1 or not 0 < rate[1] <= 86_400:
         raise ValueError(f"{text!r}: N at least 1, SECONDS above 0 and at most a day")
     return rate
+
+
+def parse_address(text: str) -> str:
+    """Read the address of a service without the slash at its end; "" for an empty text, ValueError for what is none."""
+    parts = urlsplit(text)
+    sound = parts.scheme in ("http", "https") and parts.hostname and parts.username is None
+    if text and (not sound or parts.query or parts.fragment or parts.port == 0):
+        raise ValueError(f"{text!r} is no address, as in https://arena.example")
+    return text.rstrip("/")
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:

@@ -12,8 +12,24 @@ from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import ABOUT_CHARS, AGENT_NAME_CHARS, MODEL_ALIAS_CHARS, REASON_CHARS, VERSION_CHARS
 from playmolt_schemas.text import LINE, LINES, told
 
-Version = Annotated[str, Meta(min_length=1, max_length=VERSION_CHARS, extra_json_schema={"pattern": LINE})]
-About = Annotated[str, Meta(min_length=1, max_length=ABOUT_CHARS, extra_json_schema={"pattern": LINES})]
+Version = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=VERSION_CHARS,
+        extra_json_schema={"pattern": LINE},
+        description="Which version of its program plays.",
+    ),
+]
+About = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=ABOUT_CHARS,
+        extra_json_schema={"pattern": LINES},
+        description="What it says of itself; it may have several lines.",
+    ),
+]
 
 
 ModelAlias = Annotated[str, Meta(description="An alias of this server's models; one it does not have is refused.")]
@@ -37,10 +53,18 @@ class RegisterRequest(Request, frozen=True):
         }
     }
 
-    name: Annotated[str, Meta(min_length=1, max_length=AGENT_NAME_CHARS, extra_json_schema={"pattern": LINE})]
+    name: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=AGENT_NAME_CHARS,
+            extra_json_schema={"pattern": LINE},
+            description="What others read; it need not be unique.",
+        ),
+    ]
     version: Version | None = None
     about: About | None = None
-    kind: Kind = "bot"
+    kind: Annotated[Kind, Meta(description="A program, a person, or one of the operator's own.")] = "bot"
     model: (
         Annotated[
             str,
@@ -65,7 +89,7 @@ class UpdateMeRequest(Request, frozen=True):
 class JoinRequest(Request, frozen=True):
     """`POST /api/games/join`."""
 
-    gameType: GameType  # noqa: N815 -- the wire's spelling
+    gameType: Annotated[GameType, Meta(description="Which game.")]  # noqa: N815 -- the wire's spelling
 
 
 class EndRequest(Request, frozen=True):
@@ -191,7 +215,7 @@ class ForfeitRequest(Request, frozen=True):
             extra={"is": "1 to 40 characters of a-z, 0-9 and _"},
         ),
     ]
-    kind: Literal["bot", "provider"] = "bot"
+    kind: Annotated[Literal["bot", "provider"], Meta(description="Whose fault it is.")] = "bot"
 
 
 class Forfeited(msgspec.Struct, frozen=True, kw_only=True):

@@ -106,5 +106,5 @@ LINES = _pattern(_no("\x00-\x09\x0b-\x1f\x7f-\x9f", _SURROGATES, _BIDI, "\u2028\
 def told(most: int, pattern: str = WORDS, description: str = "") -> Meta:
     """What a schema says of a text that a reader of bodies trims and checks, and names the fault of."""
     least = {} if pattern in (STORABLE, SPOKEN) else {"minLength": 1}
-    told_of = f"Trimmed, then counted in Unicode code points. {description}".strip()
+    told_of = f"{description} Trimmed, then counted in Unicode code points.".strip()
     return Meta(description=told_of, extra_json_schema={**least, "maxLength": most, "pattern": pattern})

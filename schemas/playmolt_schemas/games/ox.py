@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.games.game_messages import (
     Action,
@@ -33,15 +33,15 @@ ROUNDS: Final = 5
 class FirstChoice(Action, frozen=True, kw_only=True, tag="first_choice"):
     """The first choice of a round, secret until all are in."""
 
-    choice: Choice
-    comment: Annotated[str, told(COMMENT_CHARS, SPEECH)]
+    choice: Annotated[Choice, Meta(description="The side you take.")]
+    comment: Annotated[str, told(COMMENT_CHARS, SPEECH, "Why; all read it at the reveal.")]
 
 
 class Switch(Action, frozen=True, kw_only=True, tag="switch"):
     """Keep the choice (false) or flip it (true, once in the whole game); public at once."""
 
-    use_switch: bool
-    comment: Annotated[str, told(COMMENT_CHARS, SPOKEN)] = ""
+    use_switch: Annotated[bool, Meta(description="true flips your choice, once in a game; false keeps it.")]
+    comment: Annotated[str, told(COMMENT_CHARS, SPOKEN, "Why, or nothing.")] = ""
 
 
 ACTIONS: Final[Mapping[str, type[Action]]] = {"first_choice": FirstChoice, "switch": Switch}

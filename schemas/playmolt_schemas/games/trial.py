@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.games.game_messages import (
     Action,
@@ -35,13 +35,13 @@ ARGUMENT_ROUNDS: Final = 3
 class Speak(Action, frozen=True, kw_only=True, tag="speak"):
     """One sentence, public as soon as it is accepted."""
 
-    text: Annotated[str, told(SPEAK_CHARS, SPEECH)]
+    text: Annotated[str, told(SPEAK_CHARS, SPEECH, "What you say; all hear it at once.")]
 
 
 class Vote(Action, frozen=True, kw_only=True, tag="vote"):
     """A juror's vote, secret until the tally."""
 
-    verdict: Verdict
+    verdict: Annotated[Verdict, Meta(description="How you vote.")]
 
 
 ACTIONS: Final[Mapping[str, type[Action]]] = {"speak": Speak, "vote": Vote}

@@ -5,12 +5,18 @@ from typing import Any
 from urllib.parse import unquote
 
 import httpx2
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from playmolt_core.settings import Settings
+from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.mcp.tools import Tool, call_of, tools
 
+NAMES = ("register", "join", "wait_for_turn", "act", "state", "forfeit", "resign")
+BOTH = "application/json, text/event-stream"
+LIST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 TURN = {"game_id": "ox-1", "gameType": "ox", "state": {}, "actions": []}
 
 
@@ -35,7 +41,7 @@ async def test_a_bot_lives_through_the_tools(platform: Any, port: int, game: str
     platform.bus.engine = engine
     async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
         listed = (await client.list_tools()).tools
-        assert [one.name for one in listed] == ["register", "join", "wait_for_turn", "act", "state"]
+        assert [one.name for one in listed] == [*NAMES]
         made = (await client.call_tool("register", {"name": "Ada"})).structured_content
         assert made is not None
         key = {"api_key": made["api_key"]}
@@ -86,21 +92,99 @@ async def test_a_refusal_says_what_the_api_says(platform: Any, port: int) -> Non
             assert refused.structured_content is not None
             assert refused.structured_content["code"] == code, (name, arguments)
             assert refused.content[0].text.startswith(f"{code}: ")  # type: ignore[union-attr]
-        missing = await client.call_tool("resign", {})
+        missing = await client.call_tool("castle", {})
         assert missing.is_error
     assert platform.bus.calls == []
 
 
-async def test_a_page_of_another_origin_is_refused(platform: Any, port: int) -> None:
-    url = f"http://127.0.0.1:{port}/mcp"
+async def sent(port: int, method: str = "POST", body: Any = LIST, **headers: str) -> httpx2.Response:
+    common = {"Content-Type": "application/json", "Accept": BOTH}
+    content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
     async with httpx2.AsyncClient() as http:
-        foreign = await http.post(url, headers={"Origin": "https://elsewhere.example"}, json={})
-        assert (foreign.status_code, foreign.json()["code"]) == (400, "invalid_request")
-        own = await http.post(url, headers={"Origin": f"http://127.0.0.1:{port}"}, json={})
-        assert own.json().get("code") != "invalid_request"
-        large = await http.post(url, content=b"x" * 200_000, headers={"Content-Type": "application/json"})
-        assert large.status_code == 413
-    assert 'route="mcp",status="400"' in (await platform.send("GET", "/metrics")).text
+        return await http.request(
+            method, f"http://127.0.0.1:{port}/mcp", headers=common | named, content=content, timeout=5
+        )
+
+
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://127.0.0.1:1", "file://", "http://"])
+async def test_a_page_of_another_origin_is_refused(platform: Any, port: int, origin: str) -> None:
+    refused = await sent(port, Origin=origin)
+    assert (refused.status_code, refused.json()["code"]) == (403, "foreign_origin")
+    assert (await sent(port, Origin=f"http://127.0.0.1:{port}")).status_code == 200
+    assert 'route="mcp",status="403"' in (await platform.send("GET", "/metrics")).text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "10.0.0.1:8080", "x"])
+async def test_a_host_that_nobody_configured_is_refused(port: int, host: str) -> None:
+    """A page may lead its own name to this machine; its browser then says that name."""
+    refused = await sent(port, Host=host)
+    assert (refused.status_code, refused.json()["code"]) == (421, "unknown_host")
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost:{port}", "127.0.0.1:{port}", "LOCALHOST:{port}", "[::1]:{port}", "127.0.0.1"]
+)
+async def test_this_machines_own_names_are_taken(port: int, host: str) -> None:
+    assert (await sent(port, Host=host.format(port=port))).status_code == 200
+
+
+def test_configured_names_are_taken() -> None:
+    address = PublicAddress(Settings(public_url="https://arena.example/play", mcp_hosts="gateway, bots.example:8443"))
+    taken = ("arena.example", "gateway", "gateway:8080", "bots.example:8443", "localhost:1")
+    assert all(address.expects(host) for host in taken)
+    assert not any(address.expects(host) for host in ("bots.example", "arena.example.evil", "", "evil:8443"))
+    assert address.is_own("https://arena.example", "10.0.0.7:8080")
+    assert address.is_own("http://gateway", "gateway:80")
+    assert not address.is_own("https://evil.example", "arena.example")
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+async def test_nothing_but_a_post_is_served(port: int, method: str) -> None:
+    refused = await sent(port, method, b"", Accept="text/event-stream", Last_Event_ID="5", Mcp_Session_Id="x")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/*", "application/json", BOTH, "application/json;q=0.5", ""])
+async def test_an_answer_is_json_wherever_that_is_taken(port: int, accept: str) -> None:
+    answer = await sent(port, Accept=accept)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    assert len(answer.json()["result"]["tools"]) == len(NAMES)
+
+
+async def test_an_answer_is_one_event_for_who_takes_nothing_else(port: int) -> None:
+    answer = await sent(port, Accept="text/event-stream")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/event-stream")
+    event, data, *end = answer.text.split("\n")
+    assert (event, end) == ("event: message", ["", ""])
+    assert msgspec.json.decode(data.removeprefix("data: "))["id"] == LIST["id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ([LIST], "one message a request"),
+        ([], "one message a request"),
+        (b"{nope", "no JSON"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', "no JSON"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\\ud800"}}', "no JSON"),
+        (b"[" * 3000, "no JSON"),
+        (5, "jsonrpc"),
+        ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, "jsonrpc"),
+        ({"jsonrpc": "2.0", "id": 1}, "method is a text"),
+        (LIST | {"params": [1]}, "params is a JSON object"),
+        (LIST | {"id": [1]}, "id is a text"),
+        (LIST | {"id": 1.5}, "id is a text"),
+        (LIST | {"extra": 1}, "no members but"),
+    ],
+)
+async def test_what_is_no_message_is_told_in_one_line(port: int, body: Any, told: str) -> None:
+    """Seen: four paragraphs of the validation errors of a Python library, with links."""
+    answer = await sent(port, body=body)
+    error = answer.json()["error"]
+    assert answer.status_code == 400
+    assert told in error["message"]
+    assert len(error["message"]) < 100
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in tools()])
@@ -113,9 +197,47 @@ def test_what_a_tool_takes_is_told_in_a_schema(name: str) -> None:
         "wait_for_turn": {"wait": 30},
         "act": {"game_id": "ox-1", "action": {"type": "speak", "text": "words"}},
         "state": {"game_id": "ox-1", "at": 1},
+        "forfeit": {"game_id": "ox-1", "what": "no_idea"},
+        "resign": {"game_id": "ox-1"},
     }[name]
     Draft202012Validator(schema).validate(arguments)
-    assert list(Draft202012Validator(schema).iter_errors(arguments | {"colour": "red"}))
+    plain(schema)
+
+
+def plain(schema: dict[str, Any], *, outside: bool = True) -> None:
+    """No reader of tools has to know more than kinds, words, choices and bounds."""
+    known = {"type", "description", "enum", "default", "minimum", "maximum", "minLength", "maxLength"}
+    assert schema.keys() <= known | {"properties", "required"}
+    assert isinstance(schema["type"], str)
+    assert outside or schema["description"]
+    for inner in schema.get("properties", {}).values():
+        plain(inner, outside=False)
+
+
+async def test_an_action_may_come_as_the_text_of_an_object(platform: Any, port: int, game: str) -> None:
+    platform.bus.engine = engine
+    _, headers = platform.agent()
+    key = headers["Authorization"].removeprefix("Bearer ")
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        action = '{"type": "switch", "use_switch": true}'
+        acted = await client.call_tool("act", {"game_id": game, "action": action, "api_key": key})
+        assert not acted.is_error
+        assert msgspec.json.decode(platform.last().body) == {"type": "switch", "use_switch": True}
+        await client.call_tool("act", {"game_id": game, "action": "no object", "api_key": key})
+        assert msgspec.json.decode(platform.last().body) == "no object"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "op"), [("forfeit", {"what": "no_idea"}, "forfeit"), ("resign", {}, "resign")]
+)
+async def test_a_seat_can_be_given_up_by_tool(
+    platform: Any, port: int, game: str, name: str, arguments: dict[str, Any], op: str
+) -> None:
+    agent_id, headers = platform.agent()
+    key = headers["Authorization"].removeprefix("Bearer ")
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        await client.call_tool(name, {"game_id": game, "api_key": key, **arguments})
+    assert (platform.last().op, platform.last().agent, platform.last().target) == (op, agent_id, game)
 
 
 def test_an_id_stays_one_part_of_the_path() -> None:
@@ -179,7 +301,7 @@ async def test_what_no_tool_can_answer_is_refused_as_everywhere(
     platform: Any, problem: Any, headers: dict[str, str], size: int, expected: tuple[int, str]
 ) -> None:
     body = b'{"jsonrpc":"2.0"}'.ljust(size)
-    common = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    common = {"Content-Type": "application/json", "Accept": BOTH, "Host": "localhost"}
     assert problem(await platform.send("POST", "/mcp", content=body, headers=common | headers)) == expected
 
 

@@ -1,14 +1,20 @@
-"""From which address a request comes: the socket's, or what trusted proxies say of those before them."""
+"""From which address a request comes, and under which one it came: the socket's, or what trusted proxies say."""
 
+import re
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+from urllib.parse import urlsplit
 
-from playmolt_core.settings import Network
+from playmolt_core.settings import Network, Settings, parse_address, parse_networks
 from starlette.types import Scope
 
 Address = IPv4Address | IPv6Address
 _NET_OF_ONE = 64
 """An IPv6 address counts with its /64: whoever has one address has them all."""
+_OWN_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_PORTS: Final = {"http": ":80", "https": ":443"}
 
 
 def address_of(scope: Scope, trusted: Iterable[Network]) -> Address | None:
@@ -42,3 +48,66 @@ def _read(text: str) -> Address | None:
     except ValueError:
         return None
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
+
+class PublicAddress:
+    """Under which addresses others reach this gateway and its spectator."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._gateway = parse_address(settings.public_url)
+        self._spectator = parse_address(settings.spectator_url)
+        self._spectator_port = settings.spectator_port
+        self._trusted = parse_networks(settings.trusted_proxies)
+        named = [*settings.mcp_hosts.lower().split(","), urlsplit(self._gateway).netloc]
+        self._hosts = frozenset(name.strip() for name in named if name.strip())
+
+    def gateway(self, scope: Scope) -> str:
+        """The one that is set, else scheme and host of the request."""
+        return self._gateway or f"{self._scheme(scope)}://{self._host(scope)}"
+
+    def spectator(self, scope: Scope) -> str:
+        """The one that is set, else the gateway's host with the spectator's port; without a port the gateway itself."""
+        if self._spectator:
+            return self._spectator
+        if not self._spectator_port:
+            return self.gateway(scope)
+        own = urlsplit(self.gateway(scope))
+        name = f"[{own.hostname}]" if ":" in (own.hostname or "") else own.hostname
+        return f"{own.scheme}://{name}:{self._spectator_port}"
+
+    def expects(self, host: str) -> bool:
+        """Whether a Host is this machine's own or a configured name. Another one may be a page's that was led here."""
+        name, _, port = host.lower().rpartition(":")
+        bare = name if port.isdigit() and name else host.lower()
+        return bare in _OWN_NAMES or bool({bare, host.lower()} & self._hosts)
+
+    def is_own(self, origin: str, host: str) -> bool:
+        """Whether a page of this origin is ours: it has the Host that was asked, or a configured one."""
+        scheme, _, name = origin.lower().partition("://")
+        asked = host.lower().removesuffix(_PORTS.get(scheme, ""))
+        return scheme in _PORTS and (name.removesuffix(_PORTS[scheme]) == asked or name in self._hosts)
+
+    def _scheme(self, scope: Scope) -> str:
+        said = self._forwarded(scope, b"x-forwarded-proto").lower()
+        return said if said in _PORTS else str(scope.get("scheme", "http"))
+
+    def _host(self, scope: Scope) -> str:
+        said = self._forwarded(scope, b"x-forwarded-host") or dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        if _is_host(said):
+            return said
+        name, port = scope.get("server") or ("127.0.0.1", 80)
+        return f"{name}:{port}"
+
+    def _forwarded(self, scope: Scope, header: bytes) -> str:
+        """What the nearest proxy says, where it is a trusted one."""
+        client = scope.get("client")
+        address = _read(client[0]) if client else None
+        if address is None or not any(address in net for net in self._trusted):
+            return ""
+        said = b",".join(value for name, value in scope["headers"] if name == header).decode("latin-1")
+        return said.rpartition(",")[2].strip()
+
+
+def _is_host(text: str) -> bool:
+    """Whether a header's text is a name and perhaps a port: nothing that a text for shells could be ended with."""
+    return bool(_HOST.fullmatch(text))

@@ -26,7 +26,7 @@ _TOO_MANY: Final = bad_request(f"The body holds too many values; {BODY_VALUES} a
 _TOO_LONG: Final = bad_request(
     f"The body holds a number that is too long; {NUMBER_CHARS} digits and {EXPONENT_DIGITS} of an exponent are taken."
 )
-_SMALL_BYTES: Final = 512
+SMALL_BYTES: Final = 512
 """A body up to this length cannot cost much, whatever it holds."""
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 """The texts of a body. One without an end goes to the body's: else each quote in it would be tried as a beginning."""
@@ -85,10 +85,10 @@ class Bodies:
     def __init__(self) -> None:
         self.arrivals = Arrivals()
 
-    async def read(self, receive: Receive, content_length: bytes | None) -> bytes | Refusal:
-        """Read a body of at most 64 KiB; a larger one is refused without being read on."""
+    async def read(self, receive: Receive, content_length: bytes | None, most: int = BODY_BYTES) -> bytes | Refusal:
+        """Read a body of at most `most` bytes; a larger one is refused without being read on."""
         length = length_of(content_length)
-        if length is not None and length > BODY_BYTES:
+        if length is not None and length > most:
             return too_large(length)
         task = asyncio.current_task()
         if task is None:
@@ -102,7 +102,7 @@ class Bodies:
 
         self.arrivals.expect(task, give_up)
         try:
-            return await _collect(receive, length)
+            return await _collect(receive, length, most)
         except asyncio.CancelledError:
             if not overdue:
                 raise
@@ -112,24 +112,24 @@ class Bodies:
             self.arrivals.arrived(task)
 
 
-async def _collect(receive: Receive, length: int | None) -> bytes | Refusal:
+async def _collect(receive: Receive, length: int | None, most: int) -> bytes | Refusal:
     message = await receive()
     body: bytes = message.get("body", b"")
     while message.get("more_body"):
-        if len(body) > BODY_BYTES:
+        if len(body) > most:
             break
         message = await receive()
         body += message.get("body", b"")
     if message["type"] == "http.disconnect":
         return CUT_SHORT
-    return too_large(length) if len(body) > BODY_BYTES else body
+    return too_large(length) if len(body) > most else body
 
 
 def parse(body: bytes) -> Any | Refusal:
     """Parse JSON. Lone surrogates pass: they are JSON, and it is the field's check that refuses them by name."""
     if not body:
         return _EMPTY
-    if len(body) > _SMALL_BYTES and (refusal := _costly(body)):
+    if len(body) > SMALL_BYTES and (refusal := costly(body)):
         return refusal
     value = _parse(body)
     if body.count(b"[") + body.count(b"{") > NESTED and _nested(value) > NESTED:
@@ -137,7 +137,7 @@ def parse(body: bytes) -> Any | Refusal:
     return value
 
 
-def _costly(body: bytes) -> Refusal | None:
+def costly(body: bytes) -> Refusal | None:
     """Refuse what costs more to decode than its length says, here and at whoever decodes it after us."""
     bare = _TEXTS.sub(b"", body)
     if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > BODY_VALUES:

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
+from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.http.auth import Authenticator, Caller, Keys
 from playmolt_gateway.http.bodies import Bodies, parse
 from playmolt_gateway.http.conversion import convert
@@ -69,6 +70,7 @@ class Services:
         self.keys = Keys(accounts, bus)
         self.authenticator = Authenticator(self.keys, settings.operator_key)
         self.rates = Rates(settings, limits)
+        self.address = PublicAddress(settings)
         self.bodies = Bodies()
         self.metrics = Metrics()
         self.closing = Closing()

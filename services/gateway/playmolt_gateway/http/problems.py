@@ -62,6 +62,11 @@ def json_response(status: int, body: bytes, extra: Headers | None = None) -> Res
     return response
 
 
+def json_bytes(status: int, body: bytes) -> Response:
+    """A JSON answer of a protocol whose errors are no problem documents."""
+    return Response(body, status, media_type=JSON)
+
+
 def refusal_response(refusal: Refusal) -> Response:
     return json_response(refusal.status, refusal.body(), refusal.headers())
 

@@ -5,20 +5,30 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any, Final
 
+from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import BODY_BYTES
 from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playmolt_gateway.http.bodies import too_large
 from playmolt_gateway.http.checked_request import AWAY, Services, read_head
-from playmolt_gateway.http.problems import Refusal, away, bad_request, refusal_response
+from playmolt_gateway.http.problems import Refusal, away, bad_request, json_bytes, refusal_response
+from playmolt_gateway.mcp import messages
 
 PATH: Final = "/mcp"
 _NAME: Final = "mcp"
 MOST_BYTES: Final = BODY_BYTES + 4096
 """The largest body of a call, and what the protocol puts around it."""
 _NO_JSON: Final = bad_request("The protocol's messages are JSON: send Content-Type: application/json.")
-_FOREIGN: Final = bad_request("A page of another origin may not call this. Programs send no Origin header.")
+_FOREIGN: Final = Refusal(
+    Code.FOREIGN_ORIGIN, "A page of another origin may not call this. Programs send no Origin header."
+)
+_UNKNOWN_HOST: Final = Refusal(
+    Code.UNKNOWN_HOST, "This server is not known by that Host. Its operator names it in PLAYMOLT_MCP_HOSTS."
+)
+_POST_ALONE: Final = Refusal(
+    Code.METHOD_NOT_ALLOWED, "Send each message as a POST; nothing is told unasked, and there is no session to end.",
+    allow="POST",
+)  # fmt: skip
 
 
 def is_mcp(path: str) -> bool:
@@ -48,13 +58,32 @@ class McpEndpoint:
             if refusal:
                 await refusal_response(refusal)(scope, receive, counted)
             else:
-                await (await self._opened()).handle_request(scope, receive, counted)
+                await self._answer(scope, receive, counted)
         finally:
             self._services.metrics.observe(_NAME, status, perf_counter() - started)
 
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one message; what is none is refused before a library puts it in words of its own."""
+        headers = dict(scope["headers"])
+        sender = messages.as_event(send) if messages.wants_events(headers.get(b"accept", b"")) else send
+        body = await self._services.bodies.read(receive, headers.get(b"content-length"), MOST_BYTES)
+        if isinstance(body, Refusal):
+            await refusal_response(body)(scope, receive, send)
+        elif error := messages.refused(body):
+            await json_bytes(400, error)(scope, receive, sender)
+        else:
+            manager = await self._opened()
+            await manager.handle_request(messages.for_the_library(scope), messages.replayed(body, receive), sender)
+
     async def _refusal(self, scope: Scope) -> Refusal | None:
         """What every call shares, so that it is refused as everywhere; inside, the protocol has its own forms."""
-        if _foreign(scope):
+        if scope["method"] != "POST":
+            return _POST_ALONE
+        headers = dict(scope["headers"])
+        host, origin = (headers.get(name, b"").decode("latin-1") for name in (b"host", b"origin"))
+        if not self._services.address.expects(host):
+            return _UNKNOWN_HOST
+        if origin and not self._services.address.is_own(origin, host):
             return _FOREIGN
         head = read_head(scope["headers"])
         try:
@@ -63,11 +92,8 @@ class McpEndpoint:
             return away(error)
         if isinstance(caller, Refusal):
             return caller
-        length = head.content_length or b""
-        if length.isdigit() and int(length) > MOST_BYTES:
-            return too_large(int(length))
-        kind = dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0].strip().lower()
-        return _NO_JSON if scope["method"] == "POST" and kind != b"application/json" else None
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        return None if kind == b"application/json" else _NO_JSON
 
     async def _opened(self) -> Any:
         async with self._opening:
@@ -84,10 +110,3 @@ class McpEndpoint:
         async with self._manager.run():
             ready.set()
             await asyncio.Event().wait()
-
-
-def _foreign(scope: Scope) -> bool:
-    """Whether a web page of another origin asks: a browser says so, and its user may not know."""
-    headers = dict(scope["headers"])
-    origin = headers.get(b"origin", b"")
-    return bool(origin) and origin.partition(b"://")[2] != headers.get(b"host")

@@ -22,10 +22,16 @@ _TOOLS: Final = (
         "wait_for_turn", "wait_for_turn",
         "Wait until a game wants something of you: its state, with `seconds_left` to answer, and the actions you may "
         "take now with their schemas. `over` is true, once, when a game of yours has ended. "
-        "`turn` is null when nothing came in time: call again, with wait 30.",
+        "`turn` is null when nothing came in time: call again, with wait 25.",
     ),
-    ("act", "act", "Take one of the actions that wait_for_turn offered. Its answer means that it is stored."),
+    (
+        "act", "act",
+        "Take one of the actions that wait_for_turn offered. Its answer means that it is stored. After wrong_phase, "
+        "wrong_action, already_submitted or stale_turn the game has moved on: call wait_for_turn again.",
+    ),
     ("state", "read_state", "Look at a game as you may see it; with at, as it was after that event."),
+    ("forfeit", "forfeit", "Let what is asked of you now go, so that nobody waits for it; you stay in the game."),
+    ("resign", "resign", "Give a game up for good: last place, and free to join another one."),
 )  # fmt: skip
 """Tool, the route that it calls, and what a model is told of it."""
 _RENAMED: Final = {"id": "game_id"}
@@ -39,7 +45,15 @@ _REPEAT: Final = {
     "type": "string",
     "description": "Any text of your own. After a lost answer repeat the call with the same one: no second effect.",
 }
-_REFERENCE: Final = "#/$defs/{name}"
+_GAME: Final = {"type": "string", "description": "The game's id, as join and wait_for_turn tell it."}
+_ACTION: Final = "An action that wait_for_turn offered: its type, and the fields that go with it. "
+_WORDS: Final = frozenset(
+    {
+        "type", "description", "enum", "properties", "required", "items",
+        "minimum", "maximum", "minLength", "maxLength", "default",
+    }
+)  # fmt: skip
+"""What every reader of tools knows; the rest a route refuses by itself."""
 
 Json = dict[str, Any]
 
@@ -74,7 +88,10 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
 
     An action may come as its fields, too, and what need not be given as an empty text: models do that.
     """
-    rest = {name: value for name, value in arguments.items() if value is not None}
+    objects = {name for name, schema in tool.arguments["properties"].items() if schema["type"] == "object"}
+    rest = {
+        name: _object(value) if name in objects else value for name, value in arguments.items() if value is not None
+    }
     for name in ("api_key", "idempotency_key"):
         if rest.get(name) == "":
             del rest[name]
@@ -107,6 +124,15 @@ def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
     return None
 
 
+def _object(value: Any) -> Any:
+    """A JSON object that came as the text of one is read as that object: some models send it so."""
+    try:
+        read = msgspec.json.decode(value) if isinstance(value, str) else value
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return value
+    return read if isinstance(read, dict) else value
+
+
 def _repeat(value: Any) -> str:
     """Any text as an Idempotency-Key: itself where HTTP takes it, so that MCP and HTTP mean the same key."""
     text = str(value)
@@ -125,26 +151,54 @@ def _argument(name: str) -> str:
 
 
 def _tool(name: str, route: Route, description: str) -> Tool:
-    properties: Json = {_argument(part): {"type": "string"} for part in route.parameters}
+    properties: Json = {_argument(part): _GAME for part in route.parameters}
     required = list(properties)
-    definitions: Json = {}
-    for kinds, whole in (((route.query,), ""), (_kinds(route.request), _WHOLE_BODY.get(name, ""))):
-        schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
-        if whole:
-            properties[whole] = {"anyOf": list(schemas)}
-            required.append(whole)
-        else:
-            for schema in schemas:
-                fields = components.pop(schema["$ref"].rpartition("/")[2])
-                properties |= {field: present(field_schema) for field, field_schema in fields["properties"].items()}
-                required += fields["required"]
-        definitions |= components
+    whole = _WHOLE_BODY.get(name, "")
+    for schema in _schemas((route.query,) if whole else (route.query, *_kinds(route.request))):
+        properties |= {field: _plain(field_schema) for field, field_schema in schema["properties"].items()}
+        required += schema["required"]
+    if whole:
+        properties[whole] = _one_of(_schemas(_kinds(route.request)))
+        required.append(whole)
     if name != "register":
         properties["api_key"] = _KEY
     if route.idempotent:
         properties["idempotency_key"] = _REPEAT
-    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return Tool(name, route, description, schema | ({"$defs": definitions} if definitions else {}))
+    return Tool(name, route, description, {"type": "object", "properties": properties, "required": required})
+
+
+def _schemas(kinds: tuple[Any, ...]) -> list[Json]:
+    schemas, named = msgspec.json.schema_components(kinds, ref_template="{name}")
+    return [named[schema["$ref"]] for schema in schemas]
+
+
+def _one_of(kinds: list[Json]) -> Json:
+    """One object with the fields of several kinds, told apart by `type`; which goes with which is said in words."""
+    properties: Json = {}
+    for kind in kinds:
+        for field, schema in kind["properties"].items():
+            plain, known = _plain(schema), properties.get(field, {})
+            choices = [*known.get("enum", ()), *plain.get("enum", ())]
+            properties[field] = plain | known | ({"enum": list(dict.fromkeys(choices))} if choices else {})
+    properties["type"]["description"] = "Which action it is."
+    told = "; ".join(f"{_tag(kind)}: {', '.join(_fields_of(kind))}" for kind in kinds)
+    return {"type": "object", "description": f"{_ACTION}{told}.", "properties": properties, "required": ["type"]}
+
+
+def _tag(kind: Json) -> str:
+    return str(kind["properties"]["type"]["enum"][0])
+
+
+def _fields_of(kind: Json) -> list[str]:
+    return [field for field in kind["properties"] if field != "type"]
+
+
+def _plain(schema: Json) -> Json:
+    """A field's schema in the words that every reader of tools knows, its kind always told."""
+    kept = {word: value for word, value in present(schema).items() if word in _WORDS and value is not None}
+    if "enum" in kept:
+        kept["type"] = "string"
+    return kept
 
 
 def _kinds(request: Any) -> tuple[Any, ...]:

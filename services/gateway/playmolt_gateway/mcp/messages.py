@@ -1,0 +1,98 @@
+"""The messages of `/mcp` before a library reads them: one of JSON-RPC's requests, in the form that its caller wants."""
+
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.routes.route import EVENT_STREAM, JSON
+from starlette.types import Message, Receive, Scope, Send
+
+from playmolt_gateway.http.bodies import SMALL_BYTES, costly
+
+_PARSE_ERROR: Final = -32700
+_INVALID_REQUEST: Final = -32600
+_NO_JSON: Final = "The body is no JSON. Send one JSON-RPC 2.0 message."
+_MEMBERS: Final = {"jsonrpc", "id", "method", "params", "result", "error"}
+_BOTH: Final = (b"accept", f"{JSON}, {EVENT_STREAM}".encode())
+
+
+def refused(body: bytes) -> bytes | None:
+    """The error that answers a body which is not one message of JSON-RPC 2.0; None for one that is."""
+    if len(body) > SMALL_BYTES and (costs := costly(body)):
+        return _error(_INVALID_REQUEST, costs.detail)
+    try:
+        message = msgspec.json.decode(body)
+        msgspec.json.encode(message).decode()
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _error(_PARSE_ERROR, _NO_JSON)
+    fault = _fault(message)
+    return _error(_INVALID_REQUEST, fault) if fault else None
+
+
+def _error(code: int, text: str) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}})
+
+
+def _fault(message: Any) -> str:
+    if isinstance(message, list):
+        return "Send one message a request."
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return 'A message is a JSON object with "jsonrpc": "2.0".'
+    if not message.keys() <= _MEMBERS:
+        return f"A message has no members but {', '.join(sorted(_MEMBERS))}."
+    if "id" in message and (type(message["id"]) not in (str, int) or not _small(message["id"])):
+        return "id is a text or a whole number."
+    if not isinstance(message.get("params", {}), dict):
+        return "params is a JSON object."
+    answers = "id" in message and ("result" in message or "error" in message)
+    return "" if answers or isinstance(message.get("method"), str) else "method is a text."
+
+
+def _small(identity: str | int) -> bool:
+    return isinstance(identity, str) or abs(identity) < 2**63
+
+
+def wants_events(accept: bytes) -> bool:
+    """Whether a caller takes events and no JSON; what says neither gets JSON."""
+    taken = [part.partition(";")[0].strip().lower() for part in accept.decode("latin-1").split(",")]
+    return EVENT_STREAM in taken and not {JSON, "application/*", "*/*"} & set(taken)
+
+
+def for_the_library(scope: Scope) -> Scope:
+    """A request that takes both forms, as the library demands; it gives JSON."""
+    return {**scope, "headers": [_BOTH, *(pair for pair in scope["headers"] if pair[0] != b"accept")]}
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Give a body that was read, then whatever comes behind it."""
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def as_event(send: Send) -> Send:
+    """Send a whole JSON answer as one event of a stream."""
+    start: Message = {}
+    body = b""
+
+    async def wrapped(message: Message) -> None:
+        nonlocal start, body
+        if message["type"] == "http.response.start":
+            start = message
+            return
+        body += message.get("body", b"")
+        if message.get("more_body"):
+            return
+        sent = b"event: message\ndata: " + body + b"\n\n" if body else b""
+        kept = [pair for pair in start["headers"] if pair[0].lower() not in (b"content-type", b"content-length")]
+        headers = [*kept, (b"content-type", EVENT_STREAM.encode()), (b"content-length", b"%d" % len(sent))]
+        await send({**start, "headers": headers})
+        await send({"type": "http.response.body", "body": sent})
+
+    return wrapped
