@@ -8,10 +8,11 @@ from typing import BinaryIO
 
 import click
 import msgspec
-from playmolt_core.log.export import json_lines, parquet
+from playmolt_core.log.copies.export import json_lines, parquet
+from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.stats import stats as count_everything
-from playmolt_core.log.verify import Verification, verify_records
+from playmolt_core.log.verify import Verification
 from playmolt_core.log.verify import verify as verify_log
 from playmolt_schemas.records import Record
 from rich.console import Console
@@ -21,7 +22,7 @@ from playmolt_cli.games import deciders
 from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
 from playmolt_cli.log.check import check as fold_everything
-from playmolt_cli.log.reading import records_of, with_log
+from playmolt_cli.log.reading import records_of, verified_files, with_log
 from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
 from playmolt_cli.log.redecide import redecide as redecide_everything
 from playmolt_cli.log.tail import tail as end_of_log
@@ -66,11 +67,12 @@ def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
 
     EXACT: every stored state hash agrees; "decided again": today's rules decide each of its commands as it was, too, as
     far as a game can tell them by their events. UNVERIFIED: there is none yet. DIVERGED: broken. Exit status 1 on a
-    break. With files, as `log export` and `log archive` write them, it checks the streams in those instead of the log.
+    break. With files, as `log export`, `log archive` and a gateway's /log give them, it checks those instead: also that
+    every game is there to its end, or what the manifest beside the file lists.
 
     Example: playmolt log verify --json
     """
-    result = verify_records(records_of(files), deciders()) if files else with_log(data, verified)
+    result = verified_files(files) if files else with_log(data, verified)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
@@ -152,7 +154,7 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
 def export(out: Path | None, kind: str | None, running: bool, data: Path | None) -> None:
     """Write the log out, one record a line (or row) in the log's order.
 
-    A file appears whole or not at all.
+    A file appears whole or not at all, and beside it FILE.manifest.json: what it holds, for `log verify FILE`.
 
     Example: playmolt log export --out log.jsonl
     """
@@ -160,33 +162,35 @@ def export(out: Path | None, kind: str | None, running: bool, data: Path | None)
     if out is None:
         if kind == "parquet":
             raise Failure("Parquet does not go to a terminal or a pipe: give a file with --out")
-        with_log(data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running))
+        with_log(data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, Listing()))
         return
-    unfinished = out.with_name(f".{out.name}.unfinished")
+    unfinished, listing = out.with_name(f".{out.name}.unfinished"), Listing()
     try:
-        written = with_log(data, lambda event_log: _write_file(event_log, unfinished, kind, running))
+        with_log(data, lambda event_log: _write_file(event_log, unfinished, kind, running, listing))
+        manifest = listing.finish()
+        write_manifest(manifest, beside(unfinished))
+        beside(unfinished).replace(beside(out))
         unfinished.replace(out)
     except ImportError as error:
         raise Failure("Parquet needs pyarrow: install playmolt-core[parquet]") from error
     finally:
         unfinished.unlink(missing_ok=True)
-    click.echo(f"{written} records in {out}", err=True)
+        beside(unfinished).unlink(missing_ok=True)
+    click.echo(f"{manifest.records} records in {out}", err=True)
 
 
-async def _write_file(event_log: PostgresLog, path: Path, kind: str, running: bool) -> int:
+async def _write_file(event_log: PostgresLog, path: Path, kind: str, running: bool, listing: Listing) -> None:
     if kind == "parquet":
-        return await parquet(event_log, path, deciders(), running=running)
+        await parquet(event_log, path, deciders(), running=running, listing=listing)
+        return
     with path.open("wb") as file:
-        return await _write_lines(event_log, file, running)
+        await _write_lines(event_log, file, running, listing)
 
 
-async def _write_lines(event_log: PostgresLog, file: BinaryIO, running: bool) -> int:
-    written = 0
-    async for piece in json_lines(event_log, deciders(), running=running):
+async def _write_lines(event_log: PostgresLog, file: BinaryIO, running: bool, listing: Listing) -> None:
+    async for piece in json_lines(event_log, deciders(), running=running, listing=listing):
         file.write(piece)
-        written += piece.count(b"\n")
     file.flush()
-    return written
 
 
 @log.command()

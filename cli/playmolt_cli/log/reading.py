@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.files import NoRecords, records_in
+from playmolt_core.log.copies.files import NoRecords, records_in
+from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import Verification
 from playmolt_schemas.records import Record
 
+from playmolt_cli.games import deciders
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
@@ -35,5 +38,13 @@ def records_of(files: Iterable[Path]) -> Iterator[Record]:
     try:
         for path in files:
             yield from records_in(path)
+    except NoRecords as error:
+        raise Failure(str(error)) from error
+
+
+def verified_files(files: Iterable[Path]) -> Verification:
+    """Verify copies of the log; raises Failure where one holds no record."""
+    try:
+        return verify_copies(files, deciders())
     except NoRecords as error:
         raise Failure(str(error)) from error

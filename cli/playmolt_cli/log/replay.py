@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import click
 import msgspec
 from playmolt_core.engine.messages import message
-from playmolt_core.game.decider import PUBLIC, Decider, read_event
+from playmolt_core.game.decider import PUBLIC, Decider, Viewer, read_event
 from playmolt_core.game.fold import state_hash, step, time_of
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.log.verify import Verdict
+from playmolt_core.log.verify import Break, Verdict, Verifier, rests
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Metadata, Record
@@ -22,7 +23,7 @@ from rich.console import Console
 from rich.json import JSON
 
 from playmolt_cli.games import deciders
-from playmolt_cli.log.reading import records_of, with_log
+from playmolt_cli.log.reading import records_of, verified_files, with_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
 from playmolt_cli.terminal.options import data_option, json_option, language_option
@@ -37,18 +38,19 @@ class Moment(msgspec.Struct, frozen=True):
     at: datetime
     type: str
     message: dict[str, Any]
-    """What spectators were told."""
+    """What the viewer was told."""
     state: Any
     agrees: bool | None
     """Whether the state is the one the game was played with; None where the record carries no state hash."""
 
 
 class Agreement:
-    """Whether a replay is what was played, judged by the state hashes that came by."""
+    """Whether a replay is what was played, judged by its records and by the state hashes that came by."""
 
-    def __init__(self) -> None:
-        self.verdict: Verdict = "UNVERIFIED"
-        self.diverged_at: int | None = None
+    def __init__(self, breaks: Sequence[Break] = (), diverged_at: int | None = None) -> None:
+        self.breaks = breaks
+        self.verdict: Verdict = "DIVERGED" if breaks else "UNVERIFIED"
+        self.diverged_at: int | None = diverged_at
         """The first event after which the states differ."""
 
     def take(self, moment: Moment) -> None:
@@ -58,6 +60,8 @@ class Agreement:
             self.verdict = "EXACT"
 
     def line(self) -> str:
+        if self.breaks:
+            return "DIVERGED: the breaks above say what is not as it was played"
         return {
             "EXACT": "EXACT: the states are those the game was played with",
             "UNVERIFIED": "UNVERIFIED: no event up to here carries a state to compare with",
@@ -66,13 +70,15 @@ class Agreement:
         }[self.verdict]
 
 
-def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> Iterator[Moment]:
+def moments(
+    decider: Decider[Any], game_id: str, records: Sequence[Record], viewer: Viewer = PUBLIC
+) -> Iterator[Moment]:
     """Fold a game record by record."""
     state = decider.initial(game_id)
     for record in records:
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
-        told = message(decider, game_id, record.version, record.at, state, event, PUBLIC)
+        told = message(decider, game_id, record.version, record.at, state, event, viewer)
         expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
         agrees = state_hash(state) == expected if expected else None
         yield Moment(record.version, time_of(record), record.type, msgspec.json.decode(told), state, agrees)
@@ -96,6 +102,7 @@ def moments(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> I
     metavar="FILE",
     help="Take the game from a file, as `playmolt log archive` and `log export` write them.",
 )
+@click.option("--seat", metavar="AGENT", help="As this agent saw it: its id or name. Of games that are over only.")
 @language_option
 @data_option
 @json_option
@@ -105,6 +112,7 @@ def replay(
     speed: float,
     stepping: bool,
     copy: Path | None,
+    seat: str | None,
     language: PageLanguage,
     data: Path | None,
     as_json: bool,
@@ -112,24 +120,59 @@ def replay(
     """Tell a stored game event by event, folded from the log with the present rules, as spectators saw it.
 
     At the end it says whether the states are those the game was played with: EXACT, UNVERIFIED (nothing to compare
-    with) or DIVERGED (exit status 1).
+    with) or DIVERGED (exit status 1). Records that were changed or are missing are named as breaks, as `log verify`
+    names them; with --log all that the file and its manifest hold is checked.
 
     Example: playmolt replay ox-0190… --at 12
     """
     decider = deciders().get(type_of(game_id) or "")
     if decider is None:
         raise Failure(f"{game_id!r} is no game id: one looks like trial-UUID or ox-UUID (GET /api/games lists them)")
-    records = with_log(data, lambda log: _stored(log, game_id)) if copy is None else _copied(copy, game_id)
-    if at is not None and at > len(records):
-        raise Failure(f"{game_id} has {len(records)} events, --at {at} is beyond them")
-    shown = moments(decider, game_id, records[:at])
-    agreement = Agreement()
-    if as_json:
-        _print_json(decider, game_id, list(shown), agreement)
+    if copy is None:
+        records = with_log(data, lambda log: _stored(log, game_id))
+        breaks = _breaks(decider, records)
     else:
-        _tell(decider, Narration(decider.game, language), shown, speed, stepping, agreement, show_state=at is not None)
+        records, breaks = _copied(copy, game_id)
+    for fault in breaks:
+        click.echo(f"BREAK  {fault.stream or 'the copy'} event {fault.version}: {fault.problem}", err=as_json)
+    diverged_at = next((fault.version for fault in breaks if fault.stream == game_id), None)
+    if diverged_at is not None:
+        records = records[: max(0, diverged_at - 1)]  # only what stands before the break was played for certain
+    elif at is not None and at > len(records):
+        raise Failure(f"{game_id} has {len(records)} events, --at {at} is beyond them")
+    viewer = _viewer(decider, game_id, records, seat) if seat and diverged_at is None else PUBLIC
+    shown = moments(decider, game_id, records[:at], viewer)
+    agreement = Agreement(breaks, diverged_at)
+    if as_json:
+        _print_json(decider, game_id, list(shown), agreement, viewer)
+    else:
+        teller = Narration(decider.game, language)
+        _tell(decider, teller, shown, speed, stepping, agreement, viewer, show_state=at is not None)
     if agreement.verdict == "DIVERGED":
         sys.exit(1)
+
+
+def _breaks(decider: Decider[Any], records: Sequence[Record]) -> Sequence[Break]:
+    verifier = Verifier({decider.game: decider})
+    for record in records:
+        verifier.take(record, closes=False)
+    return verifier.finish().breaks
+
+
+def _viewer(decider: Decider[Any], game_id: str, records: Sequence[Record], seat: str) -> Viewer:
+    """Who sits in a game that is over, by id or name; raises Failure."""
+    if not rests({decider.game: decider}, records[-1]):
+        raise Failure(f"{game_id} is not over: what a seat knows is told afterwards only")
+    state = decider.initial(game_id)
+    seats: dict[str, str] = {}
+    for record in records:
+        state = step(decider, state, record)
+        seats |= decider.participants(state)
+    found = [agent for agent, name in seats.items() if seat in (agent, name)]
+    if len(found) != 1:
+        told = ", ".join(f"{name} ({agent})" for agent, name in seats.items())
+        raise Failure(f"{seat!r} is no one seat of {game_id}; in it sat {told or 'nobody'}")
+    return Viewer(found[0])
 
 
 async def _stored(log: PostgresLog, game_id: str) -> Sequence[Record]:
@@ -143,24 +186,30 @@ async def _stored(log: PostgresLog, game_id: str) -> Sequence[Record]:
     return stored.records
 
 
-def _copied(copy: Path, game_id: str) -> Sequence[Record]:
-    records = [record for record in records_of([copy]) if record.stream == game_id]
-    if not records:
+def _copied(copy: Path, game_id: str) -> tuple[Sequence[Record], Sequence[Break]]:
+    breaks = verified_files([copy]).breaks
+    records: list[Record] = []
+    with suppress(Failure):  # where the file cannot be read on, which is one of the breaks
+        records.extend(record for record in records_of([copy]) if record.stream == game_id)
+    if not records and not any(fault.stream == game_id for fault in breaks):
         raise Failure(f"{copy} holds no record of {game_id}")
-    return records
+    return records, breaks
 
 
-def _print_json(decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: Agreement) -> None:
+def _print_json(
+    decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: Agreement, viewer: Viewer
+) -> None:
     for moment in shown:
         agreement.take(moment)
-    last = shown[-1]
+    last = shown[-1] if shown else None
     told = {
         "game_id": game_id,
-        "version": last.version,
+        "version": last.version if last else 0,
         "events": [moment.message for moment in shown],
-        "state": decider.view(last.state, PUBLIC),
+        "state": decider.view(last.state, viewer) if last else None,
         "verdict": agreement.verdict,
         "diverged_at": agreement.diverged_at,
+        "breaks": agreement.breaks,
     }
     click.echo(msgspec.json.encode(told))
 
@@ -172,6 +221,7 @@ def _tell(
     speed: float,
     stepping: bool,
     agreement: Agreement,
+    viewer: Viewer,
     *,
     show_state: bool,
 ) -> None:
@@ -184,12 +234,10 @@ def _tell(
         console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or unsaid}", style=None if line else "dim")
         agreement.take(moment)
         before = moment
-    if before is None:
-        return
-    for line in standings(before.message):
+    for line in standings(before.message) if before else ():
         console.print(f"       {line}")
-    if show_state:
-        console.print(JSON(msgspec.json.encode(decider.view(before.state, PUBLIC)).decode()))
+    if before and show_state:
+        console.print(JSON(msgspec.json.encode(decider.view(before.state, viewer)).decode()))
     console.print(agreement.line())
 
 

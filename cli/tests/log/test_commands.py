@@ -74,7 +74,10 @@ def test_an_export_leaves_running_games_out_unless_asked_for(data: Path, tmp_pat
     assert {record["stream"] for record in everything} == {ENDED, RUNNING}
     fields = "stream version position type schema_version data metadata at salt prev_hash hash"
     assert list(everything[0]) == fields.split()
-    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.jsonl", "log.jsonl.manifest.json"]
+    manifest = json.loads((tmp_path / "log.jsonl.manifest.json").read_text())
+    assert (manifest["records"], manifest["head"]) == (len(everything), len(everything))
+    assert {name: listed["over"] for name, listed in manifest["streams"].items()} == {ENDED: True, RUNNING: False}
 
 
 def test_parquet_needs_a_file(data: Path) -> None:
@@ -193,7 +196,9 @@ def test_an_archive_and_an_export_are_checked_as_files(archived: tuple[str, Path
     assert f"BREAK  {ENDED} event 2: the hash does not fit" in found.stdout
     harmed.write_bytes(file.read_bytes()[:-9])
     cut = _run("log", "verify", harmed)
-    assert (cut.exit_code, cut.stderr.count("\n")) == (2, 1)
+    assert (cut.exit_code, cut.stdout.count("BREAK")) == (1, 1)
+    harmed.write_bytes(b"no records at all")
+    assert _run("log", "verify", harmed).exit_code == 2
 
 
 @pytest.fixture(scope="module")

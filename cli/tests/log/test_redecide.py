@@ -10,7 +10,7 @@ from playmolt_cli.games import deciders
 from playmolt_cli.log.redecide import GameDifference, Redecided, RulesVersions, redecide
 from playmolt_cli.main import cli
 from playmolt_core.game.decider import Command, EndGame, Refused
-from playmolt_core.log.export import json_lines
+from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.memory import MemoryLog
 from playmolt_ox import rules as ox
 from playmolt_ox.rules import Ox

@@ -19,7 +19,7 @@ from playmolt_schemas.registry import games
 from playmolt_core.db.pool import Connection, unavailable
 from playmolt_core.db.queries import queries
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.files import NoRecords, records_in
+from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog
 

@@ -1,6 +1,6 @@
 """Whether the log is whole (positions, versions, hash chains) and folds to the states it was played with."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -8,7 +8,7 @@ import msgspec
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 
 from playmolt_core.game.decider import Decider, Event, read_event
-from playmolt_core.game.fold import state_hash, time_of
+from playmolt_core.game.fold import carries_state_hash, state_hash, time_of
 from playmolt_core.game.redecision import Fact, Redecision
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.port import ARCHIVED, GAME_END, Archived, EventLog, PublicRecord
@@ -45,7 +45,7 @@ class Verification(msgspec.Struct, frozen=True):
     decided_again: int = 0
 
 
-class _End(msgspec.Struct, frozen=True):
+class Ended(msgspec.Struct, frozen=True):
     """Where the records of a stream end that was followed, and what was found of it."""
 
     stream: str
@@ -81,16 +81,20 @@ class _Progress:
 
 
 class Verifier:
-    """Takes the records of each stream in their order. It holds the states of running streams only."""
+    """Takes the records of each stream in their order. It holds the states of running streams only.
 
-    def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
+    `hashes_required`: a record without the state hash that it must carry is a break.
+    """
+
+    def __init__(self, deciders: Mapping[str, Decider[Any]], *, hashes_required: bool = False) -> None:
         self._deciders = deciders
+        self._hashes_required = hashes_required
         self._running: dict[str, _Progress] = {}
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0}
         self._events = self._decided_again = 0
         self._breaks: list[Break] = []
         self._not_gone: set[str] = set()
-        self._ended: list[_End] = []
+        self._ended: list[Ended] = []
         self.gone: Mapping[str, Gone] = {}
         """The archived ones among the streams that the next records may begin."""
 
@@ -115,25 +119,25 @@ class Verifier:
 
     def _end(self, stream: str) -> None:
         progress = self._running.pop(stream)
-        end = _End(stream, progress.version, progress.verdict(), progress.decided_again())
+        end = Ended(stream, progress.version, progress.verdict(), progress.decided_again())
         self._verdicts[end.verdict] += 1
         self._decided_again += end.decided_again
         self._ended.append(end)
 
-    def ended(self, *, rest: bool = False) -> Sequence[_End]:
+    def ended(self, *, rest: bool = False) -> Sequence[Ended]:
         """The streams that ended since this was asked last; with `rest` those that have not ended, too."""
         for stream in list(self._running) if rest else ():
             self._end(stream)
         ended, self._ended = self._ended, []
         return ended
 
-    def cut(self, end: _End, said: int) -> None:
-        """Note that a stream has more records, or fewer, than there are."""
+    def spoil(self, end: Ended, problem: str) -> None:
+        """Note that a stream should have ended otherwise; of one that is broken already nothing more is said."""
         if end.verdict != "DIVERGED":
             self._verdicts[end.verdict] -= 1
             self._decided_again -= end.decided_again
             self._verdicts["DIVERGED"] += 1
-            self._breaks.append(Break(end.stream, end.version, f"its records end here, and the stream says {said}"))
+            self._breaks.append(Break(end.stream, end.version, problem))
 
     def _take_left(self, record: Record, gone: Gone) -> None:
         problem = _left_problem(record, gone)
@@ -177,7 +181,8 @@ class Verifier:
         except Exception as error:  # whatever the rules raise on a stored event is what is looked for
             return f"the rules cannot fold it: {type(error).__name__}: {error}"
         if not expected:
-            return ""
+            due = self._hashes_required and carries_state_hash(decider.game, record.version, closes=event.closes)
+            return "it must carry the hash of the state, and has none" if due else ""
         progress.agreed = True
         return "" if state_hash(progress.state) == expected else "the state differs from the one it was played with"
 
@@ -224,14 +229,6 @@ def _event(deciders: Mapping[str, Decider[Any]], record: Record) -> type[Event] 
     return decider.events.get((record.type, record.schema_version)) if decider else None
 
 
-def verify_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Verification:
-    """Verify streams out of a file, each in its order; positions do not matter there."""
-    verifier = Verifier(deciders)
-    for record in records:
-        verifier.take(record, closes=closes(deciders, record))
-    return verifier.finish()
-
-
 async def verify(
     log: EventLog,
     deciders: Mapping[str, Decider[Any]],
@@ -265,7 +262,7 @@ async def verify(
     return verifier.finish((await register.totals()).streams if register else 0)
 
 
-async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[_End]) -> None:
+async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[Ended]) -> None:
     """Compare where records end with what their streams say: a tail that was cut off leaves no gap."""
     for place in range(0, len(ends), CHUNK):
         some = ends[place : place + CHUNK]
@@ -273,10 +270,10 @@ async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[_End])
         for end in some:
             said = versions.get(end.stream, 0)
             if said not in (end.version, ARCHIVED) and not await _went_on(log, end, said):
-                verifier.cut(end, said)
+                verifier.spoil(end, f"its records end here, and the stream says {said}")
 
 
-async def _went_on(log: EventLog, end: _End, said: int) -> bool:
+async def _went_on(log: EventLog, end: Ended, said: int) -> bool:
     """Whether a stream has records that were appended after the log was read."""
     if said < end.version:
         return False

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from playmolt_core.log.export import json_lines
+from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.relay.feeds import EVENTS, SPECTATE
 from playmolt_schemas.canonical import canonical_json

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playmolt_core.log.files import NoRecords, records_in
+from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 

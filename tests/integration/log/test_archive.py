@@ -14,12 +14,12 @@ from playmolt_core.db.pool import Connection, Pool, close, connect, open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, Ended, NotArchived
-from playmolt_core.log.export import json_lines
-from playmolt_core.log.files import records_in
+from playmolt_core.log.copies.export import json_lines
+from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.stats import stats
-from playmolt_core.log.verify import Break, Verification, verify, verify_records
+from playmolt_core.log.verify import Break, Verification, verify
 from playmolt_core.relay.projector import rebuild
 from playmolt_schemas.canonical import canonical_json
 
@@ -112,7 +112,7 @@ async def test_old_games_go_and_their_results_and_all_others_stay(
 async def test_a_file_is_checked_without_the_database(log: PostgresLog, owner: Connection, tmp_path: Path) -> None:
     await fill(log)
     done = await archive(log, owner, tmp_path)
-    result = verify_records(records_in(tmp_path / done.file), {})
+    result = verify_copies([tmp_path / done.file], {})
     assert (result.streams, result.events, result.breaks) == (2, 14, [])
 
 

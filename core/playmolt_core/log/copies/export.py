@@ -1,6 +1,6 @@
 """The log for other tools: JSON lines, or Parquet with the extra `playmolt-core[parquet]`. One record a line or row."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ import msgspec
 from playmolt_schemas.records import Record
 
 from playmolt_core.game.decider import Decider
+from playmolt_core.game.fold import time_of
+from playmolt_core.log.copies.manifest import Listing
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.verify import rests
@@ -40,38 +42,64 @@ async def _begun(log: EventLog, deciders: Deciders, *, running: bool) -> set[str
     return begun if running else {stream for stream in begun if over[stream]}
 
 
-async def json_lines(log: EventLog, deciders: Deciders | None = None, *, running: bool = False) -> AsyncIterator[bytes]:
-    """The export as JSON lines, whole lines in each piece; fields in the order of `Record`."""
+async def json_lines(
+    log: EventLog, deciders: Deciders | None = None, *, running: bool = False, listing: Listing | None = None
+) -> AsyncIterator[bytes]:
+    """The export as JSON lines, whole lines in each piece; fields in the order of `Record`.
+
+    `listing` is told of every record.
+    """
     async for records in exported(log, deciders, running=running):
+        _list(records, deciders, listing)
         yield b"".join(_encode(record) + b"\n" for record in records)
 
 
-async def parquet(log: EventLog, out: Path, deciders: Deciders | None = None, *, running: bool = False) -> int:
-    """Write the export to a Parquet file (data and metadata as JSON text) and give the number of records.
+def _list(records: Iterable[Record], deciders: Deciders | None, listing: Listing | None) -> None:
+    for record in records if listing else ():
+        listing.take(record, over=rests(deciders or {}, record))
+
+
+async def parquet(
+    log: EventLog,
+    out: Path,
+    deciders: Deciders | None = None,
+    *,
+    running: bool = False,
+    listing: Listing | None = None,
+) -> None:
+    """Write the export to a Parquet file: `at` as a timestamp, data and metadata as JSON. `listing` as above.
 
     Raises ImportError without the extra.
     """
     pyarrow = import_module("pyarrow")  # only who exports Parquet needs it
     writer_of = import_module("pyarrow.parquet").ParquetWriter
     schema = pyarrow.schema([(name, _arrow_type(pyarrow, name)) for name in Record.__struct_fields__])
-    written = 0
-    # A file, not its path: pyarrow takes no path that is not UTF-8.
-    with out.open("wb") as file, writer_of(file, schema) as writer:
+    with writer_of(out, schema) as writer:
         async for records in exported(log, deciders, running=running):
+            _list(records, deciders, listing)
             if records:
-                writer.write_table(pyarrow.Table.from_pylist(list(_rows(records)), schema=schema))
-                written += len(records)
-    return written
+                writer.write_table(_table(pyarrow, schema, records))
+
+
+def _table(pyarrow: Any, schema: Any, records: Sequence[Record]) -> Any:
+    columns = [[_cell(record, name) for record in records] for name in schema.names]
+    arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
 
 
 def _arrow_type(pyarrow: Any, name: str) -> Any:
-    return {"version": pyarrow.int32(), "position": pyarrow.int64(), "schema_version": pyarrow.int16()}.get(
-        name, pyarrow.string()
-    )
+    return {
+        "version": pyarrow.int32(),
+        "position": pyarrow.int64(),
+        "schema_version": pyarrow.int16(),
+        "at": pyarrow.timestamp("us", tz="UTC"),
+        "data": pyarrow.json_(),
+        "metadata": pyarrow.json_(),
+    }.get(name, pyarrow.string())
 
 
-def _rows(records: Iterable[Record]) -> Iterable[dict[str, Any]]:
-    for record in records:
-        row = msgspec.structs.asdict(record)
-        row["data"], row["metadata"] = bytes(record.data).decode(), bytes(record.metadata).decode()
-        yield row
+def _cell(record: Record, name: str) -> Any:
+    if name == "at":
+        return time_of(record)
+    value = getattr(record, name)
+    return bytes(value).decode() if isinstance(value, msgspec.Raw) else value

@@ -1,0 +1,83 @@
+"""What an export holds, in a file beside it: so that a game that was taken out of the copy is missed."""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from playmolt_schemas.records import Record
+
+_SUFFIX: Final = ".manifest.json"
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a stream ends: its last version and that record's hash, and whether it is over."""
+
+    version: int
+    hash: str
+    over: bool
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """`digest` is the SHA-256 over the hashes of all records, 32 bytes each, in the order of the export.
+
+    `head` is the position of its last record. It says nothing of how records are spelt: a copy that another tool wrote
+    with other spaces is the same.
+    """
+
+    records: int
+    head: int
+    digest: str
+    streams: dict[str, Listed]
+
+
+class NoManifest(ValueError):
+    """The file beside an export is no manifest."""
+
+
+class Listing:
+    """Counts records as they are written or read."""
+
+    def __init__(self) -> None:
+        self._records = self._head = 0
+        self._digest = hashlib.sha256()
+        self._streams: dict[str, Listed] = {}
+
+    def take(self, record: Record, *, over: bool) -> None:
+        """Count the next record; `over`: its stream is, as long as this is its last."""
+        self._records += 1
+        self._head = record.position
+        self._digest.update(_bytes(record.hash))
+        self._streams[record.stream] = Listed(version=record.version, hash=record.hash, over=over)
+
+    def finish(self) -> Manifest:
+        return Manifest(
+            records=self._records, head=self._head, digest=self._digest.hexdigest(), streams=dict(self._streams)
+        )
+
+
+def _bytes(digits: str) -> bytes:
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:  # a copy may hold anything; then it is not what was listed
+        return digits.encode(errors="replace")
+
+
+def beside(export: Path) -> Path:
+    """Where the manifest of an export lies."""
+    return export.with_name(export.name + _SUFFIX)
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest, order="sorted"), indent=1) + b"\n")
+
+
+def manifest_of(export: Path) -> Manifest | None:
+    """The manifest beside an export, None where there is none. Raises NoManifest and OSError."""
+    path = beside(export)
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise NoManifest(f"{path} is no manifest: {error}") from error

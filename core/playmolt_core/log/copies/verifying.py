@@ -1,0 +1,84 @@
+"""Whether a copy of the log is whole: its chains, its states, the end of every game, and what its manifest lists."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from playmolt_core.game.decider import Decider
+from playmolt_core.log.copies.files import NoRecords, records_in
+from playmolt_core.log.copies.manifest import Listed, Listing, Manifest, NoManifest, manifest_of
+from playmolt_core.log.verify import Break, Ended, Verification, Verifier, closes, rests
+
+Deciders = Mapping[str, Decider[Any]]
+
+
+def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:
+    """Verify files one after another, each with the manifest beside it, if there is one.
+
+    Raises NoRecords for one that holds nothing, and OSError.
+    """
+    found = [_verified(path, deciders) for path in paths]
+    total = Verification(streams=0, events=0, exact=0, unverified=0, diverged=0, breaks=[])
+    for each in found:
+        total = replace(
+            total,
+            streams=total.streams + each.streams,
+            events=total.events + each.events,
+            exact=total.exact + each.exact,
+            unverified=total.unverified + each.unverified,
+            diverged=total.diverged + each.diverged,
+            breaks=total.breaks + each.breaks,
+            decided_again=total.decided_again + each.decided_again,
+        )
+    return total
+
+
+def _verified(path: Path, deciders: Deciders) -> Verification:
+    verifier, listing = Verifier(deciders, hashes_required=True), Listing()
+    torn = manifest = None
+    try:
+        for record in records_in(path):
+            listing.take(record, over=rests(deciders, record))
+            verifier.take(record, closes=closes(deciders, record))
+    except NoRecords as error:
+        torn = error
+    try:
+        manifest = manifest_of(path)
+    except NoManifest as error:
+        verifier.fault(str(error))
+    held = listing.finish()
+    if torn:
+        if not held.records:
+            raise torn
+        verifier.fault(str(torn))
+    for end in verifier.ended(rest=True):
+        if problem := _end_problem(end, held.streams[end.stream], manifest, deciders):
+            verifier.spoil(end, problem)
+    result = verifier.finish()
+    return result if manifest is None else replace(result, breaks=result.breaks + _missing(held, manifest))
+
+
+def _end_problem(end: Ended, held: Listed, manifest: Manifest | None, deciders: Deciders) -> str:
+    if manifest is None:
+        whole = held.over or end.stream.partition("-")[0] not in deciders or end.stream.startswith("lobby-")
+        return "" if whole else "the copy ends here, and the game does not"
+    listed = manifest.streams.get(end.stream)
+    if listed is None:
+        return "the manifest does not list this stream"
+    if listed.version != held.version:
+        return f"the stream ends here, and the manifest says {listed.version}"
+    return "" if listed.hash == held.hash else "the manifest names another hash for this record"
+
+
+def _missing(held: Manifest, manifest: Manifest) -> list[Break]:
+    missing = [
+        Break(stream, 0, f"the manifest lists {listed.version} records of it, and the copy has none")
+        for stream, listed in manifest.streams.items()
+        if stream not in held.streams
+    ]
+    same = (held.records, held.digest) == (manifest.records, manifest.digest)
+    if missing or same:
+        return missing
+    return [Break("", 0, f"{held.records} records are not the {manifest.records} of the manifest, or in another order")]
