@@ -55,7 +55,9 @@ async def json_lines(
 
 
 def _list(records: Iterable[Record], deciders: Deciders | None, listing: Listing | None) -> None:
-    for record in records if listing else ():
+    if listing is None:
+        return
+    for record in records:
         listing.take(record, over=rests(deciders or {}, record))
 
 
