@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.codes import Problem
+from playmolt_schemas.games.game_messages import TurnId
 from playmolt_schemas.identifiers import GameType
 from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import ABOUT_CHARS, AGENT_NAME_CHARS, MODEL_ALIAS_CHARS, REASON_CHARS, VERSION_CHARS
@@ -216,6 +217,7 @@ class ForfeitRequest(Request, frozen=True):
         ),
     ]
     kind: Annotated[Literal["bot", "provider"], Meta(description="Whose fault it is.")] = "bot"
+    turn_id: TurnId | None = None
 
 
 class Forfeited(msgspec.Struct, frozen=True, kw_only=True):
@@ -269,6 +271,8 @@ class Turn(msgspec.Struct, frozen=True):
     state: dict[str, Any]
     actions: list[ActionOffer]
     over: bool = False
+    turn_id: str | None = None
+    """Send it with the action: an answer to a question of before is then refused and not taken for the next."""
 
 
 class Events(msgspec.Struct, frozen=True):

@@ -34,6 +34,7 @@ class Code(Enum):
     NOTHING_TO_RETRY = ("nothing_to_retry", 409)
     NOTHING_TO_REDO = ("nothing_to_redo", 409)
     NOT_STANDING = ("not_standing", 409)
+    STALE_TURN = ("stale_turn", 409)
     ALREADY_SUBMITTED = ("already_submitted", 409)
     ALREADY_STARTED = ("already_started", 409)
     ALREADY_RESIGNED = ("already_resigned", 409)

@@ -150,10 +150,15 @@ def resign(game_id: str, *, idempotency_key: str | None = None) -> Request[Resig
 
 
 def forfeit(
-    game_id: str, what: str, *, kind: Literal["bot", "provider"] = "bot", idempotency_key: str | None = None
+    game_id: str,
+    what: str,
+    *,
+    kind: Literal["bot", "provider"] = "bot",
+    turn_id: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Request[Forfeited]:
     """Let the present submission go; `what` and through whom go into the ledger of faults."""
-    body = ForfeitRequest(what=what, kind=kind)
+    body = ForfeitRequest(what=what, kind=kind, turn_id=turn_id)
     return request(platform.FORFEIT, game_id, body=body, idempotency_key=idempotency_key)
 
 

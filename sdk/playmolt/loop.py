@@ -31,7 +31,8 @@ PATIENCE_SECONDS = 3600.0
 TURN_WAIT_SECONDS = 8
 """The longest wait for a turn; between two such waits the loop looks whether the game is over."""
 _SETTLED = frozenset(
-    code.wire for code in (Code.ALREADY_SUBMITTED, Code.ALREADY_RESIGNED, Code.GAME_OVER, Code.NOT_STARTED)
+    code.wire
+    for code in (Code.STALE_TURN, Code.ALREADY_SUBMITTED, Code.ALREADY_RESIGNED, Code.GAME_OVER, Code.NOT_STARTED)
 )
 _ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {name: game.actions for name, game in BOT_GAMES.items()}
 _BOT_FAULTS = frozenset(
@@ -176,13 +177,15 @@ class Seat:
             yield from self._move(turn)
 
     def _move(self, turn: api.Turn) -> Steps[None]:
-        offered = Turn(turn.game_id, turn.gameType, turn.state, turn.actions, refused=self._refused)
+        offered = Turn(
+            turn.game_id, turn.gameType, turn.state, turn.actions, turn_id=turn.turn_id, refused=self._refused
+        )
         action: Any = yield Ask(offered)
         if not isinstance(action, Mapping):
             self._fault(_no_action(action))
             return
         try:
-            request = calls.act(self._game_id, action)
+            request = calls.act(self._game_id, _answering(turn.turn_id, action))
         except (UnicodeEncodeError, TypeError, msgspec.MsgspecError) as error:
             self._fault(_no_action(action, f"JSON cannot hold it: {error}"))
             return
@@ -192,6 +195,7 @@ class Seat:
             if refusal.code in _BOT_FAULTS:
                 self._fault(refusal.problem)
             elif refusal.code in _SETTLED:
+                self._in_a_row, self._refused = 0, None
                 yield Pause(_SETTLING_SECONDS)
             else:
                 raise
@@ -239,7 +243,13 @@ def _own_turn(game_id: str, state: State) -> api.Turn | None:
     kinds = state.get("allowed_actions") or ()
     if not kinds:
         return None
-    return api.Turn(game_id, state["gameType"], state, [_offer(state["gameType"], kind) for kind in kinds])
+    offers = [_offer(state["gameType"], kind) for kind in kinds]
+    return api.Turn(game_id, state["gameType"], state, offers, turn_id=state.get("turn_id"))
+
+
+def _answering(turn_id: str | None, action: Action) -> Action:
+    """An action that says which question it answers, unless its bot has said so."""
+    return action if turn_id is None else {"turn_id": turn_id, **action}
 
 
 @cache

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 import uvicorn
-from playmolt_core.game.decider import PUBLIC, Act, Create, EndGame, Join, Leave, Refused, Viewer
+from playmolt_core.game.decider import PUBLIC, Act, Create, DeadlinePassed, EndGame, Join, Leave, Refused, Viewer
 from playmolt_schemas.codes import Code, RateLimit, problem_bytes
 from playmolt_schemas.identifiers import rfc3339
 
@@ -80,6 +80,10 @@ class Arena:
 
     def sent(self, path: str) -> list[Seen]:
         return [one for one in self.seen if one.path.endswith(path)]
+
+    def let_the_deadline_pass(self, game_id: str) -> None:
+        (effect,) = self.decider.effects(self.games[game_id].state)
+        self._decide(game_id, DeadlinePassed(effect_id=effect.id))
 
     def end(self, game_id: str) -> None:
         self._decide(game_id, EndGame(reason="test"))
@@ -247,9 +251,8 @@ class Arena:
                 if offers:
                     actions = [{"type": offer.type, "schema": offer.schema} for offer in offers]
                     state = self.view(game_id, agent)
-                    return 200, _json(
-                        {"game_id": game_id, "gameType": self.decider.game, "state": state, "actions": actions}
-                    )
+                    turn = {"game_id": game_id, "gameType": self.decider.game, "state": state, "actions": actions}
+                    return 200, _json(turn | {"turn_id": state["turn_id"]})
             if self.closing or time.monotonic() >= until:
                 return 204, b""
             await asyncio.sleep(0.005)

@@ -147,6 +147,28 @@ async def test_already_submitted_and_lost_answers_are_no_errors(arena: Start) ->
     assert server.version(results[0].game_id) == 6 + 1 + 5 * (1 + 5 + 1 + 5 + 1) + 1
 
 
+async def test_an_answer_that_comes_too_late_is_given_anew_and_not_taken_for_the_next_question(arena: Start) -> None:
+    server = arena(Ox())
+    asked: list[tuple[int, str]] = []
+
+    def slow(turn: Turn) -> dict[str, Any]:
+        asked.append((turn.state["round"], turn.actions[0].type))
+        if len(asked) in (1, 6):
+            server.let_the_deadline_pass(turn.game_id)
+        return {**keeper(turn), "comment": f"round {turn.state['round']}"}
+
+    result = await against_house(server, play_async(slow, "ox", url=server.url))
+    assert (result.phase, result.refusals) == ("end", 0)
+    assert len(asked) > result.turns > 0
+    mine = [
+        (entry["round"], line["comment"], line["switch_comment"])
+        for entry in result.state["history"]
+        for line in entry["choices"]
+        if line["id"] == result.agent_id
+    ]
+    assert all({first, second} <= {"", f"round {round_}"} for round_, first, second in mine)
+
+
 async def test_a_refusal_that_is_not_the_bots_fault_is_raised(arena: Start) -> None:
     server = arena(Ox())
     server.faults = [Fault("/actions", "status", status=401, body=problem_bytes(Code.UNAUTHORIZED, "no such key"))]

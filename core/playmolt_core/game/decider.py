@@ -78,6 +78,7 @@ class Forfeit(Command, frozen=True, kw_only=True):
     agent_id: str
     kind: Literal["bot", "provider"]
     what: str
+    turn_id: str | None = None
 
 
 class DeadlinePassed(Command, frozen=True, kw_only=True):
@@ -218,6 +219,10 @@ class Decider(Protocol[S]):
 
     def pinned(self, decided: Event, stored: Event) -> Event:
         """An event decided again, with what the stored one says of the rules it was played with."""
+        ...
+
+    def turn_id(self, state: S, agent_id: str) -> str | None:
+        """Names what the game wants of an agent now; another name for the next question. None: nothing is asked."""
         ...
 
     def effects(self, state: S) -> Sequence[Effect]:

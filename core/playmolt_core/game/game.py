@@ -111,6 +111,10 @@ class Game(Decider[S]):
         return decided
 
     @override
+    def turn_id(self, state: S, agent_id: str) -> str | None:
+        return None
+
+    @override
     def effects(self, state: S) -> Sequence[Effect]:
         return ()
 

@@ -13,7 +13,7 @@ import msgspec
 import playmolt_schemas
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.files import json_file
-from playmolt_schemas.games.game_messages import FeedMessage
+from playmolt_schemas.games.game_messages import Action, FeedMessage
 from playmolt_schemas.manifest import GameModule, Reference, Resource
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
@@ -63,13 +63,13 @@ def messages() -> dict[str, type]:
 
 
 def _declared() -> Iterator[type]:
-    """Every message type of the package, without the bases that have no field of their own."""
+    """Every message type of the package, without bases: those that have no field of their own, and Action."""
     found = [importlib.import_module(module) for module in _modules()]
     for module in (*found, wire):
         for kind in vars(module).values():
             if not (inspect.isclass(kind) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__):
                 continue
-            base = not kind.__struct_fields__ and kind.__subclasses__()
+            base = kind is Action or (not kind.__struct_fields__ and kind.__subclasses__())
             if not base and not issubclass(kind, _DECLARATIONS):
                 yield kind
 

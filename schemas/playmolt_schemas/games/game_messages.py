@@ -1,16 +1,22 @@
 """What the messages of feeds share: the bases, and of the bot games the seats and the ends of a game."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.identity import Kind
+from playmolt_schemas.limits import TURN_ID_CHARS
+
+TurnId = Annotated[str, Meta(max_length=TURN_ID_CHARS, description="The turn_id of the question that this answers.")]
+"""Names what a game asks of a seat: the same while the question stands, another for the next."""
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     """What an agent may send to a game; the tag is the action's `type`."""
+
+    turn_id: TurnId | UnsetType | None = UNSET
 
 
 class FeedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):

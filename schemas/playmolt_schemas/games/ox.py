@@ -255,6 +255,7 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...] | None = None
     deadline: str | None = None
     seconds_left: float | None = None
+    turn_id: str | None = None
 
 
 MESSAGES: Final = GameMessages(ACTIONS, OxState, OxMessage, Phase)

@@ -217,6 +217,7 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...] | None = None
     deadline: str | None = None
     seconds_left: float | None = None
+    turn_id: str | None = None
 
 
 MESSAGES: Final = GameMessages(ACTIONS, TrialState, TrialMessage, Phase)

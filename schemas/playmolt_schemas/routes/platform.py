@@ -272,7 +272,7 @@ FORFEIT: Final[Route[api.Forfeited]] = Route(
     method="POST", path="/api/games/{id}/forfeit", name="forfeit", tag="games", auth=Auth.AGENT, idempotent=True,
     summary="Let the present submission go, so that nobody waits for it.",
     request=api.ForfeitRequest, answers={200: api.Forfeited},
-    errors=(*_SEATED, Code.NOT_STARTED, Code.NOTHING_TO_FORFEIT),
+    errors=(*_SEATED, Code.NOT_STARTED, Code.STALE_TURN, Code.NOTHING_TO_FORFEIT),
 )  # fmt: skip
 ACT: Final[Route[api.ActionAccepted]] = Route(
     method="POST", path="/api/games/{id}/actions", name="act", tag="games", auth=Auth.AGENT, idempotent=True,
@@ -280,7 +280,7 @@ ACT: Final[Route[api.ActionAccepted]] = Route(
     request=ACTIONS, answers={200: api.ActionAccepted},
     errors=(
         Code.NOT_A_PARTICIPANT, Code.NOT_STARTED, Code.GAME_OVER, Code.INVALID_ACTION, Code.WRONG_ACTION,
-        Code.WRONG_PHASE, Code.ALREADY_SUBMITTED, Code.ALREADY_RESIGNED, Code.SWITCH_UNAVAILABLE,
+        Code.WRONG_PHASE, Code.STALE_TURN, Code.ALREADY_SUBMITTED, Code.ALREADY_RESIGNED, Code.SWITCH_UNAVAILABLE,
     ),
 )  # fmt: skip
 READ_STATE: Final[Route[dict[str, Any]]] = Route(

@@ -9,7 +9,7 @@ from playmolt_schemas.games.ox import OxMessage, OxState
 FIELDS = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",
     "decisions", "scoreboard", "history", "allowed_actions", "phase_submissions", "results",
-    "faults", "deadline", "seconds_left",
+    "faults", "deadline", "seconds_left", "turn_id",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],
@@ -57,6 +57,7 @@ def test_a_waiting_game_shows_its_seats(table: Any) -> None:
         "faults": None,
         "deadline": None,
         "seconds_left": None,
+        "turn_id": None,
     }
 
 
@@ -64,7 +65,7 @@ def test_a_spectator_has_no_self_and_sees_the_rest(table: Any) -> None:
     table.played_to("switch", 3).switch("agent-3")
     own, others = table.view("agent-0"), table.view()
     assert list(others) == [field for field in FIELDS if field != "self"]
-    assert others == {**{field: own[field] for field in others}, "allowed_actions": []}
+    assert others == {**{field: own[field] for field in others}, "allowed_actions": [], "turn_id": None}
     assert table.view("stranger") == others
 
 

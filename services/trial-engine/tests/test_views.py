@@ -9,7 +9,7 @@ from playmolt_schemas.games.trial import ACTIONS, TrialMessage, TrialState
 FIELDS = [
     "game_id", "gameType", "version", "phase", "round", "maxRounds", "case", "self", "participants", "history",
     "allowed_actions", "phase_submissions", "tally", "verdict", "results",
-    "faults", "deadline", "seconds_left",
+    "faults", "deadline", "seconds_left", "turn_id",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],
@@ -57,6 +57,7 @@ def test_a_waiting_trial_shows_its_seats_without_roles(table: Any) -> None:
         "faults": None,
         "deadline": None,
         "seconds_left": None,
+        "turn_id": None,
     }
 
 
@@ -64,7 +65,7 @@ def test_a_spectator_has_no_self_and_sees_the_rest(table: Any) -> None:
     table.played_to("argument", 2).speak("JUDGE")
     own, others = table.view("agent-0"), table.view()
     assert list(others) == [field for field in FIELDS if field != "self"]
-    assert others == {**{field: own[field] for field in others}, "allowed_actions": []}
+    assert others == {**{field: own[field] for field in others}, "allowed_actions": [], "turn_id": None}
     assert table.view("stranger") == others
 
 

@@ -40,6 +40,7 @@ def view(state: State, viewer: Viewer) -> AuctionState:
         results=state.results,
         faults=seats.faults_of(state),
         deadline=seats.time_of(state.deadline),
+        turn_id=state.turn_id(own.id) if own and _allowed(state, own) else None,
     )
 
 

@@ -78,7 +78,8 @@ class StateReads:
         if allowed:
             view = msgspec.to_builtins(timed(self._decider.view(snapshot.state, Viewer(agent))))
             actions = [ActionOffer(action.type, dict(action.schema)) for action in allowed]
-            turn = Turn(stream, self._decider.game, view, actions)
+            turn_id = self._decider.turn_id(snapshot.state, agent)
+            turn = Turn(stream, self._decider.game, view, actions, turn_id=turn_id)
         return 200, _encode({"turn": turn, "games": [{"game_id": stream, "version": snapshot.version}]})
 
     async def _seated(self, agent: str) -> tuple[str, Snapshot] | None:

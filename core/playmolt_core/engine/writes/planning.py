@@ -107,7 +107,7 @@ def _command(pending: PendingCall) -> Command:
             return Resign(agent_id=call.agent)
         if call.op == "forfeit":
             asked = msgspec.json.decode(call.body, type=ForfeitRequest)
-            return Forfeit(agent_id=call.agent, kind=asked.kind, what=asked.what)
+            return Forfeit(agent_id=call.agent, kind=asked.kind, what=asked.what, turn_id=asked.turn_id)
         return EndGame(reason=msgspec.json.decode(call.body, type=EndRequest).reason)
     except ValueError as error:
         raise BadBody(str(error)) from error

@@ -57,6 +57,9 @@ MISSES_TO_BE_AWAY: Final = 2
 ABANDONED: Final = "abandoned"
 _FAULTS: Final = frozenset((Code.INVALID_ACTION, Code.WRONG_PHASE, Code.WRONG_ACTION, Code.SWITCH_UNAVAILABLE))
 """The refusals of an action that count as a fault of the bot."""
+_STALE_TURN: Final = Refused(
+    Code.STALE_TURN, "This answers a question that you are not asked now. Ask for the turn and decide anew."
+)
 
 
 class SeatedGame(Game[S], ABC, Generic[S, T]):
@@ -165,6 +168,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         )
 
     @override
+    def turn_id(self, state: S, agent_id: str) -> str | None:
+        return state.turn_id(agent_id) if self.allowed_actions(state, agent_id) else None
+
+    @override
     def effects(self, state: S) -> Sequence[Effect]:
         deadline = state.deadline
         return () if deadline is None else (Effect(id=_effect_id(state), kind="deadline", due=deadline),)
@@ -200,7 +207,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             return _no_seat()
         if refused := _not_playing(state, seat, Code.NOT_STARTED):
             return refused
-        return _judged(state, seat, self.submit(state, seat, command.action))
+        turn_id, action = _answered(command.action)
+        if self._stale(state, seat, turn_id):
+            return _STALE_TURN
+        return _judged(state, seat, self.submit(state, seat, action))
 
     def _forfeit(self, state: S, command: Forfeit) -> Decision:
         seat = state.seat(command.agent_id)
@@ -208,12 +218,18 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             return _no_seat()
         if refused := _not_playing(state, seat, Code.NOT_STARTED):
             return refused
+        if self._stale(state, seat, command.turn_id):
+            return _STALE_TURN
         if seat not in self.missing(state):
             return _judged(
                 state, seat, Refused(Code.NOTHING_TO_FORFEIT, "Nothing is asked of you now. Wait for your turn.")
             )
         fault = Fault(agent_id=seat.id, kind=command.kind, what=command.what)
         return _judged(state, seat, Accepted((replace(self.forfeit(state, seat), counted=(fault,)),)))
+
+    def _stale(self, state: S, seat: T, turn_id: Any) -> bool:
+        """Whether an answer is one to another question than the one that its seat is asked now."""
+        return turn_id is not None and turn_id != self.turn_id(state, seat.id)
 
     def _deadline_passed(self, state: S, command: DeadlinePassed) -> Decision:
         if state.deadline is None or command.effect_id != _effect_id(state):
@@ -272,6 +288,13 @@ def _judged(state: SeatedState[Any], seat: Seat, decision: Decision) -> Decision
     if isinstance(decision, Accepted) and not decision.events:
         return Accepted((back,), passed=True)
     return replace(decision, events=(*decision.events, back))
+
+
+def _answered(action: Any) -> tuple[Any, Any]:
+    """Which question an action says it answers, and the action without that: it is no matter of a game's."""
+    if not isinstance(action, dict) or "turn_id" not in action:
+        return None, action
+    return action["turn_id"], {field: value for field, value in action.items() if field != "turn_id"}
 
 
 def _resign(state: SeatedState[Any], command: Resign) -> Decision:

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
+from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.identity import Identity, identity_of
 
@@ -99,6 +100,10 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
             if seat.id == agent_id:
                 return seat
         return None
+
+    def turn_id(self, agent_id: str) -> str:
+        """Names what the present phase asks of a seat: once, until the next phase or round begins."""
+        return digest(["turn", self.game_id, self.entered_version, agent_id])[:32]
 
     def attends(self, agent_id: str) -> Attendance:
         return self.attendance.get(agent_id, _PRESENT) if self.attendance else _PRESENT
