@@ -1,10 +1,11 @@
-"""`python -m playmolt_cli.schemas [--check]`: the JSON Schemas of stored events.
+"""`python -m playmolt_cli.schemas [--check]`: the JSON Schemas of stored events, and AsyncAPI.
 
 They are made here because only the command line knows all games: the messages' package imports no service.
 """
 
 import sys
 
+from playmolt_schemas.export import asyncapi
 from playmolt_schemas.export.files import Files, run
 from playmolt_schemas.export.json_schemas import STORED_FOLDER, stored_files
 from playmolt_schemas.registry import house_types
@@ -13,9 +14,10 @@ from playmolt_cli.games import deciders
 
 
 def files() -> Files:
-    """A schema for every stored type and version of every game and of the lobby."""
+    """A schema for every stored type and version of every game and of the lobby, and what travels where."""
     kept = {*house_types(), "lobby"}  # another game that is installed here describes its own
-    return stored_files({game: decider.events for game, decider in deciders().items() if game in kept})
+    stored = {game: decider.events for game, decider in deciders().items() if game in kept}
+    return stored_files(stored) | asyncapi.files(stored)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,13 @@ import json
 import re
 from collections.abc import Callable
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from nats.micro.service import ServicePing
+from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded import nats as server
 from playmolt_core.bus import jetstream
 from playmolt_core.relay.feeds import EVENTS, SPECTATE
@@ -23,7 +25,9 @@ from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_spectator import frames, watcher
 from playmolt_spectator.http import Connection
 
-DOCUMENT: dict[str, Any] = json.loads(json.dumps(document()))
+STORED = {game: rules.events for game, rules in deciders().items()}
+DOCUMENT: dict[str, Any] = json.loads(json.dumps(document(STORED)))
+FOLDER = Path(__file__).parents[1]
 ADDRESSES = {channel.name: channel.address for channel in CHANNELS}
 ASKERS = {operation.channel: operation.service for operation in OPERATIONS if operation.action == "send"}
 
@@ -74,8 +78,9 @@ STRUCTURE = objects(
 
 
 def found(reference: str) -> Any:
-    """Follow a reference inside the document; KeyError when it leads nowhere."""
-    assert reference.startswith("#/")
+    """Follow a reference inside the document, or to a schema beside it; KeyError, OSError when it leads nowhere."""
+    if not reference.startswith("#/"):
+        return json.loads((FOLDER / reference).read_text(encoding="utf-8"))
     return reduce(lambda part, name: part[name], reference[2:].split("/"), DOCUMENT)
 
 
@@ -184,7 +189,7 @@ def payload(channel: str, name: str) -> Draft202012Validator:
 
 
 def test_headers_are_those_that_the_relay_sends() -> None:
-    for channel, name in (("events", "records.Record"), ("spectate", "ox.OxEndMessage"), ("sealed", "sealed")):
+    for channel, name in (("events", "ox.game_end.1"), ("spectate", "ox.OxEndMessage"), ("sealed", "sealed")):
         named = {subjects.CLOSES_HEADER: "1", subjects.TRACE_HEADER: f"00-{'a' * 32}-{'b' * 16}-01"}
         own = named if channel == "spectate" else {}
         wire = jetstream._commands([jetstream.Message("s", b"", own)] * 2, "batch", 7, "inbox").decode()
@@ -193,6 +198,17 @@ def test_headers_are_those_that_the_relay_sends() -> None:
         assert sent.keys() == headers["properties"].keys()
         assert Draft202012Validator(headers).is_valid(sent)
         assert not Draft202012Validator(headers).is_valid(sent | {jetstream._BATCH_COMMIT: "0"})
+
+
+def test_a_record_of_each_stored_type_is_tied_to_the_schema_of_its_data() -> None:
+    messages = DOCUMENT["channels"]["events"]["messages"]
+    assert set(messages) == {f"{game}.{kind}.{n}" for game, kinds in STORED.items() for kind, n in kinds}
+    for message in messages.values():
+        _, bound = message["payload"]["allOf"]
+        kind, number = (bound["properties"][field]["const"] for field in ("type", "schema_version"))
+        data = found(bound["properties"]["data"]["$ref"])
+        assert message["name"].split(".")[1:] == [kind, str(number)]
+        assert data["$id"] == f"{message['name']}.json"
 
 
 def test_every_public_message_travels_on_every_feed_of_games() -> None:

@@ -1,4 +1,4 @@
-"""`python -m playmolt_schemas.export [--check]`: schemas/json/messages, schemas/asyncapi.json and docs/api.md."""
+"""`python -m playmolt_schemas.export [--check]`: schemas/json/messages and docs/api.md."""
 
 import sys
 
@@ -9,9 +9,9 @@ from playmolt_schemas.export.files import Files, run
 def files() -> Files:
     """Everything that is generated from this package alone."""
     # What messages there are is settled when their modules are imported.
-    from playmolt_schemas.export import api_page, asyncapi, json_schemas  # noqa: PLC0415
+    from playmolt_schemas.export import api_page, json_schemas  # noqa: PLC0415
 
-    return json_schemas.files() | asyncapi.files() | api_page.files()
+    return json_schemas.files() | api_page.files()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 """The AsyncAPI 3.0 document: everything on NATS and the feeds, made of the same subjects and types as the code."""
 
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from playmolt_schemas.export.channels import CHANNELS, MSGPACK, PARAMETERS, Channel, Message, parameters
 from playmolt_schemas.export.files import json_file
-from playmolt_schemas.export.json_schemas import components
+from playmolt_schemas.export.json_schemas import STORED_FOLDER, components, stored_file
 from playmolt_schemas.export.operations import OPERATIONS, Operation
 from playmolt_schemas.limits import HEARTBEAT_SECONDS
 from playmolt_schemas.routes.route import StreamQuery
@@ -46,6 +49,9 @@ _SERVERS: Final = {
         "security": [{"$ref": "#/components/securitySchemes/agent"}],
     },
 }
+Stored = Mapping[str, Mapping[tuple[str, int], type]]
+"""Game → (type, schema_version) of a stored event → the class that reads it."""
+_EVENTS: Final = "events"
 _LAST_EVENT_ID: Final = "The Last-Event-ID header wins over `after`."
 
 
@@ -86,12 +92,33 @@ def _message(message: Message, schemas: _Schemas) -> dict[str, Any]:
     return said | {"payload": schemas.of(message)}
 
 
-def _channel(channel: Channel, schemas: _Schemas) -> dict[str, Any]:
+def _records(stored: Stored, record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A record of each stored type: its data are tied to the schema that lies in a file of their own."""
+    folder = PurePosixPath(STORED_FOLDER).relative_to(PurePosixPath(FILE).parent)
+    for game, kinds in sorted(stored.items()):
+        for (kind, version), event in sorted(kinds.items()):
+            bound = {
+                "stream": {"pattern": f"^{game}-"},
+                "type": {"const": kind},
+                "schema_version": {"const": version},
+                "data": {"$ref": str(folder / stored_file(game, kind, version))},
+            }
+            payload = {"allOf": [record["payload"], {"type": "object", "properties": bound}]}
+            summary = inspect.cleandoc(event.__doc__ or "").partition("\n")[0]
+            name = f"{game}.{kind}.{version}"
+            yield name, record | {"name": name, "summary": summary, "payload": payload}
+
+
+def _channel(channel: Channel, schemas: _Schemas, stored: Stored) -> dict[str, Any]:
+    messages = {message.name: _message(message, schemas) for message in channel.messages}
+    if channel.name == _EVENTS and stored:
+        (record,) = messages.values()
+        messages = dict(_records(stored, record))
     made: dict[str, Any] = {
         "address": channel.address,
         "description": channel.summary,
         "servers": [{"$ref": f"#/servers/{channel.server}"}],
-        "messages": {message.name: _message(message, schemas) for message in channel.messages},
+        "messages": messages,
     }
     if names := parameters(channel):
         made["parameters"] = {name: _parameter(name) for name in names}
@@ -126,7 +153,7 @@ def _operation(operation: Operation, channel: Channel, schemas: _Schemas) -> dic
     return made
 
 
-def document() -> dict[str, Any]:
+def document(stored: Stored) -> dict[str, Any]:
     """Describe every channel; the same for the same subjects and types."""
     schemas = _Schemas()
     channels = {channel.name: channel for channel in CHANNELS}
@@ -136,7 +163,7 @@ def document() -> dict[str, Any]:
         "info": _INFO,
         "defaultContentType": "application/json",
         "servers": _SERVERS,
-        "channels": {name: _channel(channel, schemas) for name, channel in channels.items()},
+        "channels": {name: _channel(channel, schemas, stored) for name, channel in channels.items()},
         "operations": {
             f"{operation.service}.{operation.action}.{operation.channel}": _operation(
                 operation, channels[operation.channel], schemas
@@ -147,6 +174,6 @@ def document() -> dict[str, Any]:
     }
 
 
-def files() -> dict[str, bytes]:
+def files(stored: Stored) -> dict[str, bytes]:
     """The document as it lies in the repository."""
-    return {FILE: json_file(document())}
+    return {FILE: json_file(document(stored))}

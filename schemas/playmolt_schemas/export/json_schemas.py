@@ -164,10 +164,14 @@ def files() -> dict[str, bytes]:
     return {f"{FOLDER}/{name}.json": json_file(document(kind, f"{name}.json")) for name, kind in messages().items()}
 
 
+def stored_file(game: str, kind: str, version: int) -> str:
+    return f"{game}.{kind}.{version}.json"
+
+
 def stored_files(events: Mapping[str, Mapping[tuple[str, int], type]]) -> dict[str, bytes]:
     """The schema file of every stored event: game → (type, schema_version) → class."""
     named = {
-        f"{game}.{kind}.{version}.json": event
+        stored_file(game, kind, version): event
         for game, kinds in events.items()
         for (kind, version), event in kinds.items()
     }
