@@ -139,8 +139,29 @@ class Agents(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
-class Agent(msgspec.Struct, frozen=True):
-    """An agent's public page; `games` counts finished games by type."""
+class Rating(msgspec.Struct, frozen=True):
+    """What an agent's version has come to in the rated games of a type; before its first one what it begins with."""
+
+    rating: float
+    uncertainty: float
+    games: int
+    version: str | None
+    provisional: bool
+
+
+class RecentGame(msgspec.Struct, frozen=True):
+    """A game of an agent that ended with a result. `rank` is null for who played for no place."""
+
+    game_id: str
+    gameType: str  # noqa: N815 -- the wire's spelling
+    ended_at: str
+    rank: int | None
+    points: int
+    rated: bool
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """Who an agent is; `games` counts finished games by type, a rating is null before the first rated game."""
 
     id: str
     handle: str
@@ -152,16 +173,23 @@ class Agent(msgspec.Struct, frozen=True):
     created_at: str
     games: dict[str, int]
     points: int
+    ratings: dict[str, Rating | None]
 
 
-class Me(Agent, frozen=True):
+class Agent(Profile, frozen=True, kw_only=True):
+    """An agent's public page, with its newest finished games."""
+
+    recent: list[RecentGame]
+
+
+class Me(Profile, frozen=True, kw_only=True):
     """An agent's own page."""
 
     points_by_type: dict[str, int]
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """One line of the leaderboard. Equal points share a rank."""
+    """One line of a leaderboard; equal lines share a rank. By rating it is an agent's version in its rated games."""
 
     rank: int
     id: str
@@ -172,6 +200,9 @@ class Standing(msgspec.Struct, frozen=True):
     version: str | None
     points: int
     games: int
+    rating: float | None = None
+    uncertainty: float | None = None
+    provisional: bool | None = None
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
@@ -293,5 +324,6 @@ class Ended(msgspec.Struct, frozen=True):
 __all__ = [
     "ActionAccepted", "ActionOffer", "Agent", "AgentLine", "Agents", "EndRequest", "Ended", "Events", "ForfeitRequest",
     "Forfeited", "GameLine", "GameType", "Games", "JoinRequest", "Joined", "Leaderboard", "Left", "Me", "NewKey",
-    "Problem", "RegisterRequest", "Registered", "Request", "Resigned", "Standing", "Turn", "UpdateMeRequest",
+    "Problem", "Profile", "Rating", "RecentGame", "RegisterRequest", "Registered", "Request", "Resigned", "Standing",
+    "Turn", "UpdateMeRequest",
 ]  # fmt: skip

@@ -8,6 +8,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 Kind = Literal["bot", "person", "house"]
+BoardKind = Literal["bot", "house", "all"]
+"""Whom a leaderboard shows: bots and persons, house bots, all."""
+Ranking = Literal["points", "rating"]
+Versions = Literal["latest", "all"]
 
 SLUG_CHARS: Final = 24
 _OTHER: Final = re.compile("[^a-z0-9]+")

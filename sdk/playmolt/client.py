@@ -17,7 +17,7 @@ from playmolt_schemas.routes.route import Route
 
 from playmolt import calls
 from playmolt.calls import Query, Request
-from playmolt.errors import Refused
+from playmolt.errors import PlayMoltError
 from playmolt.feed import SILENCE_SECONDS, Feed, Message
 from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, decide, playing
 from playmolt.retries import FIRST_CONTACT, Again, Retry, Tries
@@ -406,8 +406,8 @@ def _drive(steps: Steps[T], perform: Callable[[Step], Any]) -> T:
         while True:
             try:
                 answer = perform(step)
-            except Refused as refusal:
-                step = steps.throw(refusal)
+            except PlayMoltError as error:
+                step = steps.throw(error)
             else:
                 step = steps.send(answer)
     except StopIteration as end:
@@ -421,8 +421,8 @@ async def _adrive(steps: Steps[T], perform: Callable[[Step], Awaitable[Any]]) ->
         while True:
             try:
                 answer = await perform(step)
-            except Refused as refusal:
-                step = steps.throw(refusal)
+            except PlayMoltError as error:
+                step = steps.throw(error)
             else:
                 step = steps.send(answer)
     except StopIteration as end:

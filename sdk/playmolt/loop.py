@@ -18,7 +18,7 @@ from playmolt_schemas.games.game_messages import Fault
 
 from playmolt import calls
 from playmolt.calls import Request, State
-from playmolt.errors import BotFailed, Refused, Stalled
+from playmolt.errors import BotFailed, PlayMoltError, Refused, Stalled
 from playmolt.feed import OVER
 
 T = TypeVar("T")
@@ -85,6 +85,10 @@ class GameResult(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     faults: Sequence[Fault] = ()
     """The ledger of all seats: what went wrong, through whom, how often."""
+    handle: str = ""
+    rating: api.Rating | None = None
+    """This agent's rating in this game type after the game; None before its first rated game, and where the server did
+    not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,12 @@ def playing(
         yield from _ask(calls.register(name))
     if game_id is None:
         game_id = (yield from _ask(calls.join(game))).game_id
-    return (yield from Seat(game_id, patience, tries, clock).play())
+    result = yield from Seat(game_id, patience, tries, clock).play()
+    try:
+        me = yield from _ask(calls.me())
+    except PlayMoltError:
+        return result  # the game is over all the same
+    return msgspec.structs.replace(result, handle=me.handle, rating=me.ratings.get(game))
 
 
 class Seat:

@@ -21,6 +21,7 @@ from playmolt_schemas.codes import Code, RateLimit, problem_bytes
 from playmolt_schemas.identifiers import rfc3339
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+RATING = {"rating": 1512.5, "uncertainty": 470.1, "games": 1, "version": None, "provisional": True}
 HTTP_HEADERS = list[tuple[bytes, bytes]]
 
 
@@ -194,6 +195,7 @@ class Arena:
                 return 200, _json(
                     {"id": agent[0], "name": agent[1], **_identity(agent[0]), "about": None, "points": 0}
                     | {"created_at": "2026-01-01T00:00:00.000000Z", "points_by_type": games, "games": games}
+                    | {"ratings": {"trial": None, "ox": None, self.decider.game: RATING}}
                 )
             case "POST", "/api/agents/me/keys":
                 old = seen.headers["authorization"].removeprefix("Bearer ")

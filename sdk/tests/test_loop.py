@@ -51,6 +51,14 @@ async def against_house(arena: Arena, me: Any) -> Any:
     return result
 
 
+async def test_a_result_is_told_also_when_the_rating_cannot_be_had(arena: Start) -> None:
+    server = arena(Ox())
+    refused = problem_bytes(Code.OPERATOR_ONLY, "no")
+    server.faults += [Fault("/api/agents/me", "status", status=403, body=refused) for _ in range(5)]
+    result = await against_house(server, play_async(keeper, "ox", url=server.url, name="me"))
+    assert (result.phase, result.rating) == ("end", None)
+
+
 @pytest.mark.parametrize("bot", [keeper, Keeper(), async_keeper])
 async def test_a_bot_of_any_kind_plays_a_whole_game(arena: Start, bot: Any) -> None:
     server = arena(Ox())
@@ -58,6 +66,8 @@ async def test_a_bot_of_any_kind_plays_a_whole_game(arena: Start, bot: Any) -> N
     assert (result.phase, result.turns, result.refusals, result.name) == ("end", 10, 0, "me")
     line = next(row for row in result.state["results"] if row["agent_id"] == result.agent_id)
     assert result.points == line["points"] in (200, 100, 60, 40, 20)
+    assert result.handle
+    assert (result.rating.rating, result.rating.provisional) == (1512.5, True)
 
 
 async def test_the_sync_loop_plays_the_same_game(arena: Start) -> None:

@@ -28,7 +28,7 @@ from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Folder, Run
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.log.commands import verified
-from playmolt_cli.log.reading import with_log
+from playmolt_cli.log.reading import with_database
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.interrupts import stopping
 from playmolt_cli.terminal.narration import Narration, printable, standings
@@ -88,7 +88,7 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
             standing = asyncio.run(_leaderboard(run.gateway))
         except PlayMoltError as error:
             raise Failure(f"{error}; logs: {folder / 'logs'}") from error
-        verification = with_log(folder, verified)
+        verification = with_database(folder, verified)
         faults = [*_faults(played, standing, verification)]
         faults += [fault for session in argued for fault in session.faults()]
         faults += judged.faults()

@@ -8,12 +8,16 @@ from typing import BinaryIO
 
 import click
 import msgspec
+from msgspec.structs import replace
+from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
 from playmolt_core.log.verify import verify as verify_log
+from playmolt_core.relay.checking import projection_breaks
+from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.records import Record
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -22,7 +26,7 @@ from playmolt_cli.games import deciders
 from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
 from playmolt_cli.log.check import check as fold_everything
-from playmolt_cli.log.reading import records_of, verified_files, with_log
+from playmolt_cli.log.reading import records_of, verified_files, with_database, with_log
 from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
 from playmolt_cli.log.redecide import redecide as redecide_everything
 from playmolt_cli.log.tail import tail as end_of_log
@@ -53,9 +57,10 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda position: bar.update(task, completed=position)
 
 
-async def verified(event_log: PostgresLog) -> Verification:
+async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
     with progress(await event_log.position()) as done:
-        return await verify_log(event_log, deciders(), register=event_log.register, progress=done)
+        found = await verify_log(event_log, deciders(), register=event_log.register, progress=done)
+    return replace(found, breaks=found.breaks + await projection_breaks(pool, event_log))
 
 
 @log.command()
@@ -66,13 +71,14 @@ def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
     """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
 
     EXACT: every stored state hash agrees; "decided again": today's rules decide each of its commands as it was, too, as
-    far as a game can tell them by their events. UNVERIFIED: there is none yet. DIVERGED: broken. Exit status 1 on a
-    break. With files, as `log export`, `log archive` and a gateway's /log give them, it checks those instead: also that
-    every game is there to its end, or what the manifest beside the file lists.
+    far as a game can tell them by their events. UNVERIFIED: there is none yet. DIVERGED: broken. Points, results and
+    ratings are compared with what follows from the log. Exit status 1 on a break.
+    With files, as `log export`, `log archive` and a gateway's /log give them, it checks those instead: also that every
+    game is there to its end, or what the manifest beside the file lists.
 
     Example: playmolt log verify --json
     """
-    result = verified_files(files) if files else with_log(data, verified)
+    result = verified_files(files) if files else with_database(data, verified)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
@@ -139,6 +145,19 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
         click.echo(f"{redecided.games} games decided again, {redecided.same} the same")
     if redecided.differ:
         raise SystemExit(1)
+
+
+@log.command()
+@data_option
+def rebuild(data: Path | None) -> None:
+    """Empty points, results and ratings, and make them again from the log.
+
+    Readers see the old ones until it is done; a running relay goes on from there.
+
+    Example: playmolt log rebuild
+    """
+    position = with_database(data, lambda event_log, pool: rebuild_projections(pool, event_log))
+    click.echo(f"points, results and ratings made again from the log up to position {position}")
 
 
 @log.command()

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from playmolt_core.db.pool import open_pool
+from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.postgres import PostgresLog
@@ -21,11 +21,16 @@ T = TypeVar("T")
 
 def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]]) -> T:
     """Run `work` on the log that `database` finds; raises as it does, and LogUnavailable."""
+    return with_database(data, lambda event_log, _: work(event_log))
+
+
+def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitable[T]]) -> T:
+    """Run `work` on that log and its database."""
 
     async def run(url: str) -> T:
         pool = await open_pool(url)
         try:
-            return await work(PostgresLog(pool))
+            return await work(PostgresLog(pool), pool)
         finally:
             await pool.close()
 

@@ -60,6 +60,24 @@ def test_a_whole_log_is_verified_and_checked(data: Path) -> None:
     assert not Folder(data).locked()
 
 
+def test_points_and_ratings_are_made_again_and_verified(data: Path) -> None:
+    def psql(statement: str) -> None:
+        with Postgres(Folder(data).postgres) as server:
+            asyncio.run(_statement(server.url, statement))
+
+    made = _run("log", "rebuild", "--data", data)
+    assert (made.exit_code, "made again from the log" in made.stdout) == (0, True)
+    assert _run("log", "verify", "--data", data).exit_code == 0
+    psql("INSERT INTO projection.score VALUES ('agent-x', 'ox', 5, 1)")
+    broken = _run("log", "verify", "--json", "--data", data)
+    assert broken.exit_code == 1
+    assert [fault["problem"] for fault in json.loads(broken.stdout)["breaks"]] == [
+        "points of agent-x, ox: the log knows of none"
+    ]
+    assert _run("log", "rebuild", "--data", data).exit_code == 0
+    assert _run("log", "verify", "--data", data).exit_code == 0
+
+
 def test_the_folder_of_the_environment_is_the_default(data: Path) -> None:
     assert _run("log", "verify", PLAYMOLT_DATA=str(data)).exit_code == 0
 

@@ -198,6 +198,12 @@ class Pool:
         async with self.connection() as connection, connection.transaction():
             yield connection
 
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connection]:
+        """Borrow a connection that reads everything as of one moment."""
+        async with self.connection() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+            yield connection
+
     def reserve(self, settle: str = "") -> "Reserved":
         """A connection that is not shared; it is closed with the pool. `settle` runs on it whenever it is opened."""
         reserved = Reserved(self, settle)

@@ -1,17 +1,23 @@
-"""Points and finished games, derived from the log; they can be rebuilt from it at any time."""
+"""Points, finished games and ratings, derived from the log; they can be rebuilt from it at any time."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Final
 
 import msgspec
-from playmolt_schemas.identity import Kind
+from playmolt_schemas.identity import BoardKind, Kind, Ranking, Versions
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Connection, Pool
 from playmolt_core.db.queries import queries
+from playmolt_core.db.ratings import Line, next_version
 
 _SQL = queries("projections")
 ALL_TYPES = ""
+RULES: Final = 1
+"""The rules by which the projections follow from the log. What other rules have made is made anew."""
+_RECENT_GAMES: Final = 20
+_CLEAR_SECONDS: Final = 600.0
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -23,18 +29,29 @@ class Score(msgspec.Struct, frozen=True):
     games: int
 
 
+class Board(msgspec.Struct, frozen=True):
+    """Which leaderboard: of a game type or (by points) of all, of whom, and by rating of which versions."""
+
+    game_type: str = ALL_TYPES
+    by: Ranking = "points"
+    kind: BoardKind = "all"
+    versions: Versions = "latest"
+
+
 class Ranked(msgspec.Struct, frozen=True):
-    """A line of the leaderboard. Equal points share a rank, and the next rank counts them all (1, 2, 2, 4)."""
+    """A line of a leaderboard. Equal lines share a rank, and the next rank counts them all (1, 2, 2, 4)."""
 
     rank: int
     id: str
     name: str
+    handle: str
+    kind: Kind
+    model: str | None
+    version: str | None
     points: int
     games: int
-    handle: str = ""
-    kind: Kind = "bot"
-    model: str | None = None
-    version: str | None = None
+    line: Line | None = None
+    """What it is ranked by, where that is its rating."""
 
 
 class Points(msgspec.Struct, frozen=True):
@@ -45,10 +62,29 @@ class Points(msgspec.Struct, frozen=True):
     games: Mapping[str, int]
 
 
-class _Place(msgspec.Struct):
+class Rating(msgspec.Struct, frozen=True):
+    """An agent's line of its present version in one game type."""
+
+    line: Line
+    version: str | None
+
+
+class RecentGame(msgspec.Struct, frozen=True):
+    """A finished game of an agent."""
+
+    game_id: str
     game_type: str
-    points: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+    ended_at: datetime
+    rank: int | None
+    points: int
+    rated: bool
+
+
+class _Place(msgspec.Struct):
+    board: Board
+    value: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
     id: str
+    version: str = ""
 
 
 class PgProjections:
@@ -58,23 +94,40 @@ class PgProjections:
         self._pool = pool
 
     async def leaderboard(
-        self, game: str | None, limit: int, cursor: str | None = None
+        self, board: Board, limit: int, cursor: str | None = None
     ) -> tuple[Sequence[Ranked], str | None]:
-        """A page of the agents with finished games in a type (None: in any) and the cursor of the next page.
+        """A page of a leaderboard and the cursor of the next page.
 
-        Most points first, equal points by id. Raises BadCursor, also for a cursor of another type's leaderboard.
+        The best first, equals by id. Raises BadCursor, also for a cursor of another leaderboard.
         """
-        game_type = game or ALL_TYPES
-        if cursor is None:
-            rows = await self._pool.fetch(_SQL["leaders"], game_type, limit + 1)
-        else:
-            place = read_cursor(cursor, _Place)
-            if place.game_type != game_type:
-                raise BadCursor("the cursor belongs to the leaderboard of another gameType: start without a cursor")
-            rows = await self._pool.fetch(_SQL["followers"], game_type, limit + 1, place.points, place.id)
-        page = [Ranked(*row) for row in rows[:limit]]
+        place = None if cursor is None else read_cursor(cursor, _Place)
+        if place is not None and place.board != board:
+            raise BadCursor("the cursor belongs to another leaderboard: start without a cursor")
+        rows = await (self._rated if board.by == "rating" else self._scored)(board, limit + 1, place)
         more = len(rows) > limit > 0
-        return page, write_cursor(_Place(game_type, page[-1].points, page[-1].id)) if more else None
+        return [line for line, _ in rows[:limit]], write_cursor(rows[limit - 1][1]) if more else None
+
+    async def _scored(self, board: Board, limit: int, place: _Place | None) -> list[tuple[Ranked, _Place]]:
+        wanted = (board.game_type, board.kind, limit)
+        if place is None:
+            rows = await self._pool.fetch(_SQL["leaders"], *wanted)
+        else:
+            rows = await self._pool.fetch(_SQL["followers"], *wanted, place.value, place.id)
+        lines = [Ranked(*row) for row in rows]
+        return [(line, _Place(board, line.points, line.id)) for line in lines]
+
+    async def _rated(self, board: Board, limit: int, place: _Place | None) -> list[tuple[Ranked, _Place]]:
+        wanted = (board.game_type, board.kind, board.versions, limit)
+        if place is None:
+            rows = await self._pool.fetch(_SQL["rated_leaders"], *wanted)
+        else:
+            rows = await self._pool.fetch(_SQL["rated_followers"], *wanted, place.value, place.id, place.version)
+        found = []
+        for rank, agent_id, name, handle, kind, model, version, points, games, mu, sigma in rows:
+            line = Line(mu, sigma, games)
+            ranked = Ranked(rank, agent_id, name, handle, kind, model, version or None, points, games, line)
+            found.append((ranked, _Place(board, line.merit, agent_id, version)))
+        return found
 
     async def points_of(self, agent_id: str) -> Points:
         """An agent's points; nothing of an agent that finished no game."""
@@ -86,24 +139,46 @@ class PgProjections:
             games={kind: games for kind, (_, games) in scores.items()},
         )
 
-    async def position(self) -> int:
-        return int(await self._pool.value(_SQL["position"]))
+    async def ratings_of(self, agent_id: str, version: str | None) -> Mapping[str, Rating]:
+        """An agent's ratings in the game types in which it was rated, in this version of it."""
+        ratings: dict[str, Rating] = {}
+        for game_type, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id):
+            if of == (version or ""):
+                ratings[game_type] = Rating(Line(*line), version)
+            elif game_type not in ratings:
+                ratings[game_type] = Rating(next_version(Line(*line)), version)
+        return ratings
 
-    async def advance(self, scores: Sequence[Score], seen: int, position: int) -> bool:
-        """Add scores and move from `seen` to `position`, both or neither; False when another projector was there."""
+    async def recent(self, agent_id: str) -> Sequence[RecentGame]:
+        """The newest of an agent's finished games, newest first."""
+        return [RecentGame(*row) for row in await self._pool.fetch(_SQL["recent"], agent_id, _RECENT_GAMES)]
+
+    async def position(self) -> int | None:
+        """Up to where the projections hold the log; None when they have to be made anew."""
+        async with self._pool.connection() as connection:
+            return await held(connection)
+
+    async def advance(self, seen: int, position: int, apply: Callable[[Connection], Awaitable[None]]) -> bool:
+        """Apply changes and move from `seen` to `position`, both or neither; False when another projector was there."""
         async with self._pool.transaction() as connection:
-            if await connection.fetchval(_SQL["lock_position"]) != seen:
+            if _position(await connection.fetchrow(_SQL["lock_progress"])) != seen:
                 return False
-            await add_scores(connection, scores)
-            await connection.execute(_SQL["move"], position)
+            await apply(connection)
+            await move(connection, position)
         return True
+
+
+def _position(row: Iterable[int] | None) -> int | None:
+    position, rules, ruled = row or (0, 0, 0)
+    return int(position) if (rules, ruled) == (RULES, position) else None
 
 
 async def clear(connection: Connection) -> None:
     """Forget everything, inside a transaction that fills it again; other projectors wait."""
-    await connection.fetchval(_SQL["lock_position"])
-    await connection.execute(_SQL["clear"])
-    await connection.execute(_SQL["move"], 0)
+    await connection.execute(_SQL["allow_long"])
+    await connection.fetchrow(_SQL["lock_progress"])
+    for table in ("score", "result", "rating"):
+        await connection.execute(_SQL[f"clear_{table}"], timeout=_CLEAR_SECONDS)
 
 
 async def add_scores(connection: Connection, scores: Sequence[Score]) -> None:
@@ -113,4 +188,15 @@ async def add_scores(connection: Connection, scores: Sequence[Score]) -> None:
 
 
 async def move(connection: Connection, position: int) -> None:
-    await connection.execute(_SQL["move"], position)
+    await connection.execute(_SQL["move"], position, RULES)
+
+
+async def held(connection: Connection) -> int | None:
+    """Up to where the projections hold the log; None when other rules have made them."""
+    return _position(await connection.fetchrow(_SQL["progress"]))
+
+
+async def stored_scores(connection: Connection) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """Points and games by agent and game type."""
+    rows = await connection.fetch(_SQL["scores"])
+    return {(agent, game_type): (points, games) for agent, game_type, points, games in rows}

@@ -15,7 +15,6 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.game_counts import PgGameCounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.projections import PgProjections
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import garbage, health, tracing
@@ -39,7 +38,7 @@ class Service:
         self._bus = bus
         self._log: EventLog = PostgresLog(pool)
         self._relay = Relay(self._log, bus, settings.stream_events)
-        self._projector = Projector(self._log, PgProjections(pool))
+        self._projector = Projector(self._log, pool)
         self._limits = PgLimits(pool)
         self._game_counts = PgGameCounts(pool)
         self._looked: list[Sample] = []

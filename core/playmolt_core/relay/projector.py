@@ -1,19 +1,18 @@
 """Moves the projections along the log: each finished game counts once, whatever is killed when."""
 
 import asyncio
-from collections.abc import Iterable
+from functools import partial
 from typing import Final
-
-import msgspec
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool
-from playmolt_core.db.projections import PgProjections, Score, add_scores, clear, move
-from playmolt_core.log.port import EventLog, PublicRecord
+from playmolt_core.db.projections import PgProjections, clear, move
+from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import CHUNK
 from playmolt_core.ops.telemetry import log as logger
-from playmolt_core.relay.feeds import game_of
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
+from playmolt_core.relay.results import finished_games
+from playmolt_core.relay.standings import enter, enter_and_rate, rate_all
 
 _KEEP_EVERY: Final = 1_000
 """Events without a result after which the position is stored: a commit for each would cost more than reading them
@@ -22,38 +21,13 @@ again."""
 _log = logger("projector")
 
 
-class _Result(msgspec.Struct):
-    agent_id: str
-    points: int
-
-
-class _Ended(msgspec.Struct):
-    results: list[_Result]
-
-
-_read_end = msgspec.json.Decoder(_Ended).decode
-
-
-def scores_of(entries: Iterable[PublicRecord]) -> list[Score]:
-    """What the finished games among the records add; a game_end without readable results is told and skipped."""
-    scores: list[Score] = []
-    for entry in entries:
-        record = entry.record
-        try:
-            ended = _read_end(record.data)
-        except msgspec.MsgspecError as error:
-            _log.error("unreadable_results", stream=record.stream, version=record.version, detail=str(error))
-            continue
-        scores += [Score(result.agent_id, game_of(record.stream), result.points, 1) for result in ended.results]
-    return scores
-
-
 class Projector:
     """Applies the log to the projections. Any number may run: a chunk counts only for the one that stores it first."""
 
-    def __init__(self, log: EventLog, projections: PgProjections) -> None:
+    def __init__(self, log: EventLog, pool: Pool) -> None:
         self._log = log
-        self._projections = projections
+        self._pool = pool
+        self._projections = PgProjections(pool)
         self._stored: int | None = None
         self._level = False
         """Whether the last step came to where the log ended then: under load each commit would be asked after alone."""
@@ -96,6 +70,9 @@ class Projector:
         """Apply the next chunk; False when there was none. Raises LogUnavailable."""
         if self._stored is None:
             self._stored = await self._projections.position()
+            if self._stored is None:
+                self._stored = await rebuild(self._pool, self._log)
+                _log.info("projections_rebuilt", position=self._stored)
             await self._reach(self._stored)
         newest = await self._log.position()
         if newest <= self.position:
@@ -104,9 +81,10 @@ class Projector:
         # A game that ended since `newest` was read belongs to the next chunk: counted here, it would count twice.
         entries = [entry for entry in read if entry.record.position <= newest]
         position = entries[-1].record.position if len(entries) == CHUNK else newest
-        scores = scores_of(entries)
-        if scores or position - self._stored >= _KEEP_EVERY:
-            if not await self._projections.advance(scores, self._stored, position):
+        games = list(finished_games(entries))
+        if games or position - self._stored >= _KEEP_EVERY:
+            apply = partial(enter_and_rate, games=games)
+            if not await self._projections.advance(self._stored, position, apply):
                 self._stored, self._level = None, False  # another projector moved it
                 return True
             self._stored = position
@@ -138,10 +116,11 @@ async def rebuild(pool: Pool, log: EventLog) -> int:
     Needs two connections of the pool.
     """
     async with pool.transaction() as connection:
-        position, after = await log.position(), 0
         await clear(connection)
+        position, after = await log.position(), 0
         while entries := await log.results(after, CHUNK):
-            await add_scores(connection, scores_of(entry for entry in entries if entry.record.position <= position))
+            await enter(connection, finished_games(entry for entry in entries if entry.record.position <= position))
             after = entries[-1].record.position
+        await rate_all(connection)
         await move(connection, position)
     return position

@@ -106,6 +106,15 @@ class PhaseSubmissions(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
+class Place(NamedTuple):
+    """Where a seat stood when the game ended."""
+
+    rank: int | None
+    """1 is the best; None for who did not play for a place."""
+    competes: bool
+    """Whether the seat is rated by it."""
+
+
 class GameMessages(NamedTuple):
     """What is said in a type that anybody may watch, and what its bots may send: none to a run."""
 
@@ -116,3 +125,6 @@ class GameMessages(NamedTuple):
     """The union of its public messages."""
     phase: Any = str
     """A Literal of its phases."""
+    result: type | None = None
+    """A line of the `results` that its `game_end` stores, with `agent_id`, `points`, `place` (a `Place`) and an agent's
+    identity. None: its agents get points and are not rated."""

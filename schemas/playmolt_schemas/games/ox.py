@@ -15,6 +15,7 @@ from playmolt_schemas.games.game_messages import (
     GameCreatedMessage,
     GameMessages,
     PhaseSubmissions,
+    Place,
     PublicMessage,
     SeatAwayMessage,
     SeatBackMessage,
@@ -99,6 +100,10 @@ class OxResult(Identity, frozen=True, kw_only=True):
     game_points: int
     monopolies: int
     resigned: bool | UnsetType = UNSET
+
+    @property
+    def place(self) -> Place:
+        return Place(self.rank, competes=True)
 
 
 class OxStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
@@ -258,4 +263,4 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     turn_id: str | None = None
 
 
-MESSAGES: Final = GameMessages(ACTIONS, OxState, OxMessage, Phase)
+MESSAGES: Final = GameMessages(ACTIONS, OxState, OxMessage, Phase, OxResult)

@@ -15,6 +15,7 @@ from playmolt_schemas.games.game_messages import (
     GameCreatedMessage,
     GameMessages,
     PhaseSubmissions,
+    Place,
     PublicMessage,
     SeatAwayMessage,
     SeatBackMessage,
@@ -90,6 +91,12 @@ class TrialResult(Identity, frozen=True, kw_only=True):
     won: bool | None
     points: int
     resigned: bool | UnsetType = UNSET
+
+    @property
+    def place(self) -> Place:
+        """The prosecutor and the defender compete; a juror stands where the team it voted for does."""
+        rank = None if self.won is None else 1 if self.won else 2
+        return Place(rank, competes=self.role in ("PROSECUTOR", "DEFENSE"))
 
 
 class TrialStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
@@ -220,4 +227,4 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     turn_id: str | None = None
 
 
-MESSAGES: Final = GameMessages(ACTIONS, TrialState, TrialMessage, Phase)
+MESSAGES: Final = GameMessages(ACTIONS, TrialState, TrialMessage, Phase, TrialResult)

@@ -9,6 +9,7 @@ from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED, Phase
 from playmolt_schemas.identifiers import AnyType
+from playmolt_schemas.identity import BoardKind, Ranking, Versions
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.jury import JURY
@@ -93,9 +94,12 @@ class AdminGamesQuery(Query, frozen=True):
 
 
 class LeaderboardQuery(Query, frozen=True):
-    """`GET /api/leaderboard`."""
+    """`GET /api/leaderboard`; `by=rating` needs `gameType`, and `version` says something of ratings alone."""
 
     gameType: api.GameType | None = None  # noqa: N815
+    by: Ranking = "points"
+    kind: BoardKind = "bot"
+    version: Versions = "latest"
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 
@@ -234,7 +238,8 @@ WAIT_FOR_TURN: Final[Route[api.Turn | None]] = Route(
 )  # fmt: skip
 READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
     method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents",
-    summary="The agents by points.", query=LeaderboardQuery, answers={200: api.Leaderboard},
+    summary="The agents by points, or by rating in a game type.",
+    query=LeaderboardQuery, answers={200: api.Leaderboard},
 )  # fmt: skip
 
 AGENTS: Final = (

@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
-from playmolt_core.db.projections import Points, Ranked
+from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 
 
 class GatewayBus(Bus, Protocol):
@@ -82,13 +82,19 @@ class Accounts(Protocol):
 
 
 class Projections(Protocol):
-    async def leaderboard(
-        self, game: str | None, limit: int, cursor: str | None
-    ) -> tuple[Sequence[Ranked], str | None]:
-        """A page of the leaderboard and the next cursor; raises BadCursor."""
+    async def leaderboard(self, board: Board, limit: int, cursor: str | None) -> tuple[Sequence[Ranked], str | None]:
+        """A page of a leaderboard and the next cursor; raises BadCursor."""
         ...
 
     async def points_of(self, agent_id: str) -> Points: ...
+
+    async def ratings_of(self, agent_id: str, version: str | None) -> Mapping[str, Rating]:
+        """An agent's ratings in this version of it, in the game types in which it was rated."""
+        ...
+
+    async def recent(self, agent_id: str) -> Sequence[RecentGame]:
+        """The newest of an agent's finished games, newest first."""
+        ...
 
 
 class Limits(Protocol):

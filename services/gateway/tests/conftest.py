@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
-from playmolt_core.db.projections import Points, Ranked
+from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.ratings import Line
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.settings import Settings
 from playmolt_gateway.http.app import Gateway, build
@@ -136,6 +137,9 @@ class TwinStore:
         self.seats: dict[str, dict[str, None]] = {}
         self.standings: list[Ranked] = []
         self.points: dict[str, Points] = {}
+        self.lines: dict[str, Line] = {}
+        self.finished: dict[str, list[RecentGame]] = {}
+        self.board = Board()
         self.buckets: dict[str, int] = {}
         self.away = False
         self.read_only = False
@@ -217,9 +221,8 @@ class TwinStore:
             raise BadCursor(cursor)
         return int(cursor)
 
-    async def leaderboard(
-        self, game: str | None, limit: int, cursor: str | None
-    ) -> tuple[Sequence[Ranked], str | None]:
+    async def leaderboard(self, board: Board, limit: int, cursor: str | None) -> tuple[Sequence[Ranked], str | None]:
+        self.board = board
         start = 0 if cursor is None else self._index(cursor)
         rows = self.standings
         return rows[start : start + limit], str(start + limit) if len(rows) > start + limit else None
@@ -227,6 +230,14 @@ class TwinStore:
     async def points_of(self, agent_id: str) -> Points:
         self.check()
         return self.points.get(agent_id, Points(0, {}, {}))
+
+    async def ratings_of(self, agent_id: str, version: str | None) -> dict[str, Rating]:
+        self.check()
+        return {} if agent_id not in self.lines else {"ox": Rating(self.lines[agent_id], version)}
+
+    async def recent(self, agent_id: str) -> list[RecentGame]:
+        self.check()
+        return self.finished.get(agent_id, [])
 
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         self.check()

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.projections import Points, Ranked
+from playmolt_core.db.projections import Board, Points, Ranked, RecentGame
+from playmolt_core.db.ratings import Line
 from playmolt_gateway.http import auth
 from playmolt_gateway.http.auth import Keys, hash_of, new_key
 from playmolt_gateway.routes import agents
@@ -26,6 +28,7 @@ async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(platfo
         "id": made["id"], "name": made["name"], "handle": made["handle"], "kind": "bot", "version": None,
         "model": None, "about": None, "created_at": "2026-01-01T00:00:00.000000Z", "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
+        "ratings": {"trial": None, "ox": None},
     }  # fmt: skip
 
 
@@ -94,7 +97,7 @@ class TestFindingAgents:
         platform.store.points[agent_id] = Points(30, {"ox": 30}, {"ox": 1})
         seen = (await platform.send("GET", f"/api/agents/{agent_id}")).json()
         me = (await platform.send("GET", "/api/agents/me", headers=key)).json()
-        assert me == seen | {"points_by_type": {"trial": 0, "ox": 30}}
+        assert me | {"recent": []} == seen | {"points_by_type": {"trial": 0, "ox": 30}}
         assert (seen["points"], seen["games"]) == (30, {"trial": 0, "ox": 1})
         for nobody in ("agent-9", "%00", "%ED%A0%80"):
             assert problem(await platform.send("GET", f"/api/agents/{nobody}")) == (404, "not_found")
@@ -341,16 +344,53 @@ class TestKeyCache:
 
 
 async def test_leaderboard_waits_for_the_projections_and_serves_what_there_is(platform: Any) -> None:
-    platform.store.standings = [Ranked(1, "agent-1", "Ada", 200, 1, "ada-1"), Ranked(1, "agent-2", "Bob", 200, 1)]
+    platform.store.standings = [
+        Ranked(1, "agent-1", "Ada", "ada-1", "bot", None, None, 200, 1),
+        Ranked(1, "agent-2", "Bob", "bob-2", "bot", None, None, 200, 1),
+    ]
     page = (await platform.send("GET", "/api/leaderboard?limit=1")).json()
     assert page["leaderboard"] == [{
             "rank": 1, "id": "agent-1", "handle": "ada-1", "name": "Ada", "kind": "bot", "model": None, "version": None,
-            "points": 200, "games": 1,
+            "points": 200, "games": 1, "rating": None, "uncertainty": None, "provisional": None,
         }
     ]  # fmt: skip
+    assert platform.store.board == Board(kind="bot")
     rest = (await platform.send("GET", f"/api/leaderboard?limit=1&cursor={page['next_cursor']}")).json()
     assert [line["name"] for line in rest["leaderboard"]] == ["Bob"]
     assert rest["next_cursor"] is None
+
+
+async def test_a_leaderboard_by_rating_is_that_of_a_game_type(platform: Any) -> None:
+    refused = await platform.send("GET", "/api/leaderboard?by=rating")
+    assert refused.status_code == 400
+    assert [fault["field"] for fault in refused.json()["errors"]] == ["gameType"]
+    line = Line(26.0, 4.0, 19)
+    platform.store.standings = [Ranked(1, "agent-1", "Ada", "ada-1", "house", "m", "2", 200, 19, line)]
+    path = "/api/leaderboard?by=rating&gameType=ox&kind=all&version=all"
+    (shown,) = (await platform.send("GET", path)).json()["leaderboard"]
+    assert (shown["rating"], shown["uncertainty"], shown["provisional"]) == (1560.0, 240.0, True)
+    assert platform.store.board == Board("ox", "rating", "all", "all")
+
+
+async def test_a_profile_has_the_line_of_the_present_version_and_the_recent_games(platform: Any) -> None:
+    agent, key = platform.agent()
+    platform.store.lines[agent] = Line(24.0, 8.0, 20)
+    at = datetime(2026, 11, 25, tzinfo=UTC)
+    platform.store.finished[agent] = [RecentGame("ox-1", "ox", at, 2, 100, rated=True)]
+    shown = (await platform.send("GET", f"/api/agents/{agent}")).json()
+    assert shown["ratings"] == {
+        "trial": None,
+        "ox": {"rating": 1440.0, "uncertainty": 480.0, "games": 20, "version": None, "provisional": False},
+    }
+    assert shown["recent"] == [
+        {
+            "game_id": "ox-1", "gameType": "ox", "ended_at": "2026-11-25T00:00:00.000000Z",
+            "rank": 2, "points": 100, "rated": True,
+        }
+    ]  # fmt: skip
+    me = (await platform.send("GET", "/api/agents/me", headers=key)).json()
+    assert me.keys() == (shown.keys() - {"recent"}) | {"points_by_type"}
+    assert me["ratings"] == shown["ratings"]
 
 
 async def test_me_counts_points_by_type(platform: Any) -> None:

@@ -34,6 +34,8 @@ from playmolt_schemas import subjects
 from playmolt_schemas.canonical import canonical_json
 
 from core.tests.log.log_contract import Game, unit
+from tests.integration.log import finished
+from tests.integration.log.finished import ox_results
 
 LIMIT = 1_000_000
 APPEND = queries("log")["append"]
@@ -541,8 +543,10 @@ async def test_a_broken_feed_does_not_move_and_goes_on_once_repaired(log: Postgr
 
 
 def ended(game: Game, points: dict[str, int]) -> list[Unit]:
-    results = [{"agent_id": agent, "points": count} for agent, count in points.items()]
-    return [unit(game.adds(1, kind="game_end", closes=True, data=canonical_json({"results": results})))]
+    results = [line | {"points": points[line["agent_id"]]} for line in ox_results(list(points))]
+    if game.stream.startswith("trial"):
+        results = [line | {"role": "JUROR", "team": None, "won": None} for line in results]
+    return finished.ended(game, results)
 
 
 async def scores(pool: Pool) -> list[tuple[object, ...]]:
@@ -551,7 +555,7 @@ async def scores(pool: Pool) -> list[tuple[object, ...]]:
 
 
 async def test_two_projectors_count_each_game_once(log: PostgresLog, pool: Pool) -> None:
-    projectors = [Projector(PostgresLog(pool), PgProjections(pool)) for _ in range(2)]
+    projectors = [Projector(PostgresLog(pool), pool) for _ in range(2)]
     async with running(*(projector.run() for projector in projectors)):
         for number in range(30):
             game = Game(f"{'ox' if number % 2 else 'trial'}-{number}")
@@ -574,7 +578,7 @@ async def test_a_projector_does_not_ask_after_each_commit(log: PostgresLog, pool
             asked += 1
             return await super().position()
 
-    projector, clock = Projector(Counting(pool), PgProjections(pool)), asyncio.get_running_loop().time
+    projector, clock = Projector(Counting(pool), pool), asyncio.get_running_loop().time
     begun = clock()
     async with running(projector.run()):
         for number in range(60):
@@ -594,14 +598,14 @@ async def test_a_game_that_ends_while_the_projector_reads_counts_once(log: Postg
             return known
 
     await log.append(ended(Game("ox-1"), {"agent-a": 1}))
-    projector = Projector(Overtaken(pool), PgProjections(pool))
+    projector = Projector(Overtaken(pool), pool)
     while await projector.step():
         pass
     assert await scores(pool) == [("agent-a", "", 2, 2), ("agent-a", "ox", 2, 2)]
 
 
 async def test_a_rebuild_gives_what_the_projector_had(log: PostgresLog, pool: Pool) -> None:
-    projector = Projector(log, PgProjections(pool))
+    projector = Projector(log, pool)
     for number in range(5):
         await log.append(ended(Game(f"ox-{number}"), {f"agent-{number % 2}": number}))
     while await projector.step():
@@ -621,14 +625,14 @@ async def test_results_that_cannot_be_read_are_skipped(log: PostgresLog, pool: P
     await log.append([unit(Game("ox-1").adds(1, kind="game_end", data=strange))])
     await log.append([unit(Game("ox-2").adds(1, kind="game_end", data=b"{}"))])
     await log.append(ended(Game("ox-3"), {"agent-a": 1}))
-    projector = Projector(log, PgProjections(pool))
+    projector = Projector(log, pool)
     assert await projector.step()
     assert await scores(pool) == [("agent-a", "", 1, 1), ("agent-a", "ox", 1, 1)]
 
 
 async def test_a_sync_that_cannot_be_reached_is_bounded(log: PostgresLog, pool: Pool) -> None:
     await log.append([unit(Game("ox-1").adds(1))])
-    assert not await Projector(log, PgProjections(pool)).sync(0.1)
+    assert not await Projector(log, pool).sync(0.1)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Connection, Pool, close, connect, open_pool
-from playmolt_core.db.projections import PgProjections
+from playmolt_core.db.projections import Board, PgProjections
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, Ended, NotArchived
 from playmolt_core.log.copies.export import json_lines
@@ -24,6 +24,7 @@ from playmolt_core.relay.projector import rebuild
 from playmolt_schemas.canonical import canonical_json
 
 from core.tests.log.log_contract import NOON, OVER, Game, outcome, unit
+from tests.integration.log.finished import ox_results
 
 LATER = NOON + timedelta(days=40)
 NOW = NOON + timedelta(days=41)
@@ -49,7 +50,7 @@ async def owner(database_url: str) -> AsyncIterator[Connection]:
 
 
 def ending(game: Game, at: datetime = NOON) -> Unit:
-    points = {"results": [{"agent_id": f"of-{game.stream}", "points": 3}]}
+    points = {"results": ox_results([f"of-{game.stream}"])}
     return unit(game.ends(at=at, data=canonical_json(points)))
 
 
@@ -87,7 +88,7 @@ async def test_old_games_go_and_their_results_and_all_others_stay(
     games = await fill(log)
     whole = [json.loads(line) for piece in [p async for p in json_lines(log, running=True)] for line in piece.split()]
     await rebuild(pool, log)
-    board = await PgProjections(pool).leaderboard("ox", 9)
+    board = await PgProjections(pool).leaderboard(Board("ox"), 9)
     done = await archive(log, owner, tmp_path)
     assert (done.streams, done.events, done.deleted) == (2, 14, 12)
 
@@ -99,7 +100,7 @@ async def test_old_games_go_and_their_results_and_all_others_stay(
 
     assert [entry.record.stream for entry in await log.results(0, 9)] == ["ox-older", "ox-old", "ox-new"]
     await rebuild(pool, log)
-    assert await PgProjections(pool).leaderboard("ox", 9) == board
+    assert await PgProjections(pool).leaderboard(Board("ox"), 9) == board
 
     result = await verified(log)
     assert (result.breaks, result.diverged, result.streams, result.archived) == ([], 0, 3, 2)

@@ -323,10 +323,13 @@ GRANT SELECT ON log.archived TO playmolt_relay, playmolt_reader;
 
 -- Projections -----------------------------------------------------------------------------------------------------------
 
--- Up to where the projections have read the log.
+-- Up to where the projections have read the log. A relay reads it anew where `rules` are not its own, or where one of a
+-- release before them has moved `position` alone.
 CREATE TABLE projection.progress (
   one      boolean PRIMARY KEY DEFAULT true CHECK (one),
-  position bigint  NOT NULL DEFAULT 0 CHECK (position >= 0)
+  position bigint  NOT NULL DEFAULT 0 CHECK (position >= 0),
+  rules    integer NOT NULL DEFAULT 0,
+  ruled    bigint  NOT NULL DEFAULT 0
 ) WITH (fillfactor = 10);
 INSERT INTO projection.progress DEFAULT VALUES;
 
@@ -340,11 +343,52 @@ CREATE TABLE projection.score (
 ) WITH (fillfactor = 80);
 CREATE INDEX score_ranking ON projection.score (game_type, points DESC, agent_id);
 
+-- A seat of a finished game. `rated`: the game is; `competes`: this seat is rated by it. `mu` to `line_points`: what its
+-- agent's line came to with this game.
+CREATE TABLE projection.result (
+  game_id     text COLLATE "C" NOT NULL,
+  agent_id    text COLLATE "C" NOT NULL,
+  game_type   text COLLATE "C" NOT NULL,
+  ended_at    timestamptz      NOT NULL,
+  seat        smallint         NOT NULL,
+  rank        integer,
+  points      bigint           NOT NULL,
+  rated       boolean          NOT NULL,
+  competes    boolean          NOT NULL,
+  version     text COLLATE "C" NOT NULL,
+  mu          double precision,
+  sigma       double precision,
+  line_games  integer,
+  line_points bigint,
+  PRIMARY KEY (game_id, agent_id)
+) WITH (fillfactor = 80);
+CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC, game_id DESC);
+CREATE INDEX result_order ON projection.result (game_type, ended_at, game_id) WHERE rated AND competes;
+CREATE INDEX result_of_line ON projection.result (agent_id, game_type, version, ended_at DESC, game_id DESC)
+  WHERE rated AND competes;
+
+-- What each line has come to: an agent in one version ("" for none) in one game type. `merit` is what lines are ordered
+-- by; the last two columns are the place of its newest game.
+CREATE TABLE projection.rating (
+  game_type text COLLATE "C"  NOT NULL,
+  agent_id  text COLLATE "C"  NOT NULL,
+  version   text COLLATE "C"  NOT NULL,
+  mu        double precision  NOT NULL,
+  sigma     double precision  NOT NULL,
+  games     integer           NOT NULL CHECK (games > 0),
+  points    bigint            NOT NULL,
+  merit     integer           NOT NULL,
+  ended_at  timestamptz       NOT NULL,
+  game_id   text COLLATE "C"  NOT NULL,
+  PRIMARY KEY (agent_id, game_type, version)
+) WITH (fillfactor = 80);
+CREATE INDEX rating_ranking ON projection.rating (game_type, merit DESC, agent_id, version);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
 GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;
-GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score TO playmolt_relay;
+GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score, projection.result, projection.rating TO playmolt_relay;
 GRANT SELECT, UPDATE ON projection.progress TO playmolt_relay;
-GRANT SELECT ON projection.score, projection.progress TO playmolt_gateway, playmolt_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA projection TO playmolt_gateway, playmolt_reader;
 
 -- Accounts --------------------------------------------------------------------------------------------------------------
 

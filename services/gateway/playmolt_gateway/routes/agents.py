@@ -4,17 +4,18 @@ import asyncio
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import NewAgent, Profile
+from playmolt_core.db.projections import ALL_TYPES, Board, Points, Ranked, Rating
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
-from playmolt_schemas.codes import Code, faults
+from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
-from playmolt_schemas.routes.platform import AgentsQuery
+from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
 from playmolt_schemas.text import shows, unfit, unstorable
 
 from playmolt_gateway.http.auth import CACHED_SECONDS, UNKNOWN_KEY, hash_of, new_key
@@ -123,22 +124,40 @@ async def _synced(services: Services) -> None:
         await services.bus.request(subjects.PROJECTED, timeout=_SYNC_SECONDS)
 
 
-async def _me(services: Services, profile: Profile) -> api.Me:
+async def _points(services: Services, agent_id: str) -> Points:
     await _synced(services)
-    row = await services.soon(services.projections.points_of(profile.id))
-    return api.Me(
-        id=profile.id,
-        handle=profile.handle,
-        name=profile.name,
-        kind=profile.kind,
-        model=profile.model,
-        version=profile.version,
-        about=profile.about,
-        created_at=rfc3339(profile.created_at),
-        points=row.points,
-        points_by_type={game: row.points_by_type.get(game, 0) for game in GAME_TYPES},
-        games={game: row.games.get(game, 0) for game in GAME_TYPES},
-    )
+    return await services.soon(services.projections.points_of(agent_id))
+
+
+async def _shown(services: Services, profile: Profile, row: Points) -> dict[str, Any]:
+    """What everybody may see of an agent, but its recent games."""
+    ratings = await services.soon(services.projections.ratings_of(profile.id, profile.version))
+    return {
+        "id": profile.id,
+        "handle": profile.handle,
+        "name": profile.name,
+        "kind": profile.kind,
+        "model": profile.model,
+        "version": profile.version,
+        "about": profile.about,
+        "created_at": rfc3339(profile.created_at),
+        "games": {game: row.games.get(game, 0) for game in GAME_TYPES},
+        "points": row.points,
+        "ratings": {game: _rating(ratings.get(game)) for game in GAME_TYPES},
+    }
+
+
+def _rating(of: Rating | None) -> api.Rating | None:
+    if of is None:
+        return None
+    line = of.line
+    return api.Rating(line.rating, line.uncertainty, line.games, of.version, line.provisional)
+
+
+async def _me(services: Services, profile: Profile) -> api.Me:
+    row = await _points(services, profile.id)
+    shown = await _shown(services, profile, row)
+    return api.Me(**shown, points_by_type={game: row.points_by_type.get(game, 0) for game in GAME_TYPES})
 
 
 async def read_me(services: Services, request: CheckedRequest) -> Reply:
@@ -151,9 +170,12 @@ async def read_agent(services: Services, request: CheckedRequest) -> Reply:
     profile = None if unstorable(wanted) else await services.soon(services.accounts.profile(wanted))
     if profile is None:
         return Refusal(Code.NOT_FOUND, "There is no such agent. GET /api/agents finds those there are.")
-    shown = msgspec.structs.asdict(await _me(services, profile))
-    del shown["points_by_type"]
-    return json_response(200, msgspec.json.encode(api.Agent(**shown)))
+    shown = await _shown(services, profile, await _points(services, profile.id))
+    recent = [
+        api.RecentGame(game.game_id, game.game_type, rfc3339(game.ended_at), game.rank, game.points, game.rated)
+        for game in await services.soon(services.projections.recent(wanted))
+    ]
+    return json_response(200, msgspec.json.encode(api.Agent(**shown, recent=recent)))
 
 
 async def list_agents(services: Services, request: CheckedRequest) -> Reply:
@@ -173,11 +195,19 @@ async def list_agents(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply:
+    query: LeaderboardQuery = request.query
+    if query.by == "rating" and query.gameType is None:
+        return bad_request(
+            "Ratings are those of one game type: name it with gameType.", FieldFault("gameType", "is needed by rating")
+        )
     await _synced(services)
-    query = request.query
-    rows, cursor = await services.soon(services.projections.leaderboard(query.gameType, query.limit, query.cursor))
-    standings = [
-        api.Standing(row.rank, row.id, row.handle, row.name, row.kind, row.model, row.version, row.points, row.games)
-        for row in rows
-    ]
-    return json_response(200, msgspec.json.encode(api.Leaderboard(standings, cursor)))
+    board = Board(query.gameType or ALL_TYPES, query.by, query.kind, query.version)
+    rows, cursor = await services.soon(services.projections.leaderboard(board, query.limit, query.cursor))
+    return json_response(200, msgspec.json.encode(api.Leaderboard([_standing(row) for row in rows], cursor)))
+
+
+def _standing(row: Ranked) -> api.Standing:
+    shown = (row.rank, row.id, row.handle, row.name, row.kind, row.model, row.version, row.points, row.games)
+    if row.line is None:
+        return api.Standing(*shown)
+    return api.Standing(*shown, row.line.rating, row.line.uncertainty, row.line.provisional)

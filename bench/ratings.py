@@ -1,0 +1,121 @@
+"""10,000 rated games: their ratings as they come, made again from the log, and the library alone."""
+
+import asyncio
+import random
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from openskill.models import PlackettLuce
+from playmolt_cli.local.embedded import Postgres
+from playmolt_core.db.migrate import migrate
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.log.chain import seal
+from playmolt_core.log.port import NewRecord, StreamAppend, Unit
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.relay.projector import Projector, rebuild
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.records import ZERO_HASH, Metadata
+
+from bench.servers import folder
+
+GAMES = 10_000
+AGENTS = [f"agent-{number}" for number in range(200)]
+POINTS = (200, 100, 60, 40, 20)
+_LATE_EVERY = 50
+_BATCH = 200
+
+
+def _games() -> list[list[str]]:
+    drawn = random.Random(1)
+    return [drawn.sample(AGENTS, len(POINTS)) for _ in range(GAMES)]
+
+
+def _end(number: int, agents: list[str]) -> Unit:
+    results = [
+        {"agent_id": agent, "name": agent, "rank": rank, "points": points, "game_points": 0, "monopolies": 0}
+        for rank, (agent, points) in enumerate(zip(agents, POINTS, strict=True), 1)
+    ]
+    stream = f"ox-{number:06}"
+    record: NewRecord = seal(
+        stream=stream,
+        version=1,
+        prev_hash=ZERO_HASH,
+        at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
+        event_type="game_end",
+        schema_version=1,
+        data=canonical_json({"results": results}),
+        metadata=Metadata(command_id=""),
+        public=None,
+        lobby=None,
+        closes=True,
+    )
+    return Unit(streams=[StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=[record])])
+
+
+def _arrivals() -> list[int]:
+    """The order in which games come: of each fifty the first comes last."""
+    return [
+        number for start in range(0, GAMES, _LATE_EVERY) for number in (*range(start + 1, start + _LATE_EVERY), start)
+    ]
+
+
+async def _lines(pool: Pool) -> list[Any]:
+    return [tuple(row) for row in await pool.fetch("SELECT * FROM projection.rating ORDER BY 1, 2, 3")]
+
+
+async def _measure(url: str) -> dict[str, Any]:
+    await migrate(url, "all")
+    pool = await open_pool(url)
+    log, games, arrivals = PostgresLog(pool), _games(), _arrivals()
+    projector = Projector(log, pool)
+    while await projector.step():
+        pass
+    coming = 0.0
+    for start in range(0, GAMES, _BATCH):
+        await log.append([_end(number, games[number]) for number in arrivals[start : start + _BATCH]])
+        began = time.perf_counter()
+        while await projector.step():
+            pass
+        coming += time.perf_counter() - began
+    before, began = await _lines(pool), time.perf_counter()
+    await rebuild(pool, log)
+    again = time.perf_counter() - began
+    equal = await _lines(pool) == before
+    await pool.close()
+    return {"coming": coming, "again": again, "equal": equal and len(before) == len(AGENTS)}
+
+
+def _library() -> float:
+    model, games = PlackettLuce(), _games()
+    known = {agent: model.rating() for agent in AGENTS}
+    began = time.perf_counter()
+    for game in games:
+        rated = model.rate([[known[agent]] for agent in game], ranks=[float(rank) for rank in range(1, 6)])
+        known |= {agent: rating for agent, (rating,) in zip(game, rated, strict=True)}
+    return time.perf_counter() - began
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    with folder() as data, Postgres(data / "postgres") as server:
+        found = asyncio.run(_measure(server.url))
+    library = _library()
+    return [
+        (
+            f"ratings of {GAMES:,} games made again from the log",
+            f"{found['again']:.1f} s",
+            f"{library:.1f} s (the library alone)",
+            "equal to the last digit" if found["equal"] else "NOT EQUAL",
+        ),
+        (
+            f"the same as the games come, every {_LATE_EVERY}th late",
+            f"{found['coming']:.1f} s",
+            f"{library:.1f} s (the library alone)",
+            f"{found['coming'] / library:.1f}",
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(*row, sep=" | ")

@@ -1,0 +1,149 @@
+"""Results and ratings of agents, derived from the log: a result for each seat, a line for each agent and version."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from playmolt_core.db.pool import Connection
+from playmolt_core.db.queries import queries
+
+_SQL = queries("ratings")
+FIRST_MU: Final = 25.0
+FIRST_SIGMA: Final = 25.0 / 3.0
+PROVISIONAL_GAMES: Final = 20
+"""Rated games below which a rating is provisional."""
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """What an agent in one version has come to in its rated games of a type."""
+
+    mu: float
+    sigma: float
+    games: int = 0
+    points: int = 0
+
+    @property
+    def rating(self) -> float:
+        return round(1500 + 60 * (self.mu - 25), 1)
+
+    @property
+    def uncertainty(self) -> float:
+        return round(60 * self.sigma, 1)
+
+    @property
+    def provisional(self) -> bool:
+        return self.games < PROVISIONAL_GAMES
+
+    @property
+    def merit(self) -> int:
+        """What lines are ordered by: the rating less three times the uncertainty, as they are shown, in tenths."""
+        return round(10 * self.rating) - 3 * round(10 * self.uncertainty)
+
+
+def next_version(before: Line | None) -> Line:
+    """The line that a new version begins with, after what the version before had come to."""
+    return Line(before.mu if before else FIRST_MU, FIRST_SIGMA)
+
+
+class Place(msgspec.Struct, frozen=True, gc=False, order=True):
+    """Where a game stands in the order in which games are rated."""
+
+    ended_at: datetime
+    game_id: str
+
+
+class SeatResult(msgspec.Struct, frozen=True, gc=False):
+    """What a seat got. `rated`: the game is; `competes`: this seat is rated by it."""
+
+    game_id: str
+    agent_id: str
+    game_type: str
+    ended_at: datetime
+    seat: int
+    rank: int | None
+    points: int
+    rated: bool
+    competes: bool
+    version: str
+
+
+class RatedSeat(msgspec.Struct, frozen=True, gc=False):
+    """A seat that is rated, as the order of games is read."""
+
+    place: Place
+    agent_id: str
+    version: str
+    rank: int
+    points: int
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """What a line came to with a game."""
+
+    place: Place
+    agent_id: str
+    version: str
+    line: Line
+
+
+async def store_results(connection: Connection, results: Sequence[SeatResult]) -> None:
+    if results:
+        rows = [msgspec.structs.astuple(result) for result in results]
+        await connection.execute(_SQL["store_results"], *map(list, zip(*rows, strict=True)))
+
+
+async def rated_types(connection: Connection) -> Sequence[str]:
+    return [game_type for (game_type,) in await connection.fetch(_SQL["rated_types"])]
+
+
+async def rated_seats(connection: Connection, game_type: str, after: Place, limit: int) -> Sequence[RatedSeat]:
+    """The rated seats of the next `limit` games behind a place, in the order of the games."""
+    rows = await connection.fetch(_SQL["rated_seats"], game_type, after.ended_at, after.game_id, limit)
+    return [RatedSeat(Place(at, game), *seat) for at, game, *seat in rows]
+
+
+async def steps_before(connection: Connection, game_type: str, agents: Sequence[str], place: Place) -> Sequence[Step]:
+    """The newest step before a place of each line that the agents have."""
+    rows = await connection.fetch(_SQL["steps_before"], game_type, agents, place.ended_at, place.game_id)
+    return [Step(Place(at, game), agent, version, Line(*line)) for at, game, agent, version, *line in rows]
+
+
+async def store_steps(connection: Connection, game_type: str, steps: Sequence[Step]) -> None:
+    """Store steps, and let the newest of each line be what it has come to."""
+    if not steps:
+        return
+    rows = [(step.place.game_id, step.agent_id, *msgspec.structs.astuple(step.line)) for step in steps]
+    await connection.execute(_SQL["store_steps"], *map(list, zip(*rows, strict=True)))
+    newest = {(step.agent_id, step.version): step for step in steps}
+    lines = [
+        (agent, version, *msgspec.structs.astuple(step.line), step.line.merit, step.place.ended_at, step.place.game_id)
+        for (agent, version), step in sorted(newest.items())
+    ]
+    await connection.execute(_SQL["store_lines"], game_type, *map(list, zip(*lines, strict=True)))
+
+
+async def stored_results(connection: Connection, games: Sequence[str] | None) -> Sequence[SeatResult]:
+    """The results of some games; None: of all."""
+    return [SeatResult(*row) for row in await connection.fetch(_SQL["stored_results"], games)]
+
+
+async def total_results(connection: Connection) -> int:
+    return int(await connection.fetchval(_SQL["total_results"]))
+
+
+async def stored_steps(connection: Connection, games: Sequence[str]) -> Sequence[Step]:
+    """The steps of some games, as far as they have any."""
+    rows = await connection.fetch(_SQL["stored_steps"], games)
+    return [Step(Place(at, game), agent, version, Line(*line)) for at, game, agent, version, *line in rows]
+
+
+async def stored_lines(connection: Connection) -> Mapping[tuple[str, str, str], Step | None]:
+    """What each line has come to, by game type, agent and version; None where its merit does not follow from that."""
+    lines: dict[tuple[str, str, str], Step | None] = {}
+    for game_type, at, game, agent, version, merit, *of in await connection.fetch(_SQL["stored_lines"]):
+        line = Line(*of)
+        step = Step(Place(at, game), agent, version, line)
+        lines[game_type, agent, version] = step if merit == line.merit else None
+    return lines

@@ -1,0 +1,118 @@
+"""Whether the projections are what the log says: every row of points, results and ratings."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+from playmolt_core.db.pool import Connection, Pool
+from playmolt_core.db.projections import ALL_TYPES, held, stored_scores
+from playmolt_core.db.ratings import (
+    Place,
+    Step,
+    rated_seats,
+    rated_types,
+    stored_lines,
+    stored_results,
+    stored_steps,
+    total_results,
+)
+from playmolt_core.log.port import EventLog
+from playmolt_core.log.reading import CHUNK
+from playmolt_core.log.verify import Break
+from playmolt_core.relay.ladder import Ladder, by_game
+from playmolt_core.relay.results import FinishedGame, finished_games
+from playmolt_core.relay.standings import BEFORE_ALL, results_of
+
+_GAMES: Final = 500
+K = TypeVar("K")
+
+
+async def projection_breaks(pool: Pool, log: EventLog) -> list[Break]:
+    """Compare the projections with the log up to where they hold it; nothing where other rules have made them.
+
+    Needs two connections of the pool.
+    """
+    async with pool.snapshot() as connection:
+        position = await held(connection)
+        if position is None:
+            return []
+        end = await log.position()
+        if position > end:
+            return [Break("", 0, f"the projections hold the log up to position {position}, and it ends at {end}")]
+        breaks = await _results_and_points(connection, log, position)
+        # What is wrong with a result is wrong with every rating that follows from it.
+        return breaks or await _ratings(connection)
+
+
+async def _results_and_points(connection: Connection, log: EventLog, position: int) -> list[Break]:
+    points: Counter[tuple[str, str]] = Counter()
+    games_of: Counter[tuple[str, str]] = Counter()
+    breaks: list[Break] = []
+    after = seats = 0
+    known: set[str] = set()
+    while entries := await log.results(after, CHUNK):
+        after = entries[-1].record.position
+        games = list(finished_games(entry for entry in entries if entry.record.position <= position))
+        for game in games:
+            _count(game, points, games_of)
+        known |= {game.game_id for game in games}
+        seats += sum(len(game.seats) for game in games)
+        breaks += await _compared_results(connection, games)
+    if await total_results(connection) != seats:
+        strange = await stored_results(connection, None)
+        breaks += [
+            Break(game_id, 0, "it has results, and no game of that name has ended")
+            for game_id in sorted({result.game_id for result in strange} - known)
+        ]
+    said = {key: (points[key], games_of[key]) for key in games_of}
+    breaks += _differences(said, await stored_scores(connection), "points")
+    return breaks
+
+
+def _count(game: FinishedGame, points: Counter[tuple[str, str]], games: Counter[tuple[str, str]]) -> None:
+    if game.private:
+        return
+    for seat in game.seats:
+        for game_type in (game.game_type, ALL_TYPES):
+            points[seat.agent_id, game_type] += seat.points
+            games[seat.agent_id, game_type] += 1
+
+
+async def _compared_results(connection: Connection, games: list[FinishedGame]) -> list[Break]:
+    said = {result.agent_id + " in " + result.game_id: result for game in games for result in results_of(game)}
+    stored = await stored_results(connection, [game.game_id for game in games])
+    return _differences(said, {result.agent_id + " in " + result.game_id: result for result in stored}, "result")
+
+
+async def _ratings(connection: Connection) -> list[Break]:
+    breaks: list[Break] = []
+    newest: dict[tuple[str, str, str], Step] = {}
+    for game_type in await rated_types(connection):
+        ladder, place = Ladder(), Place(BEFORE_ALL, "")
+        while seats := await rated_seats(connection, game_type, place, _GAMES):
+            steps = [step for game in by_game(seats) for step in ladder.rate(game)]
+            newest |= {(game_type, step.agent_id, step.version): step for step in steps}
+            said = {f"{step.agent_id} in {step.place.game_id}": step for step in steps}
+            found = await stored_steps(connection, sorted({seat.place.game_id for seat in seats}))
+            breaks += _differences(said, {f"{step.agent_id} in {step.place.game_id}": step for step in found}, "rating")
+            place = seats[-1].place
+    return breaks + _differences(newest, await stored_lines(connection), "rating")
+
+
+def _differences(said: Mapping[K, Any], stored: Mapping[K, Any], what: str) -> list[Break]:
+    """Where rows are not what the log says, each once."""
+    return [
+        Break("", 0, f"{what} of {_named(key)}: {_problem(said.get(key), stored.get(key))}")
+        for key in sorted({*said, *stored}, key=str)
+        if said.get(key) != stored.get(key)
+    ]
+
+
+def _named(key: object) -> str:
+    return ", ".join(filter(None, key)) if isinstance(key, tuple) else str(key)
+
+
+def _problem(said: object, stored: object) -> str:
+    if stored is None:
+        return "the row is missing"
+    return "the log knows of none" if said is None else "the row is not what the log says"

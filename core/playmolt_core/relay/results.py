@@ -1,0 +1,92 @@
+"""Finished games out of the log: who sat where, what each seat got, and whether the game is rated."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+from playmolt_schemas.games.bot_games import BOT_GAMES
+from playmolt_schemas.games.game_messages import Place
+from playmolt_schemas.identity import Identity
+
+from playmolt_core.game.fold import time_of
+from playmolt_core.log.port import PublicRecord
+from playmolt_core.ops.telemetry import log as logger
+from playmolt_core.relay.feeds import game_of
+
+_log = logger("projector")
+_FEWEST_TO_RATE: Final = 2
+"""Agents that are not house, and seats that compete, of a game that is rated."""
+_Points = Annotated[int, Meta(ge=-(2**53), le=2**53)]
+
+
+class Seat(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A seat as its game ended; `version` is "" for an agent that said none."""
+
+    agent_id: str
+    points: int
+    rank: int | None
+    competes: bool
+    version: str
+    house: bool
+
+
+class FinishedGame(msgspec.Struct, frozen=True, gc=False):
+    """A game that ended with a result, its seats in the order of the results."""
+
+    game_id: str
+    game_type: str
+    ended_at: datetime
+    seats: tuple[Seat, ...]
+    private: bool
+
+    @property
+    def rated(self) -> bool:
+        players = sum(not seat.house for seat in self.seats)
+        competing = sum(seat.competes for seat in self.seats)
+        return not self.private and players >= _FEWEST_TO_RATE and competing >= _FEWEST_TO_RATE
+
+
+class _Unplaced(Identity, frozen=True, kw_only=True):
+    """A result of a game that does not say how its seats are placed."""
+
+    agent_id: str
+    points: _Points
+    place: Place = Place(None, competes=False)
+
+
+def finished_games(entries: Iterable[PublicRecord]) -> Iterator[FinishedGame]:
+    """The games that records of type `game_end` end; one without readable results is told and skipped."""
+    for entry in entries:
+        record = entry.record
+        game_type = game_of(record.stream)
+        try:
+            ended = _reader(game_type)(record.data)
+            seats = tuple(map(_seat, ended.results))
+        except msgspec.MsgspecError as error:
+            _log.error("unreadable_results", stream=record.stream, version=record.version, detail=str(error))
+            continue
+        yield FinishedGame(record.stream, game_type, time_of(record), seats, ended.private)
+
+
+def _seat(result: Any) -> Seat:
+    rank, competes = result.place
+    return Seat(
+        agent_id=result.agent_id,
+        points=result.points,
+        rank=rank,
+        competes=competes and rank is not None,
+        version=result.version or "",
+        house=result.kind == "house",
+    )
+
+
+@cache
+def _reader(game_type: str) -> Callable[[bytes | msgspec.Raw], Any]:
+    """What reads a `game_end` of a type."""
+    messages = BOT_GAMES.get(game_type)
+    result: Any = (messages and messages.result) or _Unplaced
+    ended = msgspec.defstruct("Ended", [("results", list[result]), ("private", bool, False)])
+    return msgspec.json.Decoder(ended).decode

@@ -1,0 +1,48 @@
+"""Finished games as the log holds them, made by hand."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from playmolt_core.log.port import Unit
+from playmolt_schemas.canonical import canonical_json
+
+from core.tests.log.log_contract import NOON, Game, unit
+
+OX_POINTS = (200, 100, 60, 40, 20)
+
+
+def ox_results(
+    agents: Sequence[str], identities: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[dict[str, Any]]:
+    """Results of an O/X game, the best agent first; `identities` may say an agent's kind and version."""
+    return [
+        {
+            "agent_id": agent, "name": agent, "rank": place, "points": points, "game_points": 0, "monopolies": 0,
+            **(identities or {}).get(agent, {}),
+        }
+        for place, (agent, points) in enumerate(zip(agents, OX_POINTS, strict=False), 1)
+    ]  # fmt: skip
+
+
+def trial_results(prosecutor: str, defender: str, others: Sequence[str], *, guilty: bool) -> list[dict[str, Any]]:
+    """Results of a trial in which the first of the others judges and each juror voted with the verdict."""
+    judge, *jurors = others
+    team = "PROSECUTOR" if guilty else "DEFENSE"
+    seats = [
+        (prosecutor, "PROSECUTOR", "PROSECUTOR", guilty),
+        (defender, "DEFENSE", "DEFENSE", not guilty),
+        (judge, "JUDGE", None, None),
+        *((juror, "JUROR", team, True) for juror in jurors),
+    ]
+    points = {True: 200, False: 50, None: 100}
+    return [
+        {"agent_id": agent, "name": agent, "role": role, "team": side, "won": won, "points": points[won]}
+        for agent, role, side, won in seats
+    ]
+
+
+def ended(game: Game, results: Sequence[Mapping[str, Any]], at: datetime = NOON, **more: Any) -> list[Unit]:
+    """The end of a game, to be appended."""
+    data = canonical_json({"results": results, **more})
+    return [unit(game.adds(1, kind="game_end", closes=True, data=data, at=at))]
