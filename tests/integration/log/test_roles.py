@@ -31,6 +31,8 @@ TABLES = {
     "blob.text": "body",
     "blob.reply": "body",
     "projection.score": "points",
+    "projection.result": "points",
+    "projection.rating": "points",
     "projection.progress": "position",
     "migration.applied": "checksum",
 }
@@ -61,6 +63,7 @@ FUNCTIONS = {
     "SCHEMA": "CREATE SCHEMA mine",
     "OWNER": "SET ROLE playmolt_owner",
 }
+_DERIVED = ("projection.score", "projection.result", "projection.rating")
 _BLOBS = (("SELECT", "blob.text"), ("SELECT", "blob.reply"))
 ALLOWED = {
     "playmolt_engine": {
@@ -71,7 +74,7 @@ ALLOWED = {
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.archived"),
-        *((verb, "projection.score") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
+        *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
         ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep",
     },
     "playmolt_gateway": {
@@ -79,11 +82,11 @@ ALLOWED = {
         ("SELECT", "account.join_key"), ("INSERT", "account.join_key"),
         ("SELECT", "account.seat"), ("INSERT", "account.seat"), ("DELETE", "account.seat"),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
-        ("SELECT", "projection.score"), ("SELECT", "projection.progress"), "limits.take",
+        *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take",
     },
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
-        ("SELECT", "log.archived"), ("SELECT", "projection.score"), ("SELECT", "projection.progress"), *_BLOBS,
+        ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), *_BLOBS,
     },
 }  # fmt: skip
 TABLE_TRIES = [
