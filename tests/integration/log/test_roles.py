@@ -86,7 +86,8 @@ ALLOWED = {
     },
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
-        ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), *_BLOBS,
+        ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"),
+        *_BLOBS,
     },
 }  # fmt: skip
 TABLE_TRIES = [
