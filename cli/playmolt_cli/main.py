@@ -16,6 +16,7 @@ from playmolt_cli.legal.commands import legal
 from playmolt_cli.local.up import up
 from playmolt_cli.log.commands import log
 from playmolt_cli.log.replay import replay
+from playmolt_cli.match.commands import match
 from playmolt_cli.migrate import migrate
 from playmolt_cli.overlay.commands import deploy
 from playmolt_cli.terminal.failures import Commands
@@ -30,7 +31,9 @@ def cli() -> None:
     """
 
 
-for _command in (up, demo, bots, replay, log, legal, jury, verify_verdict, agora, content, migrate, doctor, deploy):
+for _command in (
+    up, demo, bots, match, replay, log, legal, jury, verify_verdict, agora, content, migrate, doctor, deploy,
+):  # fmt: skip
     cli.add_command(_command)
 
 

@@ -1,0 +1,51 @@
+"""Playing a table: its players are asked, and whatever goes wrong with one is a submission that it lets go."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any
+
+from playmolt_cli.match.entrants import Entrant, Player
+from playmolt_cli.match.python_file import broke_at
+from playmolt_cli.match.table import Forfeits, Table, TableTurn
+from playmolt_cli.match.watchdog import TookTooLong, Watchdog
+
+_NO_FILE = Path(__file__)
+
+
+async def play(table: Table, players: Mapping[str, Player], entrants: Mapping[str, Entrant], watchdog: Watchdog) -> Any:
+    """Play to the end and give the last state; both mappings are by agent id. Raises Stuck."""
+    asking = table.play()
+    try:
+        turn = next(asking)
+        while True:
+            agent = turn.seat.agent_id
+            turn = asking.send(await _answer(players[agent], entrants[agent], turn, watchdog))
+    except StopIteration as end:
+        return end.value
+
+
+async def _answer(player: Player, entrant: Entrant, turn: TableTurn, watchdog: Watchdog) -> Any:
+    file = entrant.file or _NO_FILE
+    try:
+        watchdog.begin()
+        try:
+            answer = player(turn)
+        finally:
+            watchdog.end()
+        if type(answer) is not dict and isawaitable(answer):
+            return await _awaited(answer, entrant, watchdog.seconds)
+    except (TookTooLong, TimeoutError) as late:
+        return Forfeits("timeout", at=broke_at(late, file))
+    except Exception as crash:  # whatever a bot raises is its own fault, and nobody else's
+        return Forfeits("crash", at=broke_at(crash, file))
+    else:
+        return answer
+
+
+async def _awaited(answer: Awaitable[Any], entrant: Entrant, seconds: float) -> Any:
+    if entrant.kind in {"model", "url"}:
+        return await answer  # bound by themselves, with repairs and repeats
+    async with asyncio.timeout(seconds):
+        return await answer

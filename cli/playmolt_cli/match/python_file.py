@@ -1,0 +1,76 @@
+"""Bots out of Python files: loaded, asked, and where they broke."""
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, cast
+
+from playmolt.loop import Bot, decide
+
+DEFAULT_NAME: Final = "bot"
+
+
+class CannotLoad(ValueError):
+    """A file that gives no bot; the message says why."""
+
+
+class PythonFile:
+    """A bot in a file: what it is called there, made anew for each seat where it is a class."""
+
+    def __init__(self, path: Path, name: str = DEFAULT_NAME) -> None:
+        self.path = path
+        self.name = name
+        self._made = _loaded(path, name)
+
+    def make(self) -> Bot:
+        made = self._made
+        bot = made() if isinstance(made, type) else made
+        if not callable(bot) and not hasattr(bot, "act"):
+            raise CannotLoad(f"{self.path}: {self.name} is {bot!r}, no bot: a callable that takes a turn, or act(…)")
+        return cast("Bot", bot)
+
+    def asking(self) -> Callable[[Any], Any]:
+        """A bot as a call that takes a turn."""
+        bot = self.make()
+        return bot if callable(bot) and not hasattr(bot, "act") else lambda turn: decide(bot, turn)
+
+
+def python_file(word: str, base: Path = Path()) -> PythonFile:
+    """What `FILE.py` or `FILE.py:NAME` names; CannotLoad says what is wrong with it."""
+    file, _, name = word.partition(".py:") if ".py:" in word else (word.removesuffix(".py"), "", DEFAULT_NAME)
+    return PythonFile(base / f"{file}.py", name)
+
+
+def broke_at(error: BaseException, path: Path) -> str | None:
+    """The deepest line of a bot's own file (or of another in its folder) that an error went through."""
+    folder = path.resolve().parent
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _within(frame.filename, folder)]
+    own = [frame for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    if not (own or frames):
+        return None
+    frame = (own or frames)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
+
+
+def _within(file: str, folder: Path) -> bool:
+    return Path(file).resolve().is_relative_to(folder)
+
+
+def _loaded(path: Path, name: str) -> object:
+    if not path.is_file():
+        raise CannotLoad(f"{path}: there is no such file")
+    folder = str(path.resolve().parent)
+    spec = importlib.util.spec_from_file_location(f"playmolt_bot_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise CannotLoad(f"{path}: Python cannot read it")
+    module = importlib.util.module_from_spec(spec)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+        return getattr(module, name)
+    except Exception as error:
+        where = broke_at(error, path) or str(path)
+        raise CannotLoad(f"{where}: {type(error).__name__}: {error}") from error

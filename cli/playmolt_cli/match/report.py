@@ -1,0 +1,284 @@
+"""What a match came to: the JSON document, worked out of its games alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from itertools import combinations
+from statistics import fmean
+from typing import Any, Literal
+
+import msgspec
+from playmolt_core.llm.catalogue import decimal_text
+
+from playmolt_cli.match.entrants import Entrant, EntrantKind
+from playmolt_cli.match.intervals import Interval, of_mean, of_rating
+from playmolt_cli.match.ratings import Ratings
+from playmolt_cli.match.tournament import Played, PlayerFault, SeatResult
+
+Stopped = Literal["budget", "interrupted"]
+
+
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """What calls of models came to. `cost` holds what is known: a call without price or usage is in `unknown_calls`."""
+
+    calls: int = 0
+    lost_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: str | None = None
+    unknown_calls: int = 0
+
+
+class GameLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A player in the games of one type."""
+
+    games: int
+    wins: int
+    rated_games: int
+    points: int
+    mean_points: float
+    mean_points_interval: Interval | None
+    rating: float
+    uncertainty: float
+    rating_interval: Interval
+
+
+class PlayerLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A player over the whole match."""
+
+    name: str
+    kind: EntrantKind
+    model: str | None
+    prompts: Mapping[str, str] | None
+    by_game: Mapping[str, GameLine]
+    faults: Mapping[str, int]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: str | None
+    unknown_calls: int
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """Two players in the games of one type in which both sat."""
+
+    game: str
+    a: str
+    b: str
+    blocks: int
+    ahead: int
+    behind: int
+    level: int
+    points_difference: float
+    points_interval: Interval | None
+    rating_difference: float
+    rating_interval: Interval
+    better: str | None
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls of all models together."""
+
+    calls: int
+    lost_calls: int
+    input_tokens: int
+    output_tokens: int
+    money: str | None
+    unknown_calls: int
+    budget: Mapping[str, Any] | None
+
+
+class PlayedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A game; `log` and `transcript` are where it lies, in the folder of the match."""
+
+    number: int
+    game: str
+    game_id: str
+    block: int
+    seats: tuple[str, ...]
+    results: tuple[SeatResult, ...]
+    log: str | None
+    transcript: str | None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole of it."""
+
+    name: str
+    seed: str
+    plan_hash: str
+    versions: Mapping[str, Any]
+    stopped: Stopped | None
+    games_planned: int
+    games_played: int
+    players: tuple[PlayerLine, ...]
+    pairs: tuple[Pair, ...]
+    faults: tuple[PlayerFault, ...]
+    cost: Cost
+    games: tuple[PlayedLine, ...]
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report says of a match beside its games."""
+
+    name: str
+    seed: str
+    plan_hash: str
+    versions: Mapping[str, Any]
+    games_planned: int
+    stopped: Stopped | None = None
+    budget: Mapping[str, Any] | None = None
+    kept: bool = False
+    """Whether the games lie in files."""
+
+
+def report_of(
+    match: Match, entrants: Sequence[Entrant], played: Iterable[Played], spent: Mapping[str, Spending] | None = None
+) -> Report:
+    """The report of the games that ended; `spent` is by player."""
+    games = sorted(played, key=lambda one: one.deal.number)
+    types = tuple(dict.fromkeys(one.deal.game for one in games))
+    tables = {game: _Results([one for one in games if one.deal.game == game], entrants) for game in types}
+    spent = spent or {}
+    return Report(
+        name=match.name,
+        seed=match.seed,
+        plan_hash=match.plan_hash,
+        versions=match.versions,
+        stopped=match.stopped,
+        games_planned=match.games_planned,
+        games_played=len(games),
+        players=tuple(_player(entrant, tables, games, spent.get(entrant.name, Spending())) for entrant in entrants),
+        pairs=tuple(
+            pair
+            for game in types
+            for a, b in combinations([one.name for one in entrants if one.kind != "fill"], 2)
+            if (pair := tables[game].pair(game, a, b)) is not None
+        ),
+        faults=tuple(fault for one in games for fault in one.faults),
+        cost=_cost(spent, match.budget),
+        games=tuple(_line(one, entrants, kept=match.kept) for one in games),
+    )
+
+
+class _Results:
+    """The results of the games of one type."""
+
+    def __init__(self, games: Sequence[Played], entrants: Sequence[Entrant]) -> None:
+        ratings = Ratings(entrant.name for entrant in entrants)
+        self._rows: list[tuple[Played, Mapping[str, SeatResult]]] = []
+        for game in games:
+            ratings.take(game)
+            self._rows.append((game, {result.player: result for result in game.results}))
+        self._ratings = ratings.shown
+
+    def line(self, player: str) -> GameLine | None:
+        rows = [(game, results[player]) for game, results in self._rows if player in results]
+        if not rows:
+            return None
+        points = [result.points for _, result in rows]
+        blocks = defaultdict(list)
+        for game, result in rows:
+            if game.deal.complete:
+                blocks[game.deal.block].append(result.points)
+        rating, uncertainty = self._ratings[player]
+        return GameLine(
+            games=len(rows),
+            wins=sum(result.wins for _, result in rows),
+            rated_games=sum(player in game.rated for game, _ in rows),
+            points=sum(points),
+            mean_points=fmean(points),
+            mean_points_interval=of_mean([fmean(block) for block in blocks.values()]),
+            rating=rating,
+            uncertainty=uncertainty,
+            rating_interval=of_rating(rating, uncertainty),
+        )
+
+    def pair(self, game: str, a: str, b: str) -> Pair | None:
+        rows = [(one, results[a], results[b]) for one, results in self._rows if a in results and b in results]
+        if not rows:
+            return None
+        ahead = sum(_ahead(mine, other) for _, mine, other in rows)
+        behind = sum(_ahead(other, mine) for _, mine, other in rows)
+        blocks = defaultdict(list)
+        for one, mine, other in rows:
+            blocks[one.deal.block].append((mine.points, other.points))
+        whole = {one.deal.block for one, _, _ in rows if one.deal.complete} or set(blocks)
+        differences = [fmean(mine for mine, _ in blocks[n]) - fmean(other for _, other in blocks[n]) for n in whole]
+        interval = of_mean(differences)
+        (ra, ua), (rb, ub) = self._ratings[a], self._ratings[b]
+        return Pair(
+            game=game,
+            a=a,
+            b=b,
+            blocks=len(whole),
+            ahead=ahead,
+            behind=behind,
+            level=len(rows) - ahead - behind,
+            points_difference=fmean(differences),
+            points_interval=interval,
+            rating_difference=ra - rb,
+            rating_interval=of_rating(ra - rb, (ua**2 + ub**2) ** 0.5),
+            better=_better(a, b, interval),
+        )
+
+
+def _ahead(mine: SeatResult, other: SeatResult) -> bool:
+    if mine.won is not msgspec.UNSET or other.won is not msgspec.UNSET:
+        return mine.won is True and other.won is not True
+    return mine.rank is not None and other.rank is not None and mine.rank < other.rank
+
+
+def _better(a: str, b: str, interval: Interval | None) -> str | None:
+    if interval is None or interval[0] <= 0 <= interval[1]:
+        return None
+    return a if interval[0] > 0 else b
+
+
+def _player(entrant: Entrant, tables: Mapping[str, _Results], games: Sequence[Played], spent: Spending) -> PlayerLine:
+    lines = {game: line for game, table in tables.items() if (line := table.line(entrant.name)) is not None}
+    faults = dict.fromkeys(("bot", "operator", "platform", "provider"), 0)
+    for fault in (fault for one in games for fault in one.faults if fault.player == entrant.name):
+        faults[fault.kind] += fault.count
+    return PlayerLine(
+        name=entrant.name,
+        kind=entrant.kind,
+        model=entrant.model,
+        prompts=entrant.prompts,
+        by_game=lines,
+        faults=faults,
+        calls=spent.calls,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost=spent.cost,
+        unknown_calls=spent.unknown_calls,
+    )
+
+
+def _cost(spent: Mapping[str, Spending], budget: Mapping[str, Any] | None) -> Cost:
+    known = [Decimal(one.cost) for one in spent.values() if one.cost is not None]
+    return Cost(
+        calls=sum(one.calls for one in spent.values()),
+        lost_calls=sum(one.lost_calls for one in spent.values()),
+        input_tokens=sum(one.input_tokens for one in spent.values()),
+        output_tokens=sum(one.output_tokens for one in spent.values()),
+        money=decimal_text(sum(known, Decimal(0))) if known else None,
+        unknown_calls=sum(one.unknown_calls for one in spent.values()),
+        budget=budget,
+    )
+
+
+def _line(game: Played, entrants: Sequence[Entrant], *, kept: bool) -> PlayedLine:
+    deal = game.deal
+    seats = tuple(entrants[place].name for place in deal.seats)
+    calls = any(entrants[place].model for place in deal.seats)
+    return PlayedLine(
+        number=deal.number,
+        game=deal.game,
+        game_id=deal.game_id,
+        block=deal.block,
+        seats=seats,
+        results=game.results,
+        log=f"games/{deal.number}-{deal.game}.jsonl" if kept else None,
+        transcript=f"transcripts/{deal.number}-{deal.game}.jsonl" if kept and calls else None,
+    )

@@ -1,0 +1,190 @@
+"""One game played on its decider in this process: no database, no messages, no clock.
+
+It says whom to ask and takes the answer, so that whoever drives it may wait as long as it likes.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+from playmolt.loop import TRIES
+from playmolt_core.game.decider import (
+    Accepted,
+    Act,
+    AllowedAction,
+    Command,
+    Create,
+    Decider,
+    Event,
+    Forfeit,
+    Join,
+    Refused,
+    Viewer,
+)
+from playmolt_core.game.seats import ledger
+from playmolt_schemas.api import ActionOffer
+from playmolt_schemas.codes import Code, Problem, problem
+from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.identity import NOT_SAID, Identity
+
+AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""When everything happens: a match has no clock."""
+_CONFIG: Final = {"phase_deadline_seconds": 0}
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Stuck(Exception):
+    """Nobody is asked for anything, and the game is not over."""
+
+
+class Forfeits(msgspec.Struct, frozen=True):
+    """The answer of a player who lets a submission go; `at` is the line of its file that broke."""
+
+    what: str
+    kind: Literal["bot", "provider"] = "bot"
+    at: str | None = None
+
+
+class Sitting(msgspec.Struct, frozen=True):
+    """Who sits in a seat of one game."""
+
+    agent_id: str
+    name: str
+    identity: Identity = NOT_SAID
+
+
+class TableTurn:
+    """What a player is asked: a `Turn` of the SDK whose state is first worked out when it is looked at."""
+
+    __slots__ = ("_decider", "_offers", "_shown", "_state", "game_id", "refused", "seat", "version")
+    over: Final = False
+
+    def __init__(
+        self, decider: Decider[Any], state: Any, seat: Sitting, offers: list[ActionOffer], refused: Problem | None
+    ) -> None:
+        self._decider = decider
+        self._state = state
+        self._offers = offers
+        self._shown: dict[str, Any] | None = None
+        self.seat = seat
+        self.version: int = state.version
+        self.game_id: str = state.game_id
+        self.refused = refused
+
+    @property
+    def gameType(self) -> str:  # noqa: N802 -- the wire's spelling
+        return self._decider.game
+
+    @property
+    def actions(self) -> list[ActionOffer]:
+        return self._offers
+
+    @property
+    def turn_id(self) -> str | None:
+        return self._decider.turn_id(self._state, self.seat.agent_id)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        if self._shown is None:
+            self._shown = _decode(_encode(self._decider.view(self._state, Viewer(self.seat.agent_id))))
+        return self._shown
+
+
+Commit = Callable[[Command, Sequence[tuple[Event, Any]], str | None], None]
+"""Takes each step as it happens: the command, its events with the state after each, where a player's file broke."""
+Asking = Generator[TableTurn, Any, Any]
+
+
+class Table:
+    """A game and those who sit at it."""
+
+    def __init__(
+        self, decider: Decider[Any], game_id: str, seats: Sequence[Sitting], commit: Commit | None = None
+    ) -> None:
+        self.seats = seats
+        self.state = decider.initial(game_id)
+        self._decider = decider
+        self._commit = commit
+        self._gathered: tuple[Fault, ...] = ()
+        self._offered: dict[str, list[ActionOffer]] = {}
+
+    def open(self, seed: str) -> None:
+        """Create the game and seat everybody, in order."""
+        self._do(Create(seed=seed, config=_CONFIG))
+        for seat in self.seats:
+            self._do(Join(agent_id=seat.agent_id, name=seat.name, identity=seat.identity))
+
+    def play(self) -> Asking:
+        """Ask the seats for what the game wants of them until it is over; gives the last state.
+
+        An answer is the action, as a bot gives it, or Forfeits. Raises Stuck.
+        """
+        allowed_actions = self._decider.allowed_actions
+        while not self.state.over:
+            version = self.state.version
+            for seat in self.seats:
+                allowed = allowed_actions(self.state, seat.agent_id)
+                if allowed:
+                    yield from self._submission(seat, allowed)
+            if self.state.version == version:
+                raise Stuck(f"{self.state.game_id} asks nobody for anything in phase {self.state.phase}")
+        return self.state
+
+    def _submission(self, seat: Sitting, allowed: Sequence[AllowedAction]) -> Asking:
+        """Ask a seat until an action is taken; the third that is refused in a row is let go."""
+        offers, refused = self._offers(allowed), None
+        for attempt in range(1, TRIES + 1):
+            answer = yield TableTurn(self._decider, self.state, seat, offers, refused)
+            if isinstance(answer, Forfeits):
+                self._forfeit(seat, answer)
+                return
+            refusal = self._act(seat, answer)
+            if refusal is None:
+                return
+            if attempt < TRIES and refusal.fault is not None:
+                self._gathered = ledger.added(self._gathered, (refusal.fault,))
+            refused = problem(refusal.code, refusal.detail, refusal.errors)
+        self._forfeit(seat, Forfeits("refused"))
+
+    def _act(self, seat: Sitting, action: Any) -> Refused | None:
+        try:
+            # What JSON makes of it is what a server would be sent.
+            taken = _decode(_encode(action))
+        except (TypeError, ValueError, RecursionError) as error:
+            unsent = f"the bot gave {str(action)[:200]!r}; JSON cannot hold it: {error}"
+            return Refused(Code.INVALID_ACTION, unsent, fault=ledger.bot(seat.agent_id, "refused"))
+        return self._do(Act(agent_id=seat.agent_id, action=taken))
+
+    def _forfeit(self, seat: Sitting, answer: Forfeits) -> None:
+        self._do(Forfeit(agent_id=seat.agent_id, kind=answer.kind, what=answer.what), answer.at)
+
+    def _do(self, command: Command, broke_at: str | None = None) -> Refused | None:
+        if self._gathered:
+            command = replace(command, gathered=self._gathered)
+        decided = self._decider.decide(self.state, command, AT)
+        if decided.events:
+            self._gathered = ()
+            self._take(command, decided, broke_at)
+        return decided if isinstance(decided, Refused) else None
+
+    def _take(self, command: Command, decided: Accepted | Refused, broke_at: str | None) -> None:
+        states = decided.states if isinstance(decided, Accepted) else ()
+        if not states:
+            folded, state = [], self.state
+            for event in decided.events:
+                state = self._decider.evolve(state, event, AT)
+                folded.append(state)
+            states = tuple(folded)
+        self.state = states[-1]
+        if self._commit is not None:
+            self._commit(command, list(zip(decided.events, states, strict=True)), broke_at)
+
+    def _offers(self, allowed: Sequence[AllowedAction]) -> list[ActionOffer]:
+        key = allowed[0].type if len(allowed) == 1 else ",".join(one.type for one in allowed)
+        if key not in self._offered:
+            self._offered[key] = [ActionOffer(one.type, dict(one.schema)) for one in allowed]
+        return self._offered[key]

@@ -1,0 +1,149 @@
+"""A match: its games one after another or some at once, each with what came of it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from playmolt_core.game.decider import Command, Decider, Event
+from playmolt_schemas.games.game_messages import Fault, Place
+from playmolt_schemas.identity import Identity
+
+from playmolt_cli.match.dealing import Deal, agent_id
+from playmolt_cli.match.entrants import Entrant
+from playmolt_cli.match.playing import play
+from playmolt_cli.match.table import Sitting, Table
+from playmolt_cli.match.watchdog import Watchdog
+
+
+class SeatResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a seat got, seats counted from 1. A trial says role and whether the seat `won`."""
+
+    seat: int
+    player: str
+    rank: int | None
+    points: int
+    role: str | msgspec.UnsetType = msgspec.UNSET
+    won: bool | msgspec.UnsetType | None = msgspec.UNSET
+
+    @property
+    def wins(self) -> bool:
+        return self.rank == 1 if self.won is msgspec.UNSET else self.won is True
+
+
+class PlayerFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a game's ledger; `at` is the line of the player's file, where that is known."""
+
+    game_id: str
+    number: int
+    player: str
+    kind: str
+    what: str
+    count: int
+    at: str | None
+
+
+class Played(msgspec.Struct, frozen=True):
+    """A game that ended. `results` are in the order of the results of the game itself, `rated` who is rated by them."""
+
+    deal: Deal
+    results: tuple[SeatResult, ...]
+    rated: frozenset[str]
+    faults: tuple[PlayerFault, ...]
+
+
+class Tournament:
+    """The games of a match between entrants, played in this process."""
+
+    def __init__(self, deciders: Mapping[str, Decider[Any]], entrants: Sequence[Entrant], watchdog: Watchdog) -> None:
+        self._deciders = deciders
+        self._entrants = entrants
+        self._watchdog = watchdog
+
+    async def play(self, deals: Iterable[Deal], concurrency: int = 1) -> AsyncIterator[Played]:
+        """Give each game as it ends, `concurrency` of them at once. Raises Stuck."""
+        waiting, running = iter(deals), set[asyncio.Task[Played]]()
+        try:
+            if concurrency == 1:
+                for deal in waiting:
+                    yield await self.game(deal)
+                return
+            while True:
+                for deal in waiting:
+                    running.add(asyncio.create_task(self.game(deal)))
+                    if len(running) == concurrency:
+                        break
+                if not running:
+                    return
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def game(self, deal: Deal) -> Played:
+        sitting = [self._entrants[place] for place in deal.seats]
+        ids = [agent_id(deal, entrant.name) for entrant in sitting]
+        broken: list[tuple[str, str, str]] = []
+
+        def commit(command: Command, _: Sequence[tuple[Event, Any]], at: str | None) -> None:
+            if at is not None:
+                broken.append((getattr(command, "agent_id", ""), getattr(command, "what", ""), at))
+
+        seats = [Sitting(agent, entrant.name, _identity(entrant)) for agent, entrant in zip(ids, sitting, strict=True)]
+        table = Table(self._deciders[deal.game], deal.game_id, seats, commit)
+        table.open(deal.seed)
+        players = {agent: entrant.sit(deal) for agent, entrant in zip(ids, sitting, strict=True)}
+        state = await play(table, players, dict(zip(ids, sitting, strict=True)), self._watchdog)
+        names = {agent: entrant.name for agent, entrant in zip(ids, sitting, strict=True)}
+        return played(deal, state, names, broken)
+
+
+def played(deal: Deal, state: Any, names: Mapping[str, str], broken: Iterable[tuple[str, str, str]]) -> Played:
+    """What came of a game; `names` is by agent id in seat order, `broken` says (agent, what, line of its file)."""
+    rows = state.results or ()
+    ids = list(names)
+    results = tuple(_result(row, ids.index(row.agent_id) + 1, names[row.agent_id]) for row in rows)
+    rated = frozenset(names[row.agent_id] for row in rows if _place(row).competes)
+    return Played(deal, results, rated, tuple(_faults(deal, state.faults or (), names, broken)))
+
+
+def _identity(entrant: Entrant) -> Identity:
+    if entrant.kind in {"house", "fill"}:
+        return Identity(kind="house")
+    return Identity(kind="house", model=entrant.model) if entrant.model else Identity(kind="bot")
+
+
+def _result(row: Any, seat: int, player: str) -> SeatResult:
+    return SeatResult(
+        seat=seat,
+        player=player,
+        rank=_place(row).rank,
+        points=row.points,
+        role=getattr(row, "role", msgspec.UNSET),
+        won=getattr(row, "won", msgspec.UNSET),
+    )
+
+
+def _place(row: Any) -> Place:
+    return getattr(row, "place", Place(None, competes=False))
+
+
+def _faults(
+    deal: Deal, faults: Iterable[Fault], names: Mapping[str, str], broken: Iterable[tuple[str, str, str]]
+) -> Iterable[PlayerFault]:
+    """The ledger, each line of a file that broke on a line of its own."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for agent, what, at in broken:
+        places.setdefault((agent, what), []).append(at)
+    for fault in faults:
+        known = places.get((fault.agent_id, fault.what), []) if fault.kind == "bot" else []
+        untold = fault.count - len(known)
+        for place, count in (*Counter(known).items(), *([(None, untold)] if untold else [])):
+            yield PlayerFault(
+                    game_id=deal.game_id, number=deal.number, player=names[fault.agent_id],
+                    kind=fault.kind, what=fault.what, count=count, at=place,
+                )  # fmt: skip
