@@ -1,29 +1,82 @@
-"""The bot guides: docs/games/*/SKILL.md with limits and codes filled in, so that a guide cannot contradict the code.
+"""The bot guides: docs/games/ with limits, codes and addresses filled in, so that a guide cannot contradict the code.
 
-`{{limit NAME}}` is the limit of that name, `{{codes NAME NAME …}}` a table of those refusals.
+`{{limit NAME}}` is the limit of that name, `{{codes NAME NAME …}}` a table of those refusals, `{{name}}` a value: an
+address, or a part of the guide that has placeholders of its own.
 """
 
 import re
+from collections.abc import Mapping
+from importlib.resources.abc import Traversable
 from typing import Final
+
+import msgspec
 
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code
+from playmolt_schemas.manifest import GameModule, Resource
+from playmolt_schemas.page_texts import PageLanguage
 
 _PLACEHOLDER: Final = re.compile(r"\{\{(\w+)((?: \w+)*)\}\}")
+_ACTIONS: Final = re.compile(r"```json\n(.*)\n")
+"""The first example of an action; `calls` in the head of a guide is how many calls a whole game takes."""
+_CALLS: Final = re.compile(r"^calls: (\d+)$", re.MULTILINE)
+_NO_VALUES: Final[Mapping[str, str]] = {}
+GUIDES: Final = Resource("playmolt_gateway", "texts")
+"""What the guides of all games share."""
 
 
-def render(text: str) -> str:
-    """Fill in a guide's placeholders; raises LookupError for one that names nothing."""
-    return _PLACEHOLDER.sub(_filled, text)
+class Addresses(msgspec.Struct, frozen=True):
+    """Where a guide's reader finds the gateway and the spectator."""
+
+    url: str = "http://127.0.0.1:8080"
+    spectator: str = "http://127.0.0.1:8081"
+
+    def values(self) -> dict[str, str]:
+        """What stands for them in a text."""
+        return {"url": self.url, "spectator": self.spectator, "websocket": f"ws{self.spectator.removeprefix('http')}"}
 
 
-def _filled(match: re.Match[str]) -> str:
+def guide(game: GameModule, language: PageLanguage, addresses: Addresses) -> str | None:
+    """How a game is played; in the language that it has where it has no other. None without any guide."""
+    if game.guide is None:
+        return None
+    own = game.guide.path.removesuffix(".md")
+    text = _read(game.guide.package, f"{own}.{language}.md") or _read(game.guide.package, game.guide.path)
+    if text is None:
+        return None
+    parts = {
+        "start": _read(GUIDES.package, f"{GUIDES.path}/start.{language}.md"),
+        "more": _read(GUIDES.package, f"{GUIDES.path}/more.{language}.md"),
+        "loop": _read(game.guide.package, f"{own}.loop.md"),
+        "bot": _read(game.guide.package, f"{own}.bot.md"),
+    }
+    action = _ACTIONS.search(text)
+    values = addresses.values() | {name: part.strip() for name, part in parts.items() if part is not None}
+    calls = _CALLS.search(text)
+    own_values = {"game": game.type, "action": action[1] if action else "", "calls": calls[1] if calls else ""}
+    return render(text, values | own_values)
+
+
+def _read(package: str, path: str) -> str | None:
+    file: Traversable = Resource(package, path).find()
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def render(text: str, values: Mapping[str, str] = _NO_VALUES) -> str:
+    """Fill in a text's placeholders; raises LookupError for one that names nothing."""
+    return _PLACEHOLDER.sub(lambda match: _filled(match, values), text)
+
+
+def _filled(match: re.Match[str], values: Mapping[str, str]) -> str:
     kind, names = match[1], match[2].split()
     if kind == "limit" and len(names) == 1 and isinstance(limit := vars(limits).get(names[0]), int):
         return str(limit)
     if kind == "codes" and names:
         return "\n".join(("| status | code |", "|---|---|", *(_row(name) for name in names)))
-    raise LookupError(f"{match[0]} names no limit and no codes")
+    if not names and kind in values:
+        rest = {name: value for name, value in values.items() if name != kind}
+        return render(values[kind], rest)
+    raise LookupError(f"{match[0]} names no limit, no codes and no value")
 
 
 def _row(name: str) -> str:

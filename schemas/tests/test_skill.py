@@ -2,23 +2,23 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 import pytest
 from playmolt_core.game.decider import Act, Decider, Viewer
-from playmolt_schemas import limits
+from playmolt_schemas import limits, skill
 from playmolt_schemas.codes import Code
-from playmolt_schemas.skill import render
+from playmolt_schemas.page_texts import PAGE_LANGUAGES
+from playmolt_schemas.registry import games
+from playmolt_schemas.skill import Addresses, render
 
-GUIDES = Path(__file__).parents[2] / "docs" / "games"
 
-
-@pytest.fixture
-def guide(game: str) -> str:
-    return render((GUIDES / game / "SKILL.md").read_text())
+@pytest.fixture(params=PAGE_LANGUAGES)
+def guide(game: str, request: pytest.FixtureRequest) -> str:
+    text = skill.guide(games()[game], request.param, Addresses())
+    assert text is not None
+    return text
 
 
 def test_nothing_is_left_to_fill_in(guide: str) -> None:
@@ -27,7 +27,7 @@ def test_nothing_is_left_to_fill_in(guide: str) -> None:
 
 def test_the_front_matter_says_what_it_is(game: str, guide: str) -> None:
     front = dict(line.split(": ", 1) for line in guide.split("---\n")[1].splitlines())
-    assert front.keys() == {"name", "version", "description", "api_base"}
+    assert front.keys() == {"name", "version", "description", "api_base", "calls"}
     assert front["name"] == f"playmolt-{game}"
 
 
@@ -37,7 +37,9 @@ def test_limits_and_codes_are_those_of_the_code() -> None:
     assert "| 409 | `game_over` |\n| 400 | `wrong_phase` |" in table
 
 
-@pytest.mark.parametrize("text", ["{{limit NO_SUCH}}", "{{limit}}", "{{codes NO_SUCH}}", "{{codes}}", "{{hint X}}"])
+@pytest.mark.parametrize(
+    "text", ["{{limit NO_SUCH}}", "{{limit}}", "{{codes NO_SUCH}}", "{{codes}}", "{{hint X}}", "{{hint}}"]
+)
 def test_a_placeholder_that_names_nothing_is_an_error(text: str) -> None:
     with pytest.raises(LookupError):
         render(text)
@@ -50,39 +52,38 @@ def test_every_code_in_a_guide_exists(guide: str) -> None:
 
 
 def test_every_example_action_is_of_a_known_type(guide: str, decider: Any) -> None:
-    (block,) = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+    block, tools = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
     examples = [json.loads(line) for line in block.splitlines()]
     assert {example["type"] for example in examples} == decider.actions.keys()
     for example in examples:
         assert msgspec.convert(example, decider.actions[example["type"]])
+    assert examples[0] in [json.loads(line)["arguments"].get("action") for line in tools.splitlines()]
 
 
 def test_the_example_bot_plays_a_game_to_its_end(guide: str, game: str, decider: Decider[Any], plays: Any) -> None:
     (source,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    play, script = plays(game), {"posted": 0}
+    play, posted, calls = plays(game), [], []
     me = "agent-0"
 
     def call(method: str, path: str, body: Any = None) -> Any:
         """Stand in for the HTTP call of the guide: the game itself answers, the other seats play in between."""
+        calls.append(path)
         if path == "/agents":
             return {"id": me, "api_key": "key"}
-        if path == "/games/join":
-            assert body == {"gameType": game}
+        if path == "/games":
+            assert body == {"gameType": game, "fill": "house"}
             return {"game_id": f"{game}-1"}
         if path.endswith("/actions"):
             assert path == f"/games/{game}-1/actions"
             assert play.when(Act(agent_id=me, action=body))
-            script["posted"] += 1
+            posted.append(body)
             return {"status": "accepted", "version": len(play.log)}
-        path, _, query = path.partition("?")
-        assert path == f"/games/{game}-1/state"
-        after = int(dict(parse_qsl(query)).get("after", 0))
-        while len(play.log) <= after:
-            wanted = play.waiting_for(me)
-            assert wanted is not None
-            assert wanted[0] != me, "it waits for others, but it is its own turn"
+        assert path == "/agents/me/turn?wait=25"
+        while (wanted := play.waiting_for(me)) and wanted[0] != me:
             play.answer(*wanted)
-        return _view(play, me)
+        state = _view(play, me)
+        offers = [{"type": kind} for kind in state["allowed_actions"]]
+        return {"game_id": f"{game}-1", "turn_id": None, "over": wanted is None, "state": state, "actions": offers}
 
     before, _, after = source.partition("def decide(")
     scope: dict[str, Any] = {}
@@ -90,7 +91,9 @@ def test_the_example_bot_plays_a_game_to_its_end(guide: str, game: str, decider:
     scope["call"] = call
     exec("def decide(" + after, scope)  # noqa: S102
     assert play.decider.summary(play.state).phase == "end"
-    assert script["posted"] >= 4
+    assert len(posted) >= 4
+    told = next(line for line in guide.splitlines() if line.startswith("calls: "))
+    assert len(calls) <= int(told.removeprefix("calls: "))
 
 
 def _view(play: Any, agent: str) -> Any:

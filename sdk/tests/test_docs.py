@@ -14,6 +14,7 @@ from playmolt_schemas import limits
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import platform
+from playmolt_schemas.skill import render
 from sdk_arena import Arena
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text()
@@ -52,10 +53,12 @@ def test_the_bot_in_the_package_docstring_runs(arena: Callable[[Any], Arena]) ->
     assert names["bot"](playmolt.Turn("ox-1", "ox", {}, offers))["type"] == "first_choice"
 
 
-def test_the_curl_loop_calls_what_there_is() -> None:
+def test_the_curl_loop_is_the_guides_and_calls_what_there_is() -> None:
+    loop = (Path(__file__).parents[2] / "docs" / "games" / "ox" / "loop.md").read_text("utf-8")
+    assert render(loop, {"url": URL}) in PAGE
     called = {path.split("?")[0].replace("$GAME", "{id}") for path in re.findall(r"\$URL(/[^\s\"]+)", PAGE)}
     assert called <= {route.path for route in platform.ROUTES}
-    assert len(called) == 5
+    assert len(called) == 4
 
 
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| ")]

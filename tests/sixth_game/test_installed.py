@@ -68,9 +68,12 @@ def test_the_api_takes_and_describes_it(told: Told) -> None:
 def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
     program = (
         "from playmolt_gateway.routes import documents, pages\n"
+        "from playmolt_schemas.registry import games\n"
+        "from playmolt_schemas.skill import Addresses, guide\n"
         "files = pages._assets()\n"
         "texts = json.loads(files['texts.ko.json'][0])\n"
-        "print(json.dumps([documents.guide_of('auction'), documents._further_guides(documents.text_of('llms.txt')),"
+        "further = documents._further_guides(documents.text_of('llms.txt'))\n"
+        "print(json.dumps([guide(games()['auction'], 'ko', Addresses()), further,"
         " files['games/auction/watch.js'][1], files['games.js'][0].decode(), texts['game.auction'], texts['live'],"
         " texts['event.auction.game_started']]))"
     )

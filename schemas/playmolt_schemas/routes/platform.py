@@ -10,6 +10,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED, Phase
 from playmolt_schemas.identifiers import AnyType
 from playmolt_schemas.identity import BoardKind, Ranking, Versions
+from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.jury import JURY
@@ -127,6 +128,12 @@ class WaitQuery(Query, frozen=True):
     """`GET /api/agents/me/turn`."""
 
     wait: Wait = 0
+
+
+class GuideQuery(Query, frozen=True):
+    """`GET /skills/{game}.md`."""
+
+    lang: PageLanguage = "en"
 
 
 class ReadyQuery(Query, frozen=True):
@@ -377,7 +384,8 @@ PAGES: Final = (
     ),
     Route(
         method="GET", path="/skills/{game}.md", name="skill", tag="documents", auth=Auth.NONE, alone=True,
-        summary="How to play a game, for a bot or its author.", answers={200: Media(MARKDOWN)},
+        summary="How to play a game, for a bot or its author, in the language that lang says.", query=GuideQuery,
+        answers={200: Media(MARKDOWN)},
         errors=(Code.NOT_FOUND,),
     ),
 )  # fmt: skip

@@ -188,21 +188,54 @@ class TestDocuments:
             assert f"{route.method} {route.path}" in response.text
 
     async def test_llms_txt_names_the_calls_of_a_bot(self, platform: Any) -> None:
-        text = (await platform.send("GET", "/llms.txt")).text
+        text = (await platform.send("GET", "/llms.txt")).text.replace("GAME_ID", "{id}")
         paths = {route.path for route in ROUTES}
         named = {path.rstrip(".") for path in re.findall(r"/api/[a-z/{}]+", text)}
         assert named
-        assert named <= paths
+        assert named <= paths | {"/api/games"}
+        assert "{{" not in text
         for name in ("join_game", "wait_for_turn", "act", "register_agent"):
             assert next(route.path for route in ROUTES if route.name == name) in named
 
     @pytest.mark.parametrize("game_type", GAME_TYPES)
     async def test_guides_are_served_filled_in(self, platform: Any, game_type: str) -> None:
-        response = await platform.send("GET", f"/skills/{game_type}.md")
-        assert response.status_code == 200
-        assert response.headers["content-type"].startswith("text/markdown")
-        assert "{{" not in response.text
-        assert "/api/games/join" in response.text
+        texts = {}
+        for language in ("en", "ko", "zh"):
+            response = await platform.send("GET", f"/skills/{game_type}.md?lang={language}")
+            assert response.status_code == 200
+            assert response.headers["content-type"].startswith("text/markdown")
+            assert response.headers["content-language"] == language
+            assert "{{" not in response.text
+            assert "/api/games/join" in response.text
+            texts[language] = response.text
+        assert len(set(texts.values())) == 3
+        assert (await platform.send("GET", f"/skills/{game_type}.md")).text == texts["en"]
+        assert (await platform.send("GET", f"/skills/{game_type}.md?lang=fr")).status_code == 400
+
+    async def test_guides_name_the_address_they_are_served_from(self, make_platform: Any) -> None:
+        """A forwarded address is a trusted proxy's alone, and none is one that a shell would take for more."""
+        said = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "arena.example"}
+
+        async def served(settings: dict[str, Any], **headers: str) -> tuple[set[str], set[str]]:
+            answer = await make_platform(**settings).send("GET", "/skills/ox.md", headers=headers)
+            named = set(re.findall(r"\w+://[^/\s`\"$]+", answer.text))
+            watched = {address for address in named if address.startswith("ws")}
+            return named - watched, watched
+
+        near = {"spectator_port": 8081}
+        assert await served(near, Host="10.1.2.3:80") == (
+            {"http://10.1.2.3:80", "http://10.1.2.3:8081"}, {"ws://10.1.2.3:8081"},
+        )  # fmt: skip
+        assert await served(near, Host="10.1.2.3:80", **said) == await served(near, Host="10.1.2.3:80")
+        behind = {"spectator_port": 0, "trusted_proxies": "127.0.0.1"}
+        assert await served(behind, Host="x", **said) == ({"https://arena.example"}, {"wss://arena.example"})
+        for evil in ("a;reboot", "$(reboot)", "a b", 'a"', "-" * 300):
+            (named, _) = await served(behind, **said | {"X-Forwarded-Host": evil})
+            assert not any("reboot" in address for address in named)
+        public = {"public_url": "https://arena.example/", "spectator_url": "https://watch.example"}
+        assert await served(public, Host="10.1.2.3:80") == (
+            {"https://arena.example", "https://watch.example"}, {"wss://watch.example"},
+        )  # fmt: skip
 
 
 class _Links(HTMLParser):

@@ -13,7 +13,7 @@ from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.registry import games
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import HTML, MARKDOWN, TEXT
-from playmolt_schemas.skill import render
+from playmolt_schemas.skill import Addresses, guide, render
 from starlette.responses import Response
 
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
@@ -134,36 +134,31 @@ def text_of(name: str) -> str | None:
     return path.read_text("utf-8") if path.is_file() else None
 
 
-@cache
-def guide_of(game: str) -> str | None:
-    """How a bot game is played; None when there is no such game, or it came without its guide."""
-    module = games().get(game)
-    if module is None or module.kind != "game" or module.guide is None:
-        return None
-    path = module.guide.find()
-    return path.read_text("utf-8") if path.is_file() else None
+def _addresses(services: Services, request: CheckedRequest) -> Addresses:
+    return Addresses(services.address.gateway(request.scope), services.address.spectator(request.scope))
 
 
 async def llms(services: Services, request: CheckedRequest) -> Reply:
     """Send what a language model needs to know to play."""
-    del services, request
     text = text_of("llms.txt")
     if text is None:
         return Refusal(Code.NOT_FOUND, "This server was installed without its texts. See /docs.")
-    return Response(text + _further_guides(text), media_type=TEXT)
+    addresses = _addresses(services, request)
+    return Response(render(text + _further_guides(text), addresses.values()), media_type=TEXT)
 
 
 def _further_guides(text: str) -> str:
     """The guides that the text does not name: those of games that came with another distribution."""
-    lines = [f"- [Guide to {game}](/skills/{game}.md)\n" for game in GAME_TYPES if f"/skills/{game}.md" not in text]
+    guides = {game: f"{{{{url}}}}/skills/{game}.md" for game in GAME_TYPES}
+    lines = [f"- [Guide to {game}]({address})\n" for game, address in guides.items() if address not in text]
     return f"\n## Further games\n\n{''.join(lines)}" if lines else ""
 
 
 async def skill(services: Services, request: CheckedRequest) -> Reply:
     """Send how a game is played."""
-    del services
-    game = request.params["game"]
-    text = guide_of(game)
+    module = games().get(request.params["game"])
+    language = request.query.lang
+    text = guide(module, language, _addresses(services, request)) if module and module.kind == "game" else None
     if text is None:
         return Refusal(Code.NOT_FOUND, f"There is no such guide. Guides: {', '.join(GAME_TYPES)}, as in /skills/ox.md.")
-    return Response(render(text), media_type=MARKDOWN)
+    return Response(text, media_type=MARKDOWN, headers={"Content-Language": language})

@@ -1,0 +1,79 @@
+"""A proxy that brings one answer too late: it holds the first action until the game has moved on without it."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any
+
+import httpx
+
+SECONDS = 60.0
+_HOP = {"transfer-encoding", "connection", "keep-alive", "content-length", "date", "server"}
+
+
+class _Late(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    target = ""
+    seen: list[int]
+    lock: Lock
+
+    def do_GET(self) -> None:
+        self._forward()
+
+    def do_POST(self) -> None:
+        self._forward()
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+    def _forward(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
+        acts = self.path.endswith("/actions")
+        with httpx.Client(base_url=self.target, headers=headers, timeout=SECONDS) as client:
+            if acts:
+                self._hold(client)
+            answer = client.request(self.command, self.path, content=body)
+        if acts:
+            self.seen.append(answer.status_code)
+        self.send_response(answer.status_code)
+        for name, value in answer.headers.items():
+            if name.lower() not in _HOP | {"content-encoding"}:
+                self.send_header(name, value)
+        if answer.status_code != 204:
+            self.send_header("Content-Length", str(len(answer.content)))
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+    def _hold(self, client: httpx.Client) -> None:
+        with self.lock:
+            if self.seen:
+                return
+            state = self.path.replace("/actions", "/state")
+            first = self._question(client, state)
+            end = time.monotonic() + SECONDS
+            while self._question(client, state) == first:
+                assert time.monotonic() < end, "the game waits for ever"
+                time.sleep(0.05)
+
+    @staticmethod
+    def _question(client: httpx.Client, path: str) -> tuple[str, int]:
+        state = client.get(path).raise_for_status().json()
+        return state["phase"], state["round"]
+
+
+@contextmanager
+def late(target: str) -> Iterator[tuple[str, list[int]]]:
+    """The proxy's address, and the status of every action that went through it."""
+    handler = type("Late", (_Late,), {"target": target, "seen": [], "lock": Lock()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", handler.seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
