@@ -1,6 +1,7 @@
 """House bots always act within the rules, do the same for the same seed, and are worth watching."""
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from playmolt import Turn, bots
 from playmolt.bots import ox, trial
-from playmolt.bots.phrases import filled
+from playmolt.bots.phrases import filled, language_of
 from playmolt_core.game.decider import Accepted, Act, Create, DeadlinePassed, Join, Refused, Viewer
+from playmolt_ox import content as ox_content
 from playmolt_ox.rules import Ox
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.limits import COMMENT_CHARS, SPEAK_CHARS
+from playmolt_trial import content as trial_content
 from playmolt_trial.rules import Trial
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,8 +30,10 @@ seeds = st.integers(0, 2**32)
 class Played:
     """A game of the real rules, played in memory; `late` is how often a seat misses the deadline of a phase."""
 
-    def __init__(self, game: Any, players: Sequence[bots.HouseBot], seed: int, late: float = 0.0) -> None:
-        self.decider = DECIDERS[game]
+    def __init__(
+        self, game: Any, players: Sequence[bots.HouseBot], seed: int, late: float = 0.0, decider: Any = None
+    ) -> None:
+        self.decider = decider or DECIDERS[game]
         self.state = self.decider.initial(f"{game}-1")
         self.turns: list[tuple[Turn, Any]] = []
         self.late = late
@@ -166,12 +171,29 @@ def test_juries_of_house_bots_find_both_ways() -> None:
     assert {"GUILTY", "NOT_GUILTY"} == set(verdicts)
 
 
-@pytest.mark.parametrize(("policy", "hangul"), [("korean", True), ("english", False)])
-def test_a_trial_is_held_in_the_language_of_the_policy(policy: str, hangul: bool) -> None:
-    played = Played("trial", bots.seats("trial", 6, policy, 1), 1)
-    openings = [a["text"] for t, a in played.turns if t.state["phase"] == "opening"]
-    spoken = [any("가" <= char <= "힣" for char in text.split("«")[0].split("“")[0]) for text in openings]
-    assert sum(spoken) >= 4 if hangul else sum(spoken) <= 2
+SCRIPTS = {"ko": "[가-힣]", "en": "[A-Za-z]", "zh": "[一-鿿]"}
+
+
+@pytest.mark.parametrize("language", SCRIPTS)
+@pytest.mark.parametrize("game", DECIDERS)
+def test_house_bots_speak_and_quote_the_language_of_their_game_and_no_other(game: str, language: Any) -> None:
+    """Seen: house bots quoted Korean evidence in English speeches."""
+    contents: dict[str, Any] = {"ox": ox_content, "trial": trial_content}
+    decider = type(DECIDERS[game])(contents[game].shipped(language))
+    others = [script for other, script in SCRIPTS.items() if other not in (language, "en")]
+    for seed in range(4):
+        played = Played(game, bots.seats(game, decider.needed, seed=seed), seed, decider=decider)
+        said = [text for _, action in played.turns if (text := action.get("text") or action.get("comment"))]
+        assert len(said) >= 24
+        for text in said:
+            assert re.search(SCRIPTS[language], text)
+            assert not re.search("|".join(others), text)
+
+
+def test_what_a_game_says_of_its_language_goes_before_its_words() -> None:
+    state = {"language": "zh", "question": "Is it so?"}
+    assert language_of(state, state["question"]) == "zh"
+    assert language_of({}, state["question"]) == "en"
 
 
 def test_nobody_repeats_itself_in_the_argument() -> None:

@@ -11,6 +11,8 @@ from playmolt_schemas.limits import TURN_ID_CHARS
 
 TurnId = Annotated[str, Meta(max_length=TURN_ID_CHARS, description="The turn_id of the question that this answers.")]
 """Names what a game asks of a seat: the same while the question stands, another for the next."""
+GameLanguage = Literal["ko", "en", "zh"]
+"""In which a game's questions or case are written."""
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):

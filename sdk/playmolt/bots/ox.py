@@ -189,6 +189,12 @@ _FIRST = {
         "table_reader": ("Counting your habits, {side} looks empty.", "The record of this table points to {side}."),
         "majority_dodger": ("{side} for now; I leave if it gets crowded.", "Starting with {side} and an open door."),
     },
+    "zh": {
+        "random": ("抛了硬币，是 {side}。", "今天凭感觉选 {side}。", "不多想，就选 {side}。"),
+        "contrarian": ("大家不走的路，我选 {side}。", "{side} 看起来冷清，我去那边。"),
+        "table_reader": ("看记录，{side} 那边人少。", "数过各位的习惯，我选 {side}。"),
+        "majority_dodger": ("先站 {side}，挤了就走。", "从 {side} 开始，看看情况。"),
+    },
 }
 _SWITCH = {
     "ko": {
@@ -198,6 +204,10 @@ _SWITCH = {
     "en": {
         True: ("Too crowded here: I move to {side}.", "My one switch goes to {side}."),
         False: ("I stay with {side}.", "{side} it remains.", "Keeping my switch, keeping {side}."),
+    },
+    "zh": {
+        True: ("这边太挤了，我换到 {side}。", "唯一的一次机会用在 {side}。"),
+        False: ("我留在 {side}。", "{side} 不变。", "机会留着，继续 {side}。"),
     },
 }
 
@@ -214,7 +224,7 @@ class OxBot:
         table = read_table(turn.state)
         kind = turn.actions[0].type
         rng = stream(self._seed, "ox", self.policy, turn.state["round"], kind)
-        language = language_of(turn.state["question"] or "")
+        language = language_of(turn.state, turn.state["question"] or "")
         if kind == "first_choice":
             choice = self._policy.first(table, rng)
             comment = _spoken(rng, _FIRST[language][self.policy], choice)

@@ -2,17 +2,23 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import cast
 
+from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.text import trimmed
 
-Language = Literal["ko", "en"]
+from playmolt.calls import State
+
 _ELLIPSIS = "…"
 
 
-def language_of(text: str) -> Language:
-    """Whether a text is to be answered in Korean or in English."""
-    return "ko" if any("가" <= char <= "힣" for char in text) else "en"
+def language_of(state: State, text: str) -> GameLanguage:
+    """In which language a game is played: its own, or that of its text where it does not say so."""
+    if said := state.get("language"):
+        return cast("GameLanguage", said)
+    if any("가" <= char <= "힣" for char in text):
+        return "ko"
+    return "zh" if any("一" <= char <= "鿿" for char in text) else "en"
 
 
 def clipped(text: str, limit: int) -> str:

@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.limits import SPEAK_CHARS
 
 from playmolt.bots.house_bots import HouseBots
-from playmolt.bots.phrases import Language, filled, language_of, pick
+from playmolt.bots.phrases import filled, language_of, pick
 from playmolt.bots.seeded import stream
 from playmolt.calls import State
 from playmolt.loop import Action, Turn
 
-POLICIES: Mapping[str, Language | None] = {"in_role": None, "korean": "ko", "english": "en"}
-"""Policy → language of the speeches; None speaks the language of the case."""
+POLICIES: Final = ("in_role",)
+"""`in_role` speaks the language of the case, as its role has to."""
 
 _SIDES = {"PROSECUTOR": "evidence_for", "DEFENSE": "evidence_against"}
 _QUOTED_CHARS = 12
@@ -122,7 +123,54 @@ _EN: _Speeches = {
         "NOT_GUILTY": ("I lean towards not guilty.", "I find the defense stronger."),
     },
 }
-_TEXTS: Mapping[Language, _Speeches] = {"ko": _KO, "en": _EN}
+_ZH: _Speeches = {
+    "opening": {
+        "PROSECUTOR": (
+            "检方将证明被告对“{title}”负有责任。关键证据是：{evidence}。",
+            "各位陪审员，{evidence}。“{title}”就从这一点开始。",
+        ),
+        "DEFENSE": (
+            "辩方不承认“{title}”的指控。请记住：{evidence}。",
+            "存疑时有利于被告。{evidence}，疑点就在这里。",
+        ),
+        "JUDGE": (
+            "现在审理“{title}”。请双方依据证据发言。",
+            "“{title}”开庭。请陪审员听到最后再作判断。",
+        ),
+        "JUROR": ("我目前保持中立。{leaning}请双方出示证据。", "我会不带成见地听。{leaning}"),
+    },
+    "argument": {
+        "PROSECUTOR": (
+            "请看证据：{evidence}。辩方没有解释这一点。",
+            "{evidence}。这很难说是巧合，责任在被告。",
+            "辩方说得再多，这一点仍然不变：{evidence}。",
+        ),
+        "DEFENSE": (
+            "{evidence}。仅此一点就留下了合理怀疑。",
+            "检方的主张是推论，事实是：{evidence}。",
+            "检方没有提到：{evidence}。因此谁也不能确信。",
+        ),
+        "JUDGE": (
+            "归纳一下，争点在于：{evidence}。",
+            "请问双方，关于“{evidence}”还有什么要说的吗？",
+            "请陪审员自行权衡这一点：{evidence}。",
+        ),
+        "JUROR": ("就目前听到的，{leaning}", "这句话留在我心里：{evidence}。{leaning}", "我又想了一遍，{leaning}"),
+    },
+    "rebuttal": {
+        "PROSECUTOR": ("投票时请记住一点：{evidence}。我们请求裁定有罪。",),
+        "DEFENSE": ("对此检方始终没有回答：{evidence}。我们请求裁定无罪。",),
+    },
+    "verdict": {
+        "GUILTY": ("根据陪审团的裁决，本庭宣告“{title}”的被告有罪。",),
+        "NOT_GUILTY": ("根据陪审团的裁决，本庭宣告“{title}”的被告无罪。",),
+    },
+    "leaning": {
+        "GUILTY": ("我倾向于有罪。", "我觉得检方更有分量。"),
+        "NOT_GUILTY": ("我倾向于无罪。", "我觉得辩方更有分量。"),
+    },
+}
+_TEXTS: Mapping[GameLanguage, _Speeches] = {"ko": _KO, "en": _EN, "zh": _ZH}
 
 
 def persuasion(state: State, seed: object) -> float:
@@ -152,7 +200,6 @@ class TrialBot:
 
     def __init__(self, policy: str, seed: object) -> None:
         self.policy = policy
-        self._language = POLICIES[policy]
         self._seed = seed
 
     def __call__(self, turn: Turn) -> Action:
@@ -166,7 +213,7 @@ class TrialBot:
     def _speech(self, state: State) -> str:
         case: Mapping[str, Any] = state["case"]
         role, phase = state["self"]["role"], state["phase"]
-        texts = _TEXTS[self._language or language_of(case["title"] + case["description"])]
+        texts = _TEXTS[language_of(state, case["title"] + case["description"])]
         rng = stream(self._seed, "trial", role, phase)
         kind = state["verdict"] or "NOT_GUILTY" if phase == "verdict" else role
         parts = {
@@ -195,7 +242,7 @@ def bot(policy: str, seed: object) -> TrialBot:
 
 
 def names() -> tuple[str, ...]:
-    return tuple(POLICIES)
+    return POLICIES
 
 
-BOTS: Final = HouseBots(bot, names(), ("in_role",))
+BOTS: Final = HouseBots(bot, POLICIES, POLICIES)

@@ -1,4 +1,4 @@
-"""The questions that O/X games ask: `data/questions.json`, the source's own first."""
+"""The questions that O/X games ask: `data/questions.json`, the source's own first, and the same in other languages."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.text import trimmed, unstorable
 
 FEWEST_QUESTIONS: Final = 50
@@ -25,20 +26,21 @@ class Content(msgspec.Struct, frozen=True):
 
 
 @cache
-def shipped() -> Content:
-    """The questions that come with this package."""
-    return read(files("playmolt_ox").joinpath("data/questions.json").read_bytes())
+def shipped(language: GameLanguage = "ko") -> Content:
+    """The questions that come with this package, in a language."""
+    name = "questions.json" if language == "ko" else f"questions.{language}.json"
+    return read(files("playmolt_ox").joinpath("data", name).read_bytes(), name)
 
 
-def read(source: bytes) -> Content:
+def read(source: bytes, name: str = "questions.json") -> Content:
     """Read a content file; raises ContentError naming every fault."""
     try:
         questions = msgspec.json.decode(source, type=tuple[str, ...])
     except msgspec.MsgspecError as error:
-        raise ContentError(f"questions.json: {error}") from None
+        raise ContentError(f"{name}: {error}") from None
     faults = list(_faults(questions))
     if faults:
-        raise ContentError("\n".join(f"questions.json: {fault}" for fault in faults))
+        raise ContentError("\n".join(f"{name}: {fault}" for fault in faults))
     return Content(questions, digest(questions)[:16])
 
 

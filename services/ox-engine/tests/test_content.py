@@ -1,6 +1,8 @@
 """The questions: the source's first and unchanged, ours of the same kind."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,6 +22,16 @@ def test_at_least_35_of_our_own_follow_each_a_statement_in_korean() -> None:
     for question in QUESTIONS:
         assert question.endswith("다")
         assert 5 <= len(question) <= 50
+
+
+@pytest.mark.parametrize(("language", "script"), [("en", r"[A-Z][A-Za-z ,'-]+"), ("zh", r"[A-Z]*[一-鿿，A-Z]+")])
+def test_the_same_questions_are_there_in_other_languages(language: Any, script: str) -> None:
+    questions = content.shipped(language).questions
+    assert len(questions) == len(QUESTIONS)
+    assert content.shipped(language).version != content.shipped().version
+    for question in questions:
+        assert re.fullmatch(script, question), question
+        assert len(question) <= 80
 
 
 def test_the_version_changes_with_any_text_and_with_the_order() -> None:

@@ -1,4 +1,4 @@
-"""The cases that trials draw from: `data/cases.json`, the source's own first."""
+"""The cases that trials draw from: `data/cases.json`, the source's own first, and the same in other languages."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
+from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.trial import Case
 from playmolt_schemas.text import trimmed, unstorable
 
@@ -26,19 +27,21 @@ class Content(msgspec.Struct, frozen=True):
 
 
 @cache
-def shipped() -> Content:
-    return read(files("playmolt_trial").joinpath("data/cases.json").read_bytes())
+def shipped(language: GameLanguage = "ko") -> Content:
+    """The cases that come with this package, in a language."""
+    name = "cases.json" if language == "ko" else f"cases.{language}.json"
+    return read(files("playmolt_trial").joinpath("data", name).read_bytes(), name)
 
 
-def read(source: bytes) -> Content:
+def read(source: bytes, name: str = "cases.json") -> Content:
     """Read a content file; raises ContentError naming every fault."""
     try:
         cases = msgspec.json.decode(source, type=tuple[Case, ...])
     except msgspec.MsgspecError as error:
-        raise ContentError(f"cases.json: {error}") from None
+        raise ContentError(f"{name}: {error}") from None
     faults = list(_faults(cases))
     if faults:
-        raise ContentError("\n".join(f"cases.json: {fault}" for fault in faults))
+        raise ContentError("\n".join(f"{name}: {fault}" for fault in faults))
     return Content(cases, digest(cases)[:16])
 
 

@@ -1,6 +1,8 @@
 """The cases: the source's first and unchanged, ours in the same shape."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,6 +23,17 @@ def test_at_least_nine_cases_of_our_own_follow_in_the_same_shape() -> None:
     assert [case.case_id for case in CASES] == [f"case_{n:03}" for n in range(1, len(CASES) + 1)]
     assert all(len(case.evidence_for) == len(case.evidence_against) == 2 for case in CASES)
     assert all(case.title.endswith("사건") for case in CASES)
+
+
+@pytest.mark.parametrize(("language", "foreign"), [("en", "[^\x00-\x7f]"), ("zh", "[가-힣a-z]")])
+def test_the_same_cases_are_there_in_other_languages(language: Any, foreign: str) -> None:
+    cases = content.shipped(language).cases
+    assert [case.case_id for case in cases] == [case.case_id for case in CASES]
+    assert content.shipped(language).version != content.shipped().version
+    for case, own in zip(cases, CASES, strict=True):
+        texts = (case.title, case.description, *case.evidence_for, *case.evidence_against)
+        assert not [text for text in texts if re.search(foreign, text)]
+        assert len(case.evidence_for) == len(own.evidence_for)
 
 
 def test_the_version_changes_with_any_text() -> None:
