@@ -1,8 +1,11 @@
 """Given a turn that is owed, when the worker has a model speak, then the turn ends, whatever comes of it."""
 
+import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.game.decider import Accepted, Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
@@ -11,6 +14,9 @@ from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_legal import commands
 from playmolt_legal.events import AttemptMade, DraftSetAside, TurnFailed, TurnRecorded
+from playmolt_legal.facts import inputs
+from playmolt_legal.facts.plain import plain
+from playmolt_legal.guardrails import corpus
 from playmolt_legal.workers.model_worker import ModelWorker
 from playmolt_schemas.codes import Code
 
@@ -65,3 +71,40 @@ async def test_a_model_that_is_no_more_there_fails_the_turn(sessions: Callable[.
     session = sessions(model="fast").to("FACTS_STIPULATE")
     await session.carried_out(llm_turn=worker())
     assert session.log[-1][0] == like(TurnFailed, code="model_unavailable", attempts=0)
+
+
+TEXTS = ("1 ", '"', "Mr. Smith ", "010-1234-5678 ", "민법 제563조 ", "2024다12345 ")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("phase", ["FACTS_STIPULATE", "OPPOSING_R1"])
+async def test_nobody_waits_for_a_turn_over_long_texts(session: Any, text: str, phase: str) -> None:
+    """The longest that anybody else waits is a fraction of what the texts of a session cost to read."""
+    overview, acts = (f"{text * 20_000}"[:most].strip() for most in (20_000, 10_000))
+    session.facts(overview=overview, acts=acts).to(phase)
+    for cached in (corpus._corpus, plain):
+        cached.cache_clear()
+    began = time.process_time()
+    corpus.of(session.state)
+    corpus.supplied(session.state)
+    inputs.supplied(session.state)
+    all_at_once = time.process_time() - began
+    for cached in (corpus._corpus, plain):
+        cached.cache_clear()
+    longest = asyncio.create_task(_longest_step())
+    await session.carried_out(llm_turn=worker())
+    longest.cancel()
+    assert session.state.phase != phase
+    assert max(_STEPS) < all_at_once / 2
+
+
+_STEPS: list[float] = []
+
+
+async def _longest_step() -> None:
+    """Processor time of this thread between two turns of the loop, until it is cancelled."""
+    _STEPS.clear()
+    while True:
+        began = time.thread_time()
+        await asyncio.sleep(0)
+        _STEPS.append(time.thread_time() - began)

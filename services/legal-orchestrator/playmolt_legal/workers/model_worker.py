@@ -1,5 +1,6 @@
 """The worker that has a model speak, for the turn in progress."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, cast
@@ -15,8 +16,9 @@ from playmolt_schemas.games.legal import Kind
 
 from playmolt_legal import commands
 from playmolt_legal.effects import PendingTurn
-from playmolt_legal.facts import stipulation
+from playmolt_legal.facts import inputs, stipulation
 from playmolt_legal.forms import phases
+from playmolt_legal.guardrails import corpus
 from playmolt_legal.roles import outputs, prompts, scripted
 from playmolt_legal.state import State
 
@@ -32,6 +34,8 @@ class ModelWorker:
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """End a turn: with TurnSpoken, or with TurnFailed when no usable answer came."""
+        # Of long texts this takes longer than any other caller of the process may wait; the rules find it ready.
+        await asyncio.to_thread(_read, leased.snapshot.state)
         answer = await self._asked(leased, leased.payload)
         if isinstance(answer, Failed):
             await leased.submit(_failed(leased, answer))
@@ -81,6 +85,13 @@ async def _grounded(
         return first
     whole = stipulation.merged(state, read(first), read(second))
     return msgspec.structs.replace(second, value=whole, attempts=first.attempts + second.attempts)
+
+
+def _read(state: State) -> None:
+    """Read what the person has told, as every answer is compared with it."""
+    corpus.of(state)
+    corpus.supplied(state)
+    inputs.supplied(state)
 
 
 def _request(state: State, turn: PendingTurn) -> ModelRequest:
