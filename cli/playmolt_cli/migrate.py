@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import click
-from playmolt_core.db.migrate import MigrationRefused, Phase
+from playmolt_core.db.migrate import MigrationRefused, Phase, await_database
 from playmolt_core.db.migrate import migrate as apply
 
 from playmolt_cli.local.database import database
@@ -21,15 +21,28 @@ from playmolt_cli.terminal.options import data_option, json_option
     show_default=True,
     help="`pre` before the new code runs, `post` once no old code does.",
 )
+@click.option(
+    "--wait",
+    "seconds",
+    type=click.FloatRange(0, 86_400),
+    default=0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Wait so long for the database and its roles.",
+)
 @data_option
 @json_option
-def migrate(phase: Phase, data: Path | None, as_json: bool) -> None:
+def migrate(phase: Phase, seconds: float, data: Path | None, as_json: bool) -> None:
     """Apply the migrations that are missing. `up` does it by itself.
+
+    On a database where nothing is applied yet, `--phase pre` applies all.
 
     Example: DATABASE_URL=postgresql://… playmolt migrate --phase pre
     """
     with database(data) as url:
         try:
+            if seconds:
+                asyncio.run(await_database(url, seconds))
             applied = asyncio.run(apply(url, phase))
         except MigrationRefused as error:
             raise Failure(str(error)) from error

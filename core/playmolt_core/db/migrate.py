@@ -1,31 +1,56 @@
 """Migrations: SQL files `NNNN_pre_NAME.sql` (safe before the new code runs) and `NNNN_post_NAME.sql` (after it)."""
 
+import asyncio
 import hashlib
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Literal
+from typing import Final, Literal
 
 import asyncpg
 import msgspec
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Connection, close, connect, unavailable
 
 Phase = Literal["pre", "post", "all"]
 _FILE = re.compile(r"(\d{4})_(pre|post)_[a-z0-9_]+\.sql")
 _LOCK = 0x706C6179  # "play": one key for every process that migrates this database
-_SESSION = {"statement_timeout": "10min", "lock_timeout": "60s", "idle_in_transaction_session_timeout": "10min"}
+_QUEUE_SECONDS: Final = 60
+LOCK_SECONDS: Final = 5
+LOCK_TRIES: Final = 12
+"""A migration that waits for a table's lock makes everybody behind it wait as well: so it waits briefly, and often."""
+_PAUSE_SECONDS: Final = 1.0
+_SESSION = {
+    "statement_timeout": "10min",
+    "idle_in_transaction_session_timeout": "10min",
+}
+ROLES: Final = ("owner", "engine", "relay", "gateway", "reader")
+_ROLES = """
+SELECT count(*) FILTER (WHERE rolname = ANY($1)) AS made,
+  bool_or(rolname = current_user AND (rolcreaterole OR rolsuper)) AS can_be_made FROM pg_roles
+"""
 _TABLE = """
 CREATE SCHEMA IF NOT EXISTS migration;
 CREATE TABLE IF NOT EXISTS migration.applied (
   name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
-)
+);
+GRANT USAGE ON SCHEMA migration TO PUBLIC;
+GRANT SELECT ON migration.applied TO PUBLIC;
 """
+_COMMENT = re.compile(r"--[^\n]*")
 
 
 class MigrationRefused(RuntimeError):
-    """The database and the files disagree; the message says what to do. Nothing was changed."""
+    """The database and the files disagree, or a table stays locked; the message names the file and says what to do.
+    It and those after it were not applied."""
+
+
+def newest_needed() -> str:
+    """The `pre` file without which this release's code cannot work."""
+    return next(migration.name for migration in reversed(migrations()) if migration.phase == "pre")
 
 
 class Migration(msgspec.Struct, frozen=True):
@@ -37,6 +62,14 @@ class Migration(msgspec.Struct, frozen=True):
     def checksum(self) -> str:
         """Hex SHA-256 of the text."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def alone(self) -> list[str]:
+        """Its statements, each to be run by itself, when one of them may be in no transaction; else none."""
+        text = _COMMENT.sub("", self.sql)
+        if "CONCURRENTLY" not in text.upper():
+            return []
+        return [statement for part in text.split(";") if (statement := part.strip())]
 
 
 def migrations(folder: Traversable | None = None) -> list[Migration]:
@@ -58,18 +91,44 @@ async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None 
     """Apply what is not applied yet and give the names of it.
 
     Any number may run at once: one works, the others wait up to 60 s and find nothing left. Each file is one
-    transaction. Raises MigrationRefused when an applied file was changed or `post` comes before its `pre`, and
-    LogUnavailable when the database is away.
+    transaction, but for one that makes an index CONCURRENTLY, whose statements have to bear being run again. On a
+    database where nothing is applied yet there is no old code to bear with: `pre` applies all.
+
+    Raises MigrationRefused when an applied file was changed, when files would be applied out of order, or when the
+    database is past the way back to this release; LogUnavailable when the database is away.
     """
     wanted = migrations(folder)
     connection = await connect(url, session=_SESSION, writes=True)
     try:
         with unavailable():
+            await connection.execute(f"SET lock_timeout = '{_QUEUE_SECONDS}s'")
             await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+            await connection.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
             await connection.execute(_TABLE)
             return await _apply(connection, wanted, phase)
     finally:
         await close(connection)  # also gives the lock back
+
+
+async def await_database(url: str, seconds: float) -> None:
+    """Wait until the database answers and has our roles, or lets us make them; LogUnavailable when it takes longer."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            connection = await connect(url, writes=True)
+            try:
+                with unavailable():
+                    (roles,) = await connection.fetch(_ROLES, [f"playmolt_{role}" for role in ROLES])
+            finally:
+                await close(connection)
+            if roles["can_be_made"] or roles["made"] == len(ROLES):
+                return
+            fault = f"{len(ROLES) - roles['made']} of the roles playmolt_{{{','.join(ROLES)}}} are not there"
+        except LogUnavailable as error:
+            fault = str(error)
+        if time.monotonic() > until:
+            raise LogUnavailable(f"waited {seconds:g} s: {fault}")
+        await asyncio.sleep(_PAUSE_SECONDS)
 
 
 async def pending(url: str, *, folder: Traversable | None = None) -> list[str]:
@@ -101,16 +160,53 @@ def _missing(wanted: Sequence[Migration], applied: dict[str, str]) -> list[Migra
 
 
 async def _apply(connection: Connection, wanted: Sequence[Migration], phase: Phase) -> list[str]:
-    missing = _missing(wanted, await _applied(connection))
+    applied = await _applied(connection)
+    missing = _missing(wanted, applied)
+    _refuse_when_closed(wanted, applied)
     chosen = [migration for migration in missing if phase in (migration.phase, "all")]
-    skipped = [migration.name for migration in missing if migration.phase == "pre" and phase == "post"]
-    if chosen and skipped and skipped[0] < chosen[-1].name:
-        raise MigrationRefused(f"{skipped[0]} is not applied: run the phase `pre` and the new code first")
+    if phase == "pre" and not applied:
+        chosen = missing
+    for skipped in missing:
+        if skipped not in chosen and chosen and skipped.name < chosen[-1].name:
+            remedy = "finish the rollout before (`post`)" if phase == "pre" else "run the phase `pre` and the new code"
+            raise MigrationRefused(f"{skipped.name} is not applied: {remedy} first")
     for migration in chosen:
-        async with connection.transaction():
-            await connection.execute(migration.sql)
-            await connection.execute("RESET ROLE")
-            await connection.execute(
-                "INSERT INTO migration.applied (name, checksum) VALUES ($1, $2)", migration.name, migration.checksum
-            )
+        await _run(connection, migration)
     return [migration.name for migration in chosen]
+
+
+def _refuse_when_closed(wanted: Sequence[Migration], applied: Mapping[str, str]) -> None:
+    """A `pre` of a later release is borne by this one's code; what its `post` took away, this code may need."""
+    known = {migration.name for migration in wanted}
+    for name in sorted(applied):
+        match = _FILE.fullmatch(name)
+        if match and match[2] == "post" and name not in known:
+            raise MigrationRefused(f"{name} was applied by a later release: the way back to this one is closed")
+
+
+async def _run(connection: Connection, migration: Migration) -> None:
+    for attempt in range(1, LOCK_TRIES + 1):
+        try:
+            await _run_once(connection, migration)
+        except asyncpg.LockNotAvailableError as error:
+            if attempt == LOCK_TRIES:
+                raise MigrationRefused(
+                    f"{migration.name}: somebody holds a lock it needs, tried {attempt} times for {LOCK_SECONDS} s"
+                ) from error
+            await asyncio.sleep(_PAUSE_SECONDS)
+        else:
+            return
+
+
+async def _run_once(connection: Connection, migration: Migration) -> None:
+    record = "INSERT INTO migration.applied (name, checksum) VALUES ($1, $2)"
+    if migration.alone:
+        for statement in migration.alone:
+            await connection.execute(statement)
+        await connection.execute("RESET ROLE")
+        await connection.execute(record, migration.name, migration.checksum)
+        return
+    async with connection.transaction():
+        await connection.execute(migration.sql)
+        await connection.execute("RESET ROLE")
+        await connection.execute(record, migration.name, migration.checksum)

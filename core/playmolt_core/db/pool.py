@@ -3,13 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
-from playmolt_core.db.errors import LogUnavailable, ReadOnly
+from playmolt_core.db.errors import LogUnavailable, NotMigrated, ReadOnly
 
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
@@ -42,6 +42,8 @@ _AWAY = (
 )
 READ_ONLY: Final = "read_only"
 """The reason that `/readyz` gives."""
+_IS_APPLIED = "SELECT EXISTS (SELECT FROM migration.applied WHERE name = $1)"
+_LOOK_SECONDS: Final = 1.0
 _TAKES_NO_WRITES = "SELECT current_setting('transaction_read_only') = 'on'"
 _REFUSES_WRITES = (asyncpg.exceptions.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 NotPermitted = asyncpg.InsufficientPrivilegeError
@@ -70,7 +72,7 @@ def unavailable() -> Iterator[None]:
     except (LogUnavailable, asyncpg.DataError):  # the latter is an argument of a wrong type, though an InterfaceError
         raise
     except _NOT_MIGRATED as error:
-        raise LogUnavailable(f"the database is not migrated, run `playmolt migrate`: {error}") from error
+        raise NotMigrated(f"the database is not migrated, run `playmolt migrate`: {error}") from error
     except _REFUSES_WRITES as error:
         raise ReadOnly(f"Postgres takes no writes, it may be a standby: {error}") from error
     except _AWAY as error:
@@ -119,11 +121,13 @@ class Pool:
     ones are opened only where writes are taken (`writes`).
     """
 
-    def __init__(self, url: str, role: str, *, writes: bool) -> None:
+    def __init__(self, url: str, role: str, *, writes: bool, needs: str) -> None:
         self._shared: asyncpg.Pool[Any]
         self._url = url
         self._role = role
         self._writes = writes
+        self._needs = needs
+        self._migrated = True
         self._reserved: list[Reserved] = []
         self._renewed_at = time.monotonic()
         self.age = 0
@@ -152,6 +156,8 @@ class Pool:
         except asyncpg.TargetServerAttributeNotMatched:
             await self.distrust()
             raise
+        except asyncpg.InvalidParameterValueError as error:
+            raise NotMigrated(f"the role {self._role} is not there, run `playmolt migrate`: {error}") from error
         self.read_only = False
         return connection
 
@@ -224,18 +230,45 @@ class Pool:
 
     async def answers(self) -> bool:
         """Whether it answers and, where that is needed, takes writes."""
-        with suppress(LogUnavailable):
+        try:
             async with self.connection() as connection:
                 if await connection.fetchval(_TAKES_NO_WRITES) and self._writes:
                     raise ReadOnly("the connection leads to a server that takes no writes")
-            self.read_only = False
-            return True
-        return False
+                self._migrated = not self._needs or await self._is_applied(connection)
+        except NotMigrated:
+            self._migrated = False
+            return False
+        except LogUnavailable:
+            return False
+        self.read_only = False
+        return self._migrated
+
+    async def _is_applied(self, connection: Connection) -> bool:
+        try:
+            if not await connection.fetchval(_IS_APPLIED, self._needs):
+                return False
+        except (*_NOT_MIGRATED, NotPermitted):
+            return False
+        self._needs = ""  # what was applied stays so
+        return True
+
+    async def migrated(self) -> None:
+        """Wait until the database answers and has the migration that is needed. Ends with its task alone: a service
+        that cannot work yet lives and is not ready."""
+        while not await self.answers():  # noqa: ASYNC110 -- no event tells of another process' migration
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    @property
+    def reason(self) -> str:
+        """Why it is of no use though it answers; empty while it does not, and when all is well."""
+        if self.read_only:
+            return READ_ONLY
+        return "" if self._migrated else f"waiting for migration {self._needs}"
 
     async def parts(self) -> dict[str, bool | str]:
         """What `/readyz` says of it."""
         answers = await self.answers()
-        return {"postgres": answers, **({"reason": READ_ONLY} if self.read_only else {})}
+        return {"postgres": answers, **({"reason": self.reason} if self.reason else {})}
 
     async def close(self) -> None:
         """Close every connection, by force after five seconds."""
@@ -286,12 +319,12 @@ class Reserved:
             await close(connection)
 
 
-async def open_pool(url: str, *, role: str = "", size: int = 4, writes: bool = False) -> Pool:
+async def open_pool(url: str, *, role: str = "", size: int = 4, writes: bool = False, needs: str = "") -> Pool:
     """Make a pool of at most `size` connections, which are opened when they are needed: it never waits for a server.
 
     `role` is taken on every connection; the URL's user has to be a member of it. `writes`: a server that takes none is
-    as good as none.
+    as good as none. `needs`: the migration without which a database is not ready.
     """
-    pool = Pool(url, role, writes=writes)
+    pool = Pool(url, role, writes=writes, needs=needs)
     await pool.open(size)
     return pool

@@ -14,11 +14,13 @@ from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.game_counts import PgGameCounts
 from playmolt_core.db.limits import PgLimits
+from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import garbage, health, tracing
 from playmolt_core.ops.metrics import Sample, label, render
+from playmolt_core.ops.stopping import done_before
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
@@ -155,14 +157,25 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with AsyncExitStack() as stack:
-        pool = await open_pool(settings.database_url, role=settings.database_role, writes=True)
+        url, role = settings.database_url, settings.database_role
+        pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
         stack.push_async_callback(pool.close)
+        services: list[Service] = []
+
+        async def ready() -> Mapping[str, bool | str]:
+            return await services[0].ready() if services else {"relay": False, **await pool.parts()}
+
+        server = await health.serve(
+            settings.health_port, ready, lambda: services[0].metrics() if services else "", settings.host
+        )
+        stack.push_async_callback(server.close)
+        if not await done_before(stop, pool.migrated()):
+            return
         bus = await open_jetstream(settings, SERVICE)
         stack.push_async_callback(bus.close)
         service = Service(settings, pool, bus)
         await service.listen()
-        server = await health.serve(settings.health_port, service.ready, service.metrics, settings.host)
-        stack.push_async_callback(server.close)
+        services.append(service)
         garbage.settle()
         _log.info("relay_up", health_port=server.port)
         work = asyncio.create_task(service.run())

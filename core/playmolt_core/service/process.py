@@ -10,6 +10,7 @@ import msgspec
 import uvloop
 
 from playmolt_core.bus.engine_bus import EngineBus
+from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.postgres_leases import PgLeases
@@ -23,6 +24,7 @@ from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import garbage, health, telemetry, tracing
 from playmolt_core.ops.metrics import Sample, render
+from playmolt_core.ops.stopping import done_before
 from playmolt_core.settings import Settings, from_environment
 
 if TYPE_CHECKING:
@@ -78,38 +80,53 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
-    pool = await open_pool(settings.database_url, role=settings.database_role, writes=True)
+    url, role = settings.database_url, settings.database_role
+    pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
     context = ServiceContext(settings, pool, PostgresLog(pool))
     bus = EngineBus(settings, service)
-    await bus.open()
+
+    async def ready() -> Mapping[str, bool | str]:
+        nats = bool(context.engines) and await bus.responds()
+        return {"nats": nats, **await pool.parts()}
+
+    def metrics() -> str:
+        own = [sample for engine in context.engines.values() for sample in engine.samples()]
+        database = Sample("playmolt_database_read_only", int(pool.read_only))
+        return render([*own, database, *FIGURES.samples()])
+
+    server = await health.serve(settings.health_port, ready, metrics, settings.host)
+    if await done_before(stopping, pool.migrated()):
+        await bus.open()
+        await _play(service, builds, context, bus, stopping, server.port)
+        await bus.close()
+    await server.close()
+    await pool.close()
+
+
+async def _play(
+    service: str,
+    builds: tuple[Build, ...],
+    context: ServiceContext,
+    bus: EngineBus,
+    stopping: asyncio.Event,
+    health_port: int,
+) -> None:
+    """Serve every game until the word to stop, then finish what was taken."""
     for build in builds:
         hosted = build(context)
         context.engines[hosted.decider.game] = _engine(hosted, context, bus)
     engines = tuple(context.engines.values())
     for engine in engines:
         engine.start()
-
-    async def ready() -> Mapping[str, bool | str]:
-        return {"nats": await bus.responds(), **await pool.parts()}
-
-    def metrics() -> str:
-        own = [sample for engine in engines for sample in engine.samples()]
-        database = Sample("playmolt_database_read_only", int(pool.read_only))
-        return render([*own, database, *FIGURES.samples()])
-
-    server = await health.serve(settings.health_port, ready, metrics, settings.host)
     for engine in engines:
         schemas = sorted(kind for kind, _ in engine.decider.events)
         await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
     garbage.settle()
-    _log.info("serving", service=service, games=list(context.engines), health_port=server.port)
+    _log.info("serving", service=service, games=list(context.engines), health_port=health_port)
     await until_stopped(stopping, [task for engine in engines for task in engine.tasks])
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
     await bus.withdraw()
     await asyncio.gather(*(engine.stop() for engine in engines))
-    await bus.close()
-    await server.close()
-    await pool.close()
 
 
 async def until_stopped(stopping: asyncio.Event, running: Sequence[asyncio.Task[None]]) -> None:

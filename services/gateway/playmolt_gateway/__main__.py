@@ -12,6 +12,7 @@ import uvloop
 from playmolt_core.bus.client import connect
 from playmolt_core.db.accounts import PgAccounts
 from playmolt_core.db.limits import PgLimits
+from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.ops import garbage, tracing
@@ -29,7 +30,8 @@ POOL_SIZE: Final = 8
 async def run(settings: Settings, fd: int | None) -> None:
     sock = listening(settings, fd)
     async with AsyncExitStack() as stack:
-        pool = await open_pool(settings.database_url, role=settings.database_role, size=POOL_SIZE, writes=True)
+        url, role = settings.database_url, settings.database_role
+        pool = await open_pool(url, role=role, size=POOL_SIZE, writes=True, needs=newest_needed())
         stack.push_async_callback(pool.close)
         bus = await connect(settings, service="gateway")
         stack.push_async_callback(bus.close)

@@ -34,6 +34,11 @@ class Database(Protocol):
     read_only: bool
     """Whether it was last seen to take no writes."""
 
+    @property
+    def reason(self) -> str:
+        """Why it is of no use though it answers; else empty."""
+        ...
+
     async def answers(self) -> bool: ...
 
 

@@ -150,6 +150,10 @@ class TwinStore:
         if self.away:
             raise ConnectionError("Postgres did not answer")
 
+    @property
+    def reason(self) -> str:
+        return "read_only" if self.read_only else ""
+
     async def answers(self) -> bool:
         return not self.away
 

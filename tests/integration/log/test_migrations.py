@@ -5,7 +5,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.migrate import MigrationRefused, migrate, migrations, pending
+from playmolt_core.db.migrate import MigrationRefused, Phase, await_database, migrate, migrations, pending
 
 ALL = [migration.name for migration in migrations()]
 SCHEMA = files_of("playmolt_core.db").joinpath("sql", "schema.sql").read_text("utf-8")
@@ -124,10 +124,17 @@ async def test_a_migration_that_the_schema_tells_adds_up(
     assert await catalogue(empty_database_url) == await catalogue(database_url)
 
 
+async def test_where_there_is_no_old_code_pre_applies_all(empty_database_url: str, files: Path) -> None:
+    assert await migrate(empty_database_url, "pre", folder=files) == ["0001_pre_make.sql", "0002_post_fill.sql"]
+
+
 async def test_phases_are_applied_apart(empty_database_url: str, files: Path) -> None:
+    fill = (files / "0002_post_fill.sql").read_text()
+    (files / "0002_post_fill.sql").unlink()
     assert await migrate(empty_database_url, "pre", folder=files) == ["0001_pre_make.sql"]
-    assert await value(empty_database_url, "SELECT count(*) FROM made") == 0
+    (files / "0002_post_fill.sql").write_text(fill)
     assert await migrate(empty_database_url, "pre", folder=files) == []
+    assert await value(empty_database_url, "SELECT count(*) FROM made") == 0
     assert await migrate(empty_database_url, "post", folder=files) == ["0002_post_fill.sql"]
     assert await value(empty_database_url, "SELECT count(*) FROM made") == 1
 
@@ -137,13 +144,87 @@ async def test_post_waits_for_its_pre(empty_database_url: str, files: Path) -> N
         await migrate(empty_database_url, "post", folder=files)
 
 
-async def test_a_changed_file_is_refused_and_nothing_applied(empty_database_url: str, files: Path) -> None:
+async def test_pre_waits_for_the_post_before_it(empty_database_url: str, files: Path) -> None:
+    fill = (files / "0002_post_fill.sql").read_text()
+    (files / "0002_post_fill.sql").unlink()
     await migrate(empty_database_url, "pre", folder=files)
+    (files / "0002_post_fill.sql").write_text(fill)
+    (files / "0003_pre_more.sql").write_text("CREATE TABLE more (a integer)")
+    with pytest.raises(MigrationRefused, match=r"0002_post_fill\.sql is not applied: finish the rollout before"):
+        await migrate(empty_database_url, "pre", folder=files)
+    assert await migrate(empty_database_url, folder=files) == ["0002_post_fill.sql", "0003_pre_more.sql"]
+
+
+@pytest.mark.parametrize("phase", ["pre", "post", "all"])
+async def test_past_a_later_releases_post_the_way_back_is_closed(
+    empty_database_url: str, files: Path, phase: Phase
+) -> None:
+    await migrate(empty_database_url, folder=files)
+    (files / "0002_post_fill.sql").unlink()
+    with pytest.raises(MigrationRefused, match=r"0002_post_fill\.sql .* the way back to this one is closed"):
+        await migrate(empty_database_url, phase, folder=files)
+
+
+async def test_a_later_releases_pre_is_borne(empty_database_url: str, files: Path) -> None:
+    (files / "0003_pre_more.sql").write_text("CREATE TABLE more (a integer)")
+    await migrate(empty_database_url, folder=files)
+    (files / "0003_pre_more.sql").unlink()
+    assert await migrate(empty_database_url, folder=files) == []
+
+
+async def test_an_index_made_beside_writers_may_be_tried_again(empty_database_url: str, files: Path) -> None:
+    (files / "0003_pre_find.sql").write_text(
+        "-- again; and again\nDROP INDEX CONCURRENTLY IF EXISTS made_a;\n"
+        "CREATE UNIQUE INDEX CONCURRENTLY made_a ON made (a);"
+    )
+    (files / "0002_post_fill.sql").write_text("INSERT INTO made VALUES (1), (1)")
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await migrate(empty_database_url, folder=files)
+    await apply(empty_database_url, "TRUNCATE made")
+    assert await migrate(empty_database_url, folder=files) == ["0003_pre_find.sql"]
+    valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'made_a'::regclass"
+    assert await value(empty_database_url, valid) is True
+
+
+async def test_a_locked_table_is_waited_for_briefly_and_often(
+    empty_database_url: str, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await migrate(empty_database_url, folder=files)
+    (files / "0003_pre_alter.sql").write_text("ALTER TABLE made ADD COLUMN b integer")
+    monkeypatch.setattr("playmolt_core.db.migrate.LOCK_SECONDS", 0.2)
+    monkeypatch.setattr("playmolt_core.db.migrate._PAUSE_SECONDS", 0.0)
+    holder = await asyncpg.connect(empty_database_url)
+    try:
+        await holder.execute("BEGIN; LOCK TABLE made")
+        with pytest.raises(MigrationRefused, match=r"0003_pre_alter\.sql: somebody holds a lock it needs, tried 12"):
+            await migrate(empty_database_url, folder=files)
+        monkeypatch.setattr("playmolt_core.db.migrate.LOCK_TRIES", 1000)
+        waiting = asyncio.create_task(migrate(empty_database_url, folder=files))
+        blocked = (
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE made%'"
+        )
+        while not await value(empty_database_url, blocked):
+            await asyncio.sleep(0.01)
+        await holder.execute("COMMIT")
+        assert await waiting == ["0003_pre_alter.sql"]
+    finally:
+        await holder.close()
+
+
+async def test_a_database_without_our_roles_is_waited_for(empty_database_url: str) -> None:
+    await await_database(empty_database_url, 1)
+    with pytest.raises(LogUnavailable, match=r"waited 0\.1 s: Postgres did not answer"):
+        await await_database("postgresql://nobody@127.0.0.1:1/none", 0.1)
+
+
+async def test_a_changed_file_is_refused_and_nothing_applied(empty_database_url: str, files: Path) -> None:
+    await migrate(empty_database_url, folder=files)
     (files / "0001_pre_make.sql").write_text("CREATE TABLE made (a text)")
+    (files / "0003_pre_more.sql").write_text("INSERT INTO made VALUES (2)")
     for attempt in (migrate(empty_database_url, folder=files), pending(empty_database_url, folder=files)):
         with pytest.raises(MigrationRefused, match="put the file back"):
             await attempt
-    assert await value(empty_database_url, "SELECT count(*) FROM made") == 0
+    assert await value(empty_database_url, "SELECT count(*) FROM made") == 1
 
 
 async def test_a_file_that_fails_leaves_nothing_behind(empty_database_url: str, files: Path) -> None:

@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
-from playmolt_core.db.pool import READ_ONLY
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code, problem
@@ -48,7 +47,7 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
     if all(parts.values()):
         return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts)))
     missing = ", ".join(name for name, there in parts.items() if not there)
-    reason = {"reason": READ_ONLY} if services.database.read_only else {}
+    reason = {"reason": services.database.reason} if services.database.reason else {}
     document = msgspec.to_builtins(problem(Code.UNAVAILABLE, f"Not ready: {missing}. `playmolt doctor` says more."))
     body = msgspec.json.encode({"type": "about:blank", **document, "parts": parts, **reason})
     return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])

@@ -1,0 +1,18 @@
+"""Waiting that a stop ends."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work; whether it was done before the word to stop came, which cancels it. What it raises is raised."""
+    task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
+    try:
+        await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+        return task.done()
+    finally:
+        task.cancel()
+        stopped.cancel()
