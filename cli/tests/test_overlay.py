@@ -74,8 +74,11 @@ def test_the_servers_let_an_added_engine_in(tmp_path: Path, target: Target) -> N
     assert "CHESS_ENGINE_PASSWORD" in {entry["name"] for entry in server["env"]}
     if target == "prod":
         roles = named(objects, "Cluster", "postgres")["spec"]["managed"]["roles"]
-        assert {role["name"]: role["inRoles"] for role in roles}["chess-engine"] == ["playmolt_engine"]
+        added = {role["name"]: role for role in roles}
+        assert added["chess-engine"]["inRoles"] == ["playmolt_engine", "playmolt_game_chess"]
+        assert added["playmolt_game_chess"]["login"] is False
     else:
         (scripts,) = [one["data"] for one in objects if one["metadata"]["name"].startswith("postgres-first-start-")]
         assert 'CREATE ROLE "chess-engine"' in scripts["40-chess-engine.sh"]
+        assert 'IN ROLE "playmolt_engine", "playmolt_game_chess"' in scripts["40-chess-engine.sh"]
         assert "30-logins.sh" in scripts

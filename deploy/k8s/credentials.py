@@ -13,10 +13,11 @@ import sys
 from collections.abc import Mapping
 
 from playmolt_cli.local.embedded.nats import USERS
+from playmolt_core.db.logins import LOGINS as SERVICE_LOGINS
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
 
 NAMESPACE = "playmolt"
-LOGINS: tuple[str, ...] = ("migrations", "reader", *(user for user in USERS if user not in ("spectator", "admin")))
+LOGINS: tuple[str, ...] = ("migrations", *SERVICE_LOGINS)
 """Who logs in to Postgres. `postgres` is the superuser of the dev overlay's pod."""
 _LETTERS = string.ascii_letters + string.digits
 

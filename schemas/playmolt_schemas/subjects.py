@@ -16,6 +16,9 @@ LAG: Final = "relay.lag"
 HISTORY: Final = "relay.history"
 """Request: answered with the public messages that NATS still holds of a game, one by one and then an empty one with a
 `Status`. The relay asks for them: whoever may ask a stream chooses where the answer lands, be it another stream."""
+READER_API: Final = "reader.api"
+"""Requests of readers to JetStream, which come from an account of their own. The relay answers those that make a pull
+consumer; a consumer that delivers by itself could be told to deliver to where events live."""
 KEYS_REVOKED: Final = "gateway.keys.revoked"
 CLOSES_HEADER: Final = "Playmolt-Closes"
 """Set on a public message after which the feed of its game ends."""

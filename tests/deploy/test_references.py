@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from playmolt_cli.local.embedded.nats import USERS
+from playmolt_core.db.logins import LOGINS, roles_of
 from playmolt_core.db.pool import open_pool
 from playmolt_gateway.__main__ import POOL_SIZE
 from playmolt_schemas.routes.platform import ROUTES
@@ -236,7 +237,12 @@ def test_the_databases_logins_are_the_same_in_both_overlays() -> None:
     cluster = named(render("prod"), "Cluster", "postgres")["spec"]
     managed = {role["name"]: role["inRoles"] for role in cluster["managed"]["roles"]}
     script = (K8S / "overlays" / "dev" / "postgres" / "30-logins.sh").read_text()
-    assert managed == {name: [group] for name, group in re.findall(r"^login (\S+) (\S+) ", script, re.MULTILINE)}
+    written = re.findall(r'^login (\S+) "?([\w, ]+?)"? "', script, re.MULTILINE)
+    assert managed == {name: groups.split(", ") for name, groups in written}
+    assert managed == {name: list(roles_of(name)) for name in LOGINS}
+    superuser = (K8S / "base" / "postgres" / "roles.sql").read_text()
+    made = set(re.findall(r"^CREATE ROLE (\w+) NOLOGIN;", superuser, re.MULTILINE))
+    assert {role for groups in managed.values() for role in groups} | {"playmolt_owner"} == made
     assert cluster["bootstrap"]["initdb"]["owner"] == "migrations"
     assert {*managed, "migrations"} == set(credentials.LOGINS)
 

@@ -76,8 +76,9 @@ def test_pages_find_the_spectator_where_the_edge_leads() -> None:
 
 
 def test_nats_users_have_the_permissions_that_up_gives_them() -> None:
-    assert nats_users.PAGE.read_text() == nats_users.page(), "run deploy/k8s/nats_users.py"
-    text = re.sub(r"\$(\w+_PASSWORD)", r'"\1"', nats_users.PAGE.read_text().split("users:", 1)[1])
+    for name, page in nats_users.pages().items():
+        assert (nats_users.FOLDER / name).read_text() == page, "run deploy/k8s/nats_users.py"
+    text = re.sub(r"\$(\w+_PASSWORD)", r'"\1"', nats_users.pages()["users.conf"].split("users:", 1)[1])
     assert json.loads(text) == users(nats_users.variable)
 
 

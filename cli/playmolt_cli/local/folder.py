@@ -33,6 +33,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Child → URL of its /readyz."""
 
 
+class NatsLogin(msgspec.Struct, frozen=True):
+    url: str
+    user: str
+    password: str
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """What a tool of one's own logs in with, to read and nothing else, as reader.json tells it."""
+
+    database_url: str
+    nats: NatsLogin
+
+
 class Folder:
     """A data folder. Nothing is made before `lock` or `make`."""
 
@@ -123,9 +136,14 @@ class Folder:
         """Replace run.json in one step, readable by its owner alone."""
         self._write("run.json", msgspec.json.format(msgspec.json.encode(run), indent=2).decode() + "\n")
 
+    def write_reader(self, reader: Reader) -> None:
+        """Replace reader.json likewise."""
+        self._write("reader.json", msgspec.json.format(msgspec.json.encode(reader), indent=2).decode() + "\n")
+
     def remove_run(self) -> None:
         """Say that no `up` runs any more."""
-        (self.path / "run.json").unlink(missing_ok=True)
+        for name in ("run.json", "reader.json"):
+            (self.path / name).unlink(missing_ok=True)
 
     def operator_key(self) -> str:
         """The folder's operator key, made once."""
@@ -135,7 +153,14 @@ class Folder:
 
     def passwords(self, users: Iterable[str]) -> dict[str, str]:
         """The NATS users' passwords, made once and kept."""
-        path = self.path / "nats-users.json"
+        return self._passwords("nats-users.json", users)
+
+    def database_passwords(self, logins: Iterable[str]) -> dict[str, str]:
+        """The passwords of the services' logins to Postgres, made once and kept."""
+        return self._passwords("database-logins.json", logins)
+
+    def _passwords(self, name: str, users: Iterable[str]) -> dict[str, str]:
+        path = self.path / name
         kept: dict[str, str] = json.loads(path.read_text("utf-8")) if path.exists() else {}
         wanted = {user: kept.get(user) or secrets.token_urlsafe(24) for user in users}
         if wanted != kept:

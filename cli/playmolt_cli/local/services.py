@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
+from playmolt_core.db.logins import group_role
 from playmolt_core.service.engine_module import engines
 from playmolt_core.settings import Settings, to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
@@ -52,18 +54,21 @@ _MODULES = {
     "spectator": "playmolt_spectator",
     **{service: engine.module for service, engine in engines().items()},
 }
-_ROLES = {"relay": "playmolt_relay", "gateway": "playmolt_gateway", "spectator": ""}
 _RANKS = {"gateway": 0, "spectator": 1, "relay": 3}
 _ENGINE_RANK = 2
 _CHAIN_RANK = 3
 
 
-def service_settings(service: str, common: Settings, passwords: Mapping[str, str]) -> Settings:
-    """Give a service its part of the settings: its own NATS user and database role, and no secret of another's.
+def service_settings(
+    service: str, common: Settings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
+) -> Settings:
+    """Give a service its part of the settings: its own NATS user, database login and role, and no secret of another's.
 
-    Without `passwords` (NATS from outside) the user of the environment stays. The spectator gets no database.
+    `logins`: service → URL of the database. Without them, or without `passwords`, which is with servers from outside,
+    what the environment says stays. The spectator gets no database.
     """
-    mine = replace(common, database_role=_ROLES.get(service, "playmolt_engine"), data=Settings().data)
+    mine = replace(common, database_role=group_role(service), data=Settings().data)
+    mine = replace(mine, database_url=logins.get(service, mine.database_url))
     if passwords:
         mine = replace(mine, nats_user=service, nats_password=passwords[service])
     if service == "spectator":
@@ -96,6 +101,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     settings: Settings
     passwords: Mapping[str, str]
+    logins: Mapping[str, str]
     counts: Counts
     gateway: socket.socket
     spectator: socket.socket
@@ -120,7 +126,7 @@ class Fleet(msgspec.Struct, frozen=True):
         return Program("evm-1", _CHAIN_RANK, start, partial(probe.ready, health), log, health)
 
     def _program(self, service: str, number: int) -> Program:
-        settings = service_settings(service, self.settings, self.passwords)
+        settings = service_settings(service, self.settings, self.passwords, self.logins)
         command, fds = [*PYTHON, "-m", _MODULES[service]], []
         shared = {"gateway": self.gateway, "spectator": self.spectator}.get(service)
         if shared:

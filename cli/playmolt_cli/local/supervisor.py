@@ -1,5 +1,6 @@
 """Keeps the platform's processes alive on one machine."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -10,13 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
+from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
 from playmolt_core.ops.sockets import listening
 from playmolt_core.settings import Settings
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from playmolt_cli.local.embedded import Nats, Postgres, Server, free_port
-from playmolt_cli.local.embedded.nats import USERS
-from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.local.embedded.nats import READER, USERS
+from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
 from playmolt_cli.local.services import Counts, Fleet, Program, address
@@ -90,6 +92,7 @@ class Supervisor:
         self._chain: Path | None = None
         self._told: dict[tuple[str, str], float] = {}
         self._passwords: dict[str, str] = {}
+        self._logins: dict[str, str] = {}
         self._ready = False
         self._run_is_old = False
         self._stop = threading.Event()
@@ -104,6 +107,8 @@ class Supervisor:
         self._open_ports()
         settings = self._with_servers()
         prepare(settings.database_url)
+        if not self._settings.database_url:
+            self._logins = self._draw_logins(settings.database_url)
         self._settings = settings
         for program in self._fleet().programs():
             kept = Kept(program)
@@ -125,8 +130,8 @@ class Supervisor:
         if self._gateway is None or self._spectator is None:
             raise RuntimeError("the ports are not open yet")
         return Fleet(
-            self._settings, self._passwords, self._counts, self._gateway, self._spectator, self._folder.log,
-            self._chain,
+            self._settings, self._passwords, self._logins, self._counts, self._gateway, self._spectator,
+            self._folder.log, self._chain,
         )  # fmt: skip
 
     def _with_servers(self) -> Settings:
@@ -144,6 +149,13 @@ class Supervisor:
                 settings, evm_rpc_url=f"http://127.0.0.1:{free_port()}", evm_deployer_key=EMBEDDED_DEPLOYER_KEY
             )
         return settings
+
+    def _draw_logins(self, url: str) -> dict[str, str]:
+        """A login of its own for each process: the superuser's stays here and with the migrations."""
+        passwords = self._folder.database_passwords(LOGINS)
+        logins = [Login(name, password, roles_of(name)) for name, password in passwords.items()]
+        asyncio.run(settle_logins(url, logins))
+        return {login.name: login_url(url, login) for login in logins}
 
     def _serve(self, server: Server) -> Server:
         server.log = self._folder.log(f"{server.name}-1")
@@ -286,3 +298,6 @@ class Supervisor:
 
     def _write_run(self) -> None:
         self._folder.write_run(self.describe())
+        if self._logins and self._passwords:  # both servers are ours: their readers are, too
+            nats = NatsLogin(self._settings.nats_url, READER, self._passwords[READER])
+            self._folder.write_reader(Reader(self._logins[READER], nats))

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
+from playmolt_core.db.logins import ENGINE_ROLE, game_role
 from playmolt_core.service.engine_module import EngineModule
 
 from playmolt_cli.local.embedded.nats import users
@@ -12,7 +13,6 @@ from playmolt_cli.overlay.manifests import METRICS, OWN, SCALING, manifest
 
 Target = Literal["dev", "prod"]
 TARGETS: Final[tuple[Target, ...]] = ("dev", "prod")
-_RIGHTS: Final = "playmolt_engine"
 _OPENED: Final = ("nats", "postgres", "otel-collector")
 """Whose policies let an engine in; in each the first rule names who may come."""
 
@@ -22,18 +22,21 @@ def variable(user: str) -> str:
     return f"{user.upper().replace('-', '_')}_PASSWORD"
 
 
+def bare_variables(text: str) -> str:
+    """Take the quotes off the variables: in them one would be its own name."""
+    return re.sub(r'"(\$\w+_PASSWORD)"', r"\1", text)
+
+
 def nats_users() -> str:
     """The users of NATS, those of every installed engine among them, as the server's configuration has them."""
     text = json.dumps(users(lambda user: f"${variable(user)}"), indent=2)
-    # In quotes a variable would be its own name.
-    bare = re.sub(r'"(\$\w+_PASSWORD)"', r"\1", text)
-    return f"users: {bare}\n"
+    return f"users: {bare_variables(text)}\n"
 
 
 def overlay(engine: EngineModule, target: Target, platform: str) -> Mapping[str, str]:
     """File name → content. `platform` is the way from the overlay's folder to the overlay that it adds to."""
     own = {name: manifest(name, engine) for name in (*OWN, *((SCALING, METRICS) if target == "prod" else ()))}
-    login = {f"40-{engine.service}.sh": _login(engine.service)} if target == "dev" else {}
+    login = {f"40-{engine.service}.sh": _login(engine)} if target == "dev" else {}
     page = _kustomization(engine, own, login, platform)
     return {**own, **login, "users.conf": nats_users(), "kustomization.yaml": page}
 
@@ -46,7 +49,7 @@ def _kustomization(engine: EngineModule, own: Mapping[str, str], login: Mapping[
         patches.append(_password("postgres", engine.service, "password"))
         maps.append({"name": "postgres-first-start", "behavior": "merge", "files": list(login)})
     else:
-        patches.append(_patch("Cluster", "postgres", "/spec/managed/roles/-", _role(engine.service)))
+        patches += [_patch("Cluster", "postgres", "/spec/managed/roles/-", role) for role in _roles(engine)]
     document = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
@@ -74,22 +77,31 @@ def _source(service: str) -> dict[str, object]:
     return {"podSelector": {"matchLabels": {"playmolt/component": service}}}
 
 
-def _role(service: str) -> dict[str, object]:
-    return {
-        "name": service,
+def _game_roles(engine: EngineModule) -> list[str]:
+    return [game_role(game) for game in engine.deciders]
+
+
+def _roles(engine: EngineModule) -> Iterator[dict[str, object]]:
+    """A role for each of its types, whose streams no other engine sees, and a login that belongs to them."""
+    for name in _game_roles(engine):
+        yield {"name": name, "ensure": "present", "login": False}
+    yield {
+        "name": engine.service,
         "ensure": "present",
         "login": True,
         "inherit": True,
-        "inRoles": [_RIGHTS],
-        "passwordSecret": {"name": f"{service}-credentials"},
+        "inRoles": [ENGINE_ROLE, *_game_roles(engine)],
+        "passwordSecret": {"name": f"{engine.service}-credentials"},
     }
 
 
-def _login(service: str) -> str:
+def _login(engine: EngineModule) -> str:
+    types = "".join(f'CREATE ROLE "{name}" NOLOGIN;\n' for name in _game_roles(engine))
+    groups = ", ".join(f'"{name}"' for name in (ENGINE_ROLE, *_game_roles(engine)))
     return (
-        "# A login for the engine, with the rights of its group and no others.\n"
+        "# A login for the engine, with the rights of its group and of its types.\n"
         "psql --no-psqlrc --set ON_ERROR_STOP=1 --username postgres --dbname playmolt \\\n"
-        f"  --set password=\"${{{variable(service)}:?}}\" <<'SQL'\n"
-        f"CREATE ROLE \"{service}\" LOGIN PASSWORD :'password' IN ROLE {_RIGHTS};\n"
+        f"  --set password=\"${{{variable(engine.service)}:?}}\" <<'SQL'\n"
+        f"{types}CREATE ROLE \"{engine.service}\" LOGIN PASSWORD :'password' IN ROLE {groups};\n"
         "SQL\n"
     )

@@ -9,7 +9,7 @@ import nats
 import pytest
 from nats.aio.client import Client
 from playmolt_cli.local.embedded import Nats, users
-from playmolt_cli.local.embedded.nats import USERS
+from playmolt_cli.local.embedded.nats import READER, USERS
 from playmolt_core.bus.connection import delivered
 from playmolt_schemas import subjects
 
@@ -149,7 +149,7 @@ def test_a_wrong_password_is_refused(server: Nats) -> None:
 
 def test_every_user_has_its_own_password_and_only_the_operator_is_unlimited() -> None:
     block = {user["user"]: user for user in users(lambda user: f"{user} secret")}
-    assert set(block) == set(USERS)
+    assert {*block, READER} == set(USERS)
     assert all(user["password"] == f"{name} secret" for name, user in block.items())
     assert [name for name, user in block.items() if "permissions" not in user] == ["admin"]
 

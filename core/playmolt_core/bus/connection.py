@@ -13,7 +13,7 @@ from playmolt_core.settings import Settings
 
 _log = log("bus")
 CONNECT_SECONDS = 30
-_INBOXES = b"_INBOX."
+_INBOXES = (b"_INBOX.", b"_R_.")  # the second leads to another account: the server has made it of the asker's
 _DISCOVERY = b"$SRV."
 _BUFFER_BYTES = 8 * 1024 * 1024
 

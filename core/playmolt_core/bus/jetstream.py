@@ -15,6 +15,7 @@ from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import type_of
 
+from playmolt_core.bus import consumers
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.service import FEEDS, MOVING, STILL, Announced, announce
@@ -285,6 +286,29 @@ class JetStream:
 
         with _unavailable(subjects.HISTORY):
             await self._connection.subscribe(subjects.HISTORY, queue=group, cb=receive)
+
+    async def serve_consumers(self, group: str) -> None:
+        """Make pull consumers for readers, who may not ask JetStream for them."""
+
+        async def receive(question: Msg) -> None:
+            call = question.subject.removeprefix(f"{subjects.READER_API}.")
+            if not question.reply or not consumers.makes_one(call):
+                return
+            with suppress(nats.errors.Error, OSError):
+                await self._connection.publish(question.reply, await self._consumer(call, question.data))
+
+        with _unavailable(subjects.READER_API):
+            await self._connection.subscribe(f"{subjects.READER_API}.>", queue=group, cb=receive)
+
+    async def _consumer(self, call: str, wanted: bytes) -> bytes:
+        stream = consumers.stream_of(call)
+        try:
+            made = (await self._calls.stream_info(stream)).state.consumer_count
+        except nats.js.errors.APIError as error:
+            return consumers.refused(error.description or "no such stream")
+        if refusal := consumers.refusal(wanted, made):
+            return refusal
+        return (await self._connection.request(f"$JS.API.{call}", wanted, timeout=_SECONDS)).data
 
     async def announce(self, service: str) -> None:
         with _unavailable(service):

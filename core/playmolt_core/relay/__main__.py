@@ -51,6 +51,7 @@ class Service:
         await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
         await self._bus.answer(subjects.LAG, self._lag, SERVICE)
         await self._bus.tell_history(SERVICE)
+        await self._bus.serve_consumers(SERVICE)
         await self._bus.announce(SERVICE)
 
     async def run(self) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import nats
 from playmolt.bots import run_house_bots
 from playmolt_cli.games import deciders
+from playmolt_cli.local.embedded.nats import USERS
 from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
@@ -55,7 +56,7 @@ async def test_a_stray_message_is_mended_and_a_log_that_was_set_back_is_told(sta
     await run_house_bots(up.run.gateway, "ox", deciders()["ox"].needed, seed="a")
     assert await until_it_says(up, (200, True), 60)
 
-    passwords = up.folder.passwords(["spectator"])
+    passwords = up.folder.passwords(USERS)
     await publish(up, "spectator", passwords["spectator"], subjects.spectate("ox", ID))
     await publish(up, up.run.nats_user, up.run.nats_password, subjects.spectate("ox", ID))
     await run_house_bots(up.run.gateway, "ox", deciders()["ox"].needed, seed="b")

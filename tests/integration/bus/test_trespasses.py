@@ -12,7 +12,7 @@ import msgspec
 import nats
 import pytest
 from playmolt_cli.local.embedded import Nats
-from playmolt_cli.local.embedded.nats import SERVICES, USERS
+from playmolt_cli.local.embedded.nats import READER, SERVICES, USERS
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.engine_bus import EngineBus, Respond
@@ -44,9 +44,15 @@ ASKED = [
         for feed in FEEDS
         for call in (
             "STREAM.INFO", "STREAM.CREATE", "STREAM.UPDATE", "STREAM.DELETE", "STREAM.PURGE", "STREAM.MSG.GET",
-            "DIRECT.GET",
+            "DIRECT.GET", "CONSUMER.CREATE",
         )
     ),
+    *(
+        f"$JS.API.CONSUMER.{call}.{feed.stream}.mine"
+        for feed in FEEDS
+        for call in ("CREATE", "DURABLE.CREATE", "MSG.NEXT", "INFO")
+    ),
+    f"{subjects.READER_API}.CONSUMER.CREATE.EVENTS.mine",
     *(f"_INBOX.{user}.x" for user in USERS),
     *(f"_INBOX.{caller}.{user}.x" for caller in ("gateway", "spectator", "admin") for user in SERVICES),
 ]  # fmt: skip
@@ -95,6 +101,7 @@ async def platform(server: Nats) -> AsyncIterator[Platform]:
         await relay.answer(subjects.LAG, lag, "relay")
         await relay.answer(subjects.PROJECTED, lag, "relay")
         await relay.tell_history("relay")
+        await relay.serve_consumers("relay")
         await relay.announce("relay")
         for service, games in ENGINES.items():
             engine = EngineBus(settings(server, service), service)
@@ -119,7 +126,7 @@ async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platfo
     await platform.relay.publish([held], after=0)
     before = await ends(platform.relay)
     trespasses: list[str] = []
-    for user in (user for user in SERVICES if user != "relay"):
+    for user in (user for user in (*SERVICES, READER) if user != "relay"):
         told: list[Exception] = []
 
         async def failed(error: Exception, told: list[Exception] = told) -> None:

@@ -49,6 +49,8 @@ OPERATIONS = {
 FUNCTIONS = {
     "log.append": "SELECT log.append('{}')".format("', '".join(arguments([]))),
     "log.prune": "SELECT log.prune('[]', 'a file', '')",
+    "log.joined_by": "SELECT log.joined_by('agent-a')",
+    "log.opened_by": "SELECT log.opened_by('agent-a')",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
     "limits.sweep": "SELECT limits.sweep()",
     "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1)",
@@ -68,7 +70,8 @@ _BLOBS = (("SELECT", "blob.text"), ("SELECT", "blob.reply"))
 ALLOWED = {
     "playmolt_engine": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
-        "log.append", "limits.admit", "limits.hold", "limits.give_back", "lease.take", "lease.extend", "lease.release",
+        "log.append", "log.joined_by", "log.opened_by", "limits.admit", "limits.hold", "limits.give_back",
+        "lease.take", "lease.extend", "lease.release",
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
         *((verb, "lease.in_flight") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
     },
@@ -191,7 +194,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob')"
     )
     await connection.close()
-    assert len(rows) == 12
+    assert len(rows) == 14
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

@@ -6,7 +6,7 @@ import secrets
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from string import Template
 from typing import Any, Final
@@ -26,7 +26,9 @@ _COLLECTOR: Final = {"GOGC": "400", "GOMEMLIMIT": "256MiB"}
 """A collection of Go takes every core for 10 to 15 ms, and every action under way waits: at Go's own setting one and a
 half times a second under load, so that it made the p99. The heap may grow to five times what lives, 256 MiB at most.
 What the environment says goes first."""
-USERS: tuple[str, ...] = (*SERVICES, "admin")
+READER: Final = "reader"
+"""The user of tools of one's own. It has an account to itself, which reads the streams and publishes into none."""
+USERS: tuple[str, ...] = (*SERVICES, "admin", READER)
 
 
 class _Conf(Template):
@@ -38,6 +40,8 @@ def inbox(user: str) -> str:
     return f"_INBOX.{user}.>"
 
 
+_ACROSS: Final = "_R_.>"
+"""Where the server leads an answer to another account."""
 CALLERS: Final = ("gateway", "spectator", "admin")
 
 
@@ -62,7 +66,49 @@ def _direct_get(stream: str) -> list[str]:
 def _stream_calls(stream: str) -> list[str]:
     # DELETE, so that a stream somebody else published into is made anew; no PURGE and no deleting of a single message.
     made = [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "DELETE", "INFO", "MSG.GET")]
-    return made + _direct_get(stream)
+    consumers = [f"$JS.API.CONSUMER.{verb}.{stream}.>" for verb in ("CREATE", "DURABLE.CREATE")]
+    return made + _direct_get(stream) + consumers
+
+
+_STREAMS: Final = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
+_HEARD: Final = (_all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.lobby("*")))
+
+
+def _reading_calls() -> Iterator[tuple[str, str]]:
+    """What a reader asks JetStream itself, and whether one answer comes or many."""
+    yield "$JS.API.STREAM.NAMES", "Singleton"
+    for stream in _STREAMS:
+        for call in (f"STREAM.INFO.{stream}", f"STREAM.MSG.GET.{stream}"):
+            yield f"$JS.API.{call}", "Singleton"
+        for verb in ("INFO", "DELETE"):
+            yield f"$JS.API.CONSUMER.{verb}.{stream}.*", "Singleton"
+        yield f"$JS.API.CONSUMER.MSG.NEXT.{stream}.*", "Stream"
+        yield f"$JS.ACK.{stream}.>", "Singleton"
+
+
+def exports() -> list[dict[str, Any]]:
+    """What the services' account lets the reader's have.
+
+    Across accounts the server puts a reply subject of its own in place of the asker's: no answer can be led to where
+    events live. A consumer could be told to deliver there; so the relay makes consumers, which looks at what is asked.
+    """
+    calls = [*_reading_calls(), (f"{subjects.READER_API}.>", "Singleton")]
+    asked = [{"service": subject, "response": kind, "accounts": ["READER"]} for subject, kind in calls]
+    return asked + [{"stream": subject, "accounts": ["READER"]} for subject in _HEARD]
+
+
+def reader_account(password: str) -> dict[str, Any]:
+    """The account of the reader. Its import of all of JetStream stands in place of the one that every account has and
+    that would answer first, that there is none here; the relay answers of it what it should."""
+    calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls()]
+    rest = {"service": {"account": "PLAYMOLT", "subject": f"{subjects.READER_API}.>"}, "to": "$JS.API.>"}
+    heard = [{"stream": {"account": "PLAYMOLT", "subject": subject}} for subject in _HEARD]
+    permissions = {
+        "publish": {"allow": ["$JS.API.>", "$JS.ACK.>"]},
+        "subscribe": {"allow": ["_INBOX.>", *_HEARD]},
+    }
+    user = {"user": READER, "password": password, "permissions": permissions}
+    return {"users": [user], "imports": [*calls, rest, *heard]}
 
 
 def _permissions(user: str) -> tuple[list[str], list[str]]:
@@ -82,9 +128,9 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
             [
                 "$JS.API.INFO", *_stream_calls(subjects.EVENTS_STREAM), *_stream_calls(subjects.SPECTATE_STREAM),
                 _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
-                _all(subjects.lobby("*")),
+                _all(subjects.lobby("*")), _ACROSS,
             ],
-            [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG, subjects.HISTORY],
+            [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG, subjects.HISTORY, f"{subjects.READER_API}.>"],
         )  # fmt: skip
     return (
         [subjects.COMMITTED],
@@ -93,7 +139,7 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
 
 
 def users(password_of: Callable[[str], str]) -> list[dict[str, Any]]:
-    """The `users` block of the server's configuration: each service with just its subjects.
+    """The `users` of the services' account: each service with just its subjects.
 
     A client has to use the inbox prefix `_INBOX.<user>`. `admin` may do everything.
     """
@@ -136,7 +182,7 @@ class Nats(Server):
         return _Conf(_TEMPLATE.read_text("utf-8")).substitute(
             server_name=json.dumps(self._server_name),
             port=self.port,
-            authorization=_authorization(self._passwords),
+            accounts=_accounts(self._passwords),
         )
 
     def spawn(self) -> subprocess.Popen[bytes]:
@@ -167,8 +213,9 @@ class Nats(Server):
         return told.get("jetstream") is True and told.get("server_name") == self._server_name
 
 
-def _authorization(passwords: Mapping[str, str] | None) -> str:
+def _accounts(passwords: Mapping[str, str] | None) -> str:
     if passwords is None:
         return ""
-    block: Sequence[Mapping[str, Any]] = users(passwords.__getitem__)
-    return f"authorization: {json.dumps({'users': block}, indent=2)}"
+    services = {"jetstream": "enabled", "users": users(passwords.__getitem__), "exports": exports()}
+    accounts = {"PLAYMOLT": services, "READER": reader_account(passwords[READER])}
+    return f"accounts: {json.dumps(accounts, indent=2)}"

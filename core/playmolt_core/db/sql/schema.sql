@@ -14,12 +14,16 @@
 -- Roles -----------------------------------------------------------------------------------------------------------------
 
 -- Group roles that the services' logins belong to. They belong to the whole server, so another database may have made
--- them, or be making them right now.
+-- them, or be making them right now. An engine's login belongs to playmolt_engine and to the role of each of its types.
 DO $$
 DECLARE
   name text;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['playmolt_owner', 'playmolt_engine', 'playmolt_relay', 'playmolt_gateway', 'playmolt_reader']
+  FOREACH name IN ARRAY ARRAY[
+    'playmolt_owner', 'playmolt_engine', 'playmolt_relay', 'playmolt_gateway', 'playmolt_reader',
+    'playmolt_game_agora', 'playmolt_game_experiment', 'playmolt_game_jury', 'playmolt_game_legal', 'playmolt_game_ox',
+    'playmolt_game_trial'
+  ]
   LOOP
     BEGIN
       EXECUTE format('CREATE ROLE %I NOLOGIN', name);
@@ -152,6 +156,19 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.event    FOR EACH STATEMENT EX
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.outcome  FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.archived FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 
+-- The type that a stream belongs to: of a lobby the type whose games it fills.
+CREATE FUNCTION log.type_of(p_stream text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE split_part(p_stream, '-', 1) WHEN 'lobby' THEN split_part(p_stream, '-', 2) ELSE split_part(p_stream, '-', 1) END;
+
+-- The types whose streams this session's login may append to and read; null, which is all of them, for whom the log
+-- belongs to. It asks for the login, not for the role taken: whoever takes a role gains nothing.
+CREATE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT CASE WHEN NOT pg_has_role(session_user, 'playmolt_owner', 'MEMBER') THEN ARRAY(
+    SELECT substr(r.rolname, length('playmolt_game_') + 1) FROM pg_roles AS r
+    WHERE starts_with(r.rolname, 'playmolt_game_') AND pg_has_role(session_user, r.oid, 'MEMBER')
+  ) END
+$$;
+
 -- Appends units, all of them or none, and gives the numbers of those in conflict, for which nothing was stored: a stream
 -- is not at the expected version and hash. A command id that is there already raises unique_violation.
 --
@@ -192,10 +209,18 @@ DECLARE
   stored   CONSTANT integer       := cardinality(hashes);
   ends     CONSTANT integer[]     := firsts[2:] || stored + 1;
   fresh    CONSTANT boolean       := 0 = ANY (expected);
+  mine     CONSTANT text[]        := log.own_types();
   moved    bigint;
   refused  integer[];
   base     bigint;
 BEGIN
+  -- Only of its own types a login may write, outcomes included.
+  IF mine IS NOT NULL AND EXISTS (
+    SELECT FROM unnest(names || a_stream::text[]) AS p (stream) WHERE log.type_of(p.stream) <> ALL (mine)
+  ) THEN
+    RAISE EXCEPTION '% may not append to these streams', session_user USING ERRCODE = 'insufficient_privilege';
+  END IF;
+
   BEGIN
     IF fresh THEN
       -- A row to lock, so that of two that make the same stream one waits for the other.
@@ -313,6 +338,38 @@ BEGIN
   RETURN removed;
 END $$;
 
+-- The streams in which an agent has a seat, and those a person opened: behind row security no index of what stands within
+-- `data` or `metadata` is used, since the operators that look there might tell of rows that are not the caller's.
+CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT e.stream FROM log.event AS e
+  WHERE e.type = 'agent_joined' AND e.data ->> 'agent_id' = p_agent AND NOT EXISTS (
+      SELECT FROM log.event AS l
+      WHERE l.stream = e.stream AND l.version > e.version AND l.type = 'agent_left' AND l.data ->> 'agent_id' = p_agent
+    )
+    AND log.type_of(e.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(e.stream)]))
+$$;
+CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT e.stream FROM log.event AS e
+  WHERE e.version = 1 AND e.metadata ->> 'actor' = p_actor
+    AND log.type_of(e.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(e.stream)]))
+$$;
+
+-- An engine sees the streams of its own types alone. The types are looked up once a query.
+ALTER TABLE log.stream ENABLE ROW LEVEL SECURITY;
+ALTER TABLE log.event ENABLE ROW LEVEL SECURITY;
+ALTER TABLE log.outcome ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON log.stream FOR SELECT TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+CREATE POLICY own ON log.event FOR SELECT TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+CREATE POLICY own ON log.outcome FOR SELECT TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+CREATE POLICY everything ON log.stream FOR SELECT TO playmolt_relay, playmolt_reader USING (true);
+CREATE POLICY everything ON log.event FOR SELECT TO playmolt_relay, playmolt_reader USING (true);
+CREATE POLICY everything ON log.outcome FOR SELECT TO playmolt_reader USING (true);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA log FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA log FROM PUBLIC;
 GRANT USAGE ON SCHEMA log TO playmolt_engine, playmolt_relay, playmolt_reader;
@@ -320,6 +377,7 @@ GRANT EXECUTE ON FUNCTION log.append TO playmolt_engine;
 GRANT SELECT ON log.head, log.stream, log.event TO playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.outcome TO playmolt_engine, playmolt_reader;
 GRANT SELECT ON log.archived TO playmolt_relay, playmolt_reader;
+GRANT EXECUTE ON FUNCTION log.type_of, log.own_types, log.joined_by, log.opened_by TO playmolt_engine;
 
 -- Projections -----------------------------------------------------------------------------------------------------------
 
@@ -704,6 +762,9 @@ CREATE TABLE lease.in_flight (
 
 REVOKE ALL ON lease.in_flight FROM PUBLIC;
 GRANT SELECT, INSERT, UPDATE, DELETE ON lease.in_flight TO playmolt_engine;
+ALTER TABLE lease.in_flight ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON lease.in_flight TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
 
 -- Blobs -----------------------------------------------------------------------------------------------------------------
 

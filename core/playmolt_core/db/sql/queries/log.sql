@@ -95,19 +95,13 @@ ORDER BY created_at DESC, stream DESC LIMIT $4
 -- name: games_of_agent
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version
 FROM log.stream AS s
-WHERE s.stream IN (
-    SELECT e.stream FROM log.event AS e
-    WHERE e.type = 'agent_joined' AND e.data ->> 'agent_id' = $6 AND NOT EXISTS (
-      SELECT FROM log.event AS l
-      WHERE l.stream = e.stream AND l.version > e.version AND l.type = 'agent_left' AND l.data ->> 'agent_id' = $6
-    )
-  )
+WHERE s.stream IN (SELECT * FROM log.joined_by($6))
   AND s.game = $1 AND s.phase IS NOT NULL AND ($5::text IS NULL OR s.phase = $5) AND (s.created_at, s.stream) < ($2, $3)
 ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
 
 -- name: games_opened_by
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version
-FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream
-WHERE e.version = 1 AND e.metadata ->> 'actor' = $5 AND s.game = $1 AND s.phase IS NOT NULL
+FROM log.stream AS s
+WHERE s.stream IN (SELECT * FROM log.opened_by($5)) AND s.game = $1 AND s.phase IS NOT NULL
   AND (s.created_at, s.stream) < ($2, $3)
 ORDER BY s.created_at DESC, s.stream DESC LIMIT $4

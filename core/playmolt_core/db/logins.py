@@ -1,0 +1,72 @@
+"""Logins of the services: each with the rights of its group roles and no others."""
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import msgspec
+from playmolt_schemas.identifiers import ENGINES
+
+from playmolt_core.db.pool import Connection, close, connect, unavailable
+from playmolt_core.db.queries import queries
+
+_SQL = queries("logins")
+ENGINE_ROLE: Final = "playmolt_engine"
+_ROLES: Final = {"gateway": "playmolt_gateway", "relay": "playmolt_relay", "reader": "playmolt_reader"}
+
+
+def group_role(service: str) -> str:
+    """The role that a service works in; none for the spectator, which has no login."""
+    return "" if service == "spectator" else _ROLES.get(service, ENGINE_ROLE)
+
+
+def game_role(game: str) -> str:
+    """The role whose members append to the streams of a type and read them."""
+    return f"playmolt_game_{game}"
+
+
+def roles_of(service: str) -> tuple[str, ...]:
+    """The roles that the login of a service belongs to."""
+    return (group_role(service), *(game_role(game) for game in ENGINES.get(service, ())))
+
+
+LOGINS: Final[tuple[str, ...]] = ("gateway", *ENGINES, "relay", "reader")
+"""Who logs in to Postgres besides the owner of the database: named as their NATS users are."""
+
+
+class Login(msgspec.Struct, frozen=True):
+    name: str
+    password: str
+    roles: tuple[str, ...]
+
+
+def login_url(url: str, login: Login) -> str:
+    """A URL of the same database for another login."""
+    parts = urlsplit(url)
+    where = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{quote(login.name, safe='')}:{quote(login.password, safe='')}@{where}"))
+
+
+async def settle_logins(url: str, logins: Iterable[Login]) -> None:
+    """Make logins, or bring those there are to just these passwords and roles. The URL's user makes roles and grants
+    them; the database is migrated. Raises LogUnavailable."""
+    connection = await connect(url, writes=True)
+    try:
+        with unavailable():
+            async with connection.transaction():
+                for login in logins:
+                    await _settle(connection, login)
+    finally:
+        await close(connection)
+
+
+async def _settle(connection: Connection, login: Login) -> None:
+    roles = list(login.roles)
+    for query, arguments in (
+        ("missing", ([*roles, login.name],)),
+        ("settle", (login.name, login.password)),
+        ("narrow", (login.name, roles)),
+        ("grant", (login.name, roles)),
+    ):
+        for (statement,) in await connection.fetch(_SQL[query], *arguments):
+            await connection.execute(statement)

@@ -1,0 +1,127 @@
+"""Each service's login, tried from outside: it writes and reads its own, and no role that it takes widens that."""
+
+from collections.abc import AsyncIterator, Mapping
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.log.batch import arguments
+from playmolt_core.log.port import Unit
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.identifiers import ENGINES
+
+from core.tests.log.log_contract import Game, outcome, unit
+
+GAMES = [game for games in ENGINES.values() for game in games]
+STREAMS = [name for game in GAMES for name in (f"{game}-1", f"lobby-{game}")]
+APPEND = "SELECT log.append({})".format(", ".join(f"${number}" for number in range(1, 27)))
+
+
+def own(service: str) -> set[str]:
+    return {name for game in ENGINES.get(service, ()) for name in (f"{game}-1", f"lobby-{game}")}
+
+
+@pytest.fixture
+async def urls(database_url: str) -> AsyncIterator[Mapping[str, str]]:
+    """Service → URL, on a log with a game and a lobby of every type. Logins are of the whole server."""
+    suffix = urlsplit(database_url).path[-8:]
+    logins = {name: Login(f"{name}-{suffix}", f"{name} pässword/@", roles_of(name)) for name in LOGINS}
+    await settle_logins(database_url, logins.values())
+    pool = await open_pool(database_url)
+    await PostgresLog(pool).append([unit(Game(name).adds(1), outcomes=[outcome(name, 1)]) for name in STREAMS])
+    yield {name: login_url(database_url, login) for name, login in logins.items()}
+    for login in logins.values():
+        await pool.fetch(f'DROP OWNED BY "{login.name}"')
+        await pool.fetch(f'DROP ROLE "{login.name}"')
+    await pool.close()
+
+
+async def tried(connection: asyncpg.Connection, added: Unit) -> str:
+    try:
+        await connection.fetchval(APPEND, *arguments([added]))
+    except asyncpg.InsufficientPrivilegeError:
+        return "refused"
+    return "stored"
+
+
+@pytest.mark.parametrize("login", LOGINS)
+@pytest.mark.parametrize("taken", ["", "RESET ROLE", "SET ROLE NONE", "SET ROLE playmolt_engine"])
+async def test_a_login_appends_to_and_sees_its_own_types_alone(urls: Mapping[str, str], login: str, taken: str) -> None:
+    connection = await asyncpg.connect(urls[login])
+    if taken.endswith("playmolt_engine") and login not in ENGINES:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await connection.execute(taken)
+    elif taken:
+        await connection.execute(taken)
+    for number, name in enumerate(STREAMS):
+        expected = "stored" if name in own(login) else "refused"
+        fresh = name.replace("-1", f"-2{number}")
+        assert await tried(connection, unit(Game(fresh).adds(1))) == expected, name
+        mixed = unit(Game(f"{fresh}0").adds(1), outcomes=[outcome("ox-1" if name != "ox-1" else "trial-1", 2 + number)])
+        if login != "ox-engine":
+            assert await tried(connection, mixed) == "refused", "an outcome in a stream of another"
+    for table in ("log.stream", "log.event", "log.outcome"):
+        try:
+            rows = await connection.fetch(f"SELECT stream FROM {table} WHERE stream = ANY ($1)", STREAMS)
+        except asyncpg.InsufficientPrivilegeError:
+            assert login == "gateway" or (login, table) == ("relay", "log.outcome")
+        else:
+            everything = login in ("relay", "reader")
+            assert {row[0] for row in rows} == (set(STREAMS) if everything else own(login)), table
+    await connection.close()
+
+
+@pytest.mark.parametrize("login", LOGINS)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET ROLE postgres", "SET ROLE playmolt_owner", "SET SESSION AUTHORIZATION postgres",
+        "ALTER TABLE log.event DISABLE ROW LEVEL SECURITY", "DROP POLICY own ON log.event",
+        "CREATE ROLE mine", "GRANT playmolt_game_ox, playmolt_game_trial TO CURRENT_USER",
+        "CREATE OR REPLACE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql AS 'SELECT NULL::text[]'",
+        "SELECT log.prune('[]', 'a file', '')", "SELECT passwd FROM pg_shadow", "COPY log.event TO PROGRAM 'true'",
+    ],
+)  # fmt: skip
+async def test_a_login_cannot_widen_itself(urls: Mapping[str, str], login: str, statement: str) -> None:
+    connection = await asyncpg.connect(urls[login])
+    with pytest.raises((asyncpg.InsufficientPrivilegeError, asyncpg.FeatureNotSupportedError)):
+        await connection.execute(statement)
+    await connection.close()
+
+
+async def test_what_an_agent_has_with_another_engine_is_not_listed(urls: Mapping[str, str]) -> None:
+    pools: list[Pool] = [await open_pool(urls[name], role="playmolt_engine") for name in ("ox-engine", "trial-engine")]
+    ox, trial = (PostgresLog(pool) for pool in pools)
+    joined = b'{"agent_id":"agent-a"}'
+    await ox.append([unit(Game("ox-7").adds(1, kind="agent_joined", data=joined))])
+    listed = {"phase": None, "before": None, "limit": 10, "agent": "agent-a"}
+    assert [game.stream for game in await ox.games("ox", **listed)] == ["ox-7"]  # type: ignore[arg-type]
+    assert await trial.games("ox", **listed) == []  # type: ignore[arg-type]
+    assert await trial.load("ox-7") is None
+    assert await trial.facts("ox-1") is None
+    assert await trial.outcome("ox-1", "1") is None
+    assert await trial.versions(["ox-1", "trial-1"]) == {"trial-1": 1}
+    assert await pools[1].fetch("SELECT * FROM log.joined_by('agent-a')") == []
+    for pool in pools:
+        await pool.close()
+
+
+async def test_a_login_is_settled_to_just_its_roles(database_url: str, urls: Mapping[str, str]) -> None:
+    """One that was wider, by hand or by the release before, is narrowed; its new password is taken."""
+    name = urlsplit(urls["ox-engine"]).username or ""
+    admin = await asyncpg.connect(database_url)
+    await admin.execute(f'GRANT playmolt_owner, playmolt_game_trial TO "{name}"')
+    await admin.execute(f'ALTER ROLE "{name}" CREATEROLE SUPERUSER')
+    await settle_logins(database_url, [Login(name, "another", roles_of("ox-engine"))])
+    await admin.close()
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await asyncpg.connect(urls["ox-engine"])
+    connection = await asyncpg.connect(login_url(database_url, Login(name, "another", ())))
+    roles = await connection.fetch(
+        "SELECT roleid::regrole::text AS name FROM pg_auth_members WHERE member = current_user::regrole"
+    )
+    assert {row["name"] for row in roles} == {"playmolt_engine", "playmolt_game_ox"}
+    assert await connection.fetchval("SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = $1", name) is False
+    await connection.close()

@@ -1,0 +1,67 @@
+"""What the processes of an `up` can do with what they were told: each is tried with its own login, from outside."""
+
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import nats
+import pytest
+from playmolt.bots import run_house_bots
+from playmolt_cli.games import deciders
+from playmolt_cli.local.embedded.nats import SERVICES
+from playmolt_cli.local.stack import Stack
+from playmolt_core.db.logins import LOGINS, roles_of
+
+
+def told(stack: Stack, name: str) -> dict[str, str]:
+    """The environment of a child."""
+    lines = Path(f"/proc/{stack.run.processes[name]}/environ").read_bytes().decode().split("\0")
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_no_process_knows_the_superusers_password_or_anothers(running: Stack, service: str) -> None:
+    passwords = {
+        "postgres": urlsplit(running.run.database_url).password or "",
+        **running.folder.database_passwords(LOGINS),
+    }
+    known = "\n".join(told(running, f"{service}-1").values())
+    assert {name for name, password in passwords.items() if password in known} == ({service} & set(LOGINS))
+
+
+@pytest.mark.parametrize("service", [service for service in SERVICES if service != "spectator"])
+async def test_a_processes_login_belongs_to_its_roles_and_gains_nothing_without_one(
+    running: Stack, service: str
+) -> None:
+    connection = await asyncpg.connect(told(running, f"{service}-1")["DATABASE_URL"])
+    for statement in ("RESET ROLE", "SET ROLE NONE"):
+        await connection.execute(statement)
+        rows = await connection.fetch(
+            "SELECT rolname FROM pg_roles WHERE pg_has_role(current_user, oid, 'MEMBER') AND rolname <> current_user"
+        )
+        assert {row["rolname"] for row in rows} == set(roles_of(service))
+        assert await connection.fetchval("SELECT current_user") == service
+        assert not await connection.fetchval("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+    await connection.close()
+
+
+async def test_the_readers_logins_read_and_do_nothing_else(running: Stack) -> None:
+    await run_house_bots(running.run.gateway, "ox", deciders()["ox"].needed, seed="read")
+    path = running.folder.path / "reader.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    reader = json.loads(path.read_text())
+    database = await asyncpg.connect(reader["database_url"])
+    position = await database.fetchval("SELECT max(position) FROM log.event")
+    assert position > 10
+    for statement in ("CREATE TABLE log.mine (a integer)", "DELETE FROM log.event", "SELECT * FROM account.api_key"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await database.execute(statement)
+    await database.close()
+    where = reader["nats"]
+    bus = await nats.connect(where["url"], user=where["user"], password=where["password"])
+    consumer = await bus.jetstream().pull_subscribe("events.ox.>", durable="test", stream="EVENTS")
+    (message,) = await consumer.fetch(1, timeout=30)
+    assert json.loads(message.data)["stream"].startswith("ox-")
+    await message.ack_sync()
+    await bus.close()
