@@ -13,11 +13,12 @@ from playmolt_schemas.identity import NOT_SAID, Identity
 
 Op = Literal[
     "act", "join", "leave", "resign", "forfeit", "end", "command",
-    "query", "state", "events", "feed", "turn", "games", "log", "forward", "operator",
+    "query", "state", "events", "feed", "turn", "games", "log", "operator",
 ]  # fmt: skip
 """docs/engine-operations.md says what each carries."""
-FormerOp = Literal["tell", "ask"]
-"""What gateways of the release before call `command` and `query`."""
+FormerOp = Literal["tell", "ask", "forward"]
+"""What gateways of the release before call `command` and `query`, and what they ask an engine and not the relay, which
+no engine answers any more."""
 
 WRITES: frozenset[str] = frozenset({"act", "join", "leave", "resign", "forfeit", "end", "command"})
 _FORMER: Final[dict[str, Op]] = {"tell": "command", "ask": "query"}

@@ -13,12 +13,11 @@ PROJECTED: Final = "projections.sync"
 """Request: answered when the projections hold everything that was committed before the request."""
 LAG: Final = "relay.lag"
 """Request: answered with the positions of the log, of its two copies and of the projections."""
+LOG: Final = "relay.log"
+"""Request: answered with a page of the whole log, which no engine can read."""
 HISTORY: Final = "relay.history"
 """Request: answered with the public messages that NATS still holds of a game, one by one and then an empty one with a
 `Status`. The relay asks for them: whoever may ask a stream chooses where the answer lands, be it another stream."""
-READER_API: Final = "reader.api"
-"""Requests of readers to JetStream, which come from an account of their own. The relay answers those that make a pull
-consumer; a consumer that delivers by itself could be told to deliver to where events live."""
 KEYS_REVOKED: Final = "gateway.keys.revoked"
 CLOSES_HEADER: Final = "Playmolt-Closes"
 """Set on a public message after which the feed of its game ends."""
@@ -59,3 +58,12 @@ def sealed(game: str, identifier: str) -> str:
 def lobby(game: str) -> str:
     """Lobby messages of a game type; core NATS only, healed by asking the engines for the list."""
     return f"lobby.{game}"
+
+
+def reader_call(call: str) -> str:
+    """A reader's request to JetStream (`CONSUMER.CREATE.EVENTS.mine`), which comes from an account of its own.
+
+    The relay answers those that make a pull consumer: one that delivers by itself could be told to deliver to where
+    events live.
+    """
+    return f"reader.api.{call}"

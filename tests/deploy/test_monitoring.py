@@ -144,7 +144,14 @@ def test_the_runbook_has_no_section_without_an_alert() -> None:
 
 def test_alerts_wait_for_what_passes_by_itself() -> None:
     at_once = {rule["alert"] for rule in alerts() if rule["for"] == "0m"}
-    assert at_once == {"GatewayBug", "FeedMended", "ServiceRestarts", "MigrationFailed", "LogVerifyFailed"}
+    assert at_once == {
+        "GatewayBug",
+        "FeedMended",
+        "LogChainBroken",
+        "ServiceRestarts",
+        "MigrationFailed",
+        "LogVerifyFailed",
+    }
     assert len({rule["alert"] for rule in alerts()}) == len(alerts())
 
 

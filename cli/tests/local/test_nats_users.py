@@ -63,6 +63,7 @@ MAY_PUBLISH = {
     "gateway": {
         subjects.action("ox", ID),
         subjects.PROJECTED,
+        subjects.LOG,
         subjects.KEYS_REVOKED,
         "$SRV.PING.relay",
         "_INBOX.spectator.gateway.x",

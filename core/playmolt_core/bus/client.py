@@ -21,7 +21,7 @@ from playmolt_core.settings import Settings
 
 _HISTORY_BATCH = 256
 _HISTORY_SECONDS = 2.0
-_ANSWERED_BY: Final = {subjects.PROJECTED: "relay", subjects.LAG: "relay"}
+_ANSWERED_BY: Final = dict.fromkeys((subjects.PROJECTED, subjects.LAG, subjects.LOG), "relay")
 
 
 class _Versioned(msgspec.Struct):

@@ -35,8 +35,8 @@ _BATCH_COMMIT = "Nats-Batch-Commit"
 _FENCES = (_EXPECTED, _BATCH_ID)
 """What `publish` puts on each message, one or the other, and the server keeps with it."""
 
-Respond = Callable[[], Awaitable[bytes | None]]
-"""Gives the answer to a question, or None when there is none to give."""
+Respond = Callable[[bytes], Awaitable[bytes | None]]
+"""Given the question's body, gives the answer to a question, or None when there is none to give."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -254,7 +254,7 @@ class JetStream:
 
         async def reply(question: Msg) -> None:
             with suppress(nats.errors.Error, OSError):
-                answer = await respond()
+                answer = await respond(question.data)
                 if answer is not None and question.reply:
                     await self._connection.publish(question.reply, answer)
 
@@ -291,14 +291,14 @@ class JetStream:
         """Make pull consumers for readers, who may not ask JetStream for them."""
 
         async def receive(question: Msg) -> None:
-            call = question.subject.removeprefix(f"{subjects.READER_API}.")
+            call = question.subject.removeprefix(subjects.reader_call(""))
             if not question.reply or not consumers.makes_one(call):
                 return
             with suppress(nats.errors.Error, OSError):
                 await self._connection.publish(question.reply, await self._consumer(call, question.data))
 
-        with _unavailable(subjects.READER_API):
-            await self._connection.subscribe(f"{subjects.READER_API}.>", queue=group, cb=receive)
+        with _unavailable("reader"):
+            await self._connection.subscribe(subjects.reader_call(">"), queue=group, cb=receive)
 
     async def _consumer(self, call: str, wanted: bytes) -> bytes:
         stream = consumers.stream_of(call)

@@ -51,6 +51,9 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_feed_mends_total": Metric(
         "relay", "counter", "stream", "Streams made anew because somebody else had published there."
     ),
+    "playmolt_log_chain_faults_total": Metric(
+        "relay", "counter", "game", "Records whose hash is not that of what they say."
+    ),
     "playmolt_relay_log_position": Metric("relay", "gauge", "", "Position of the log, looked at every 5 s."),
     "playmolt_relay_events_sequence": Metric("relay", "gauge", "", "End of the stream EVENTS."),
     "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "", "End of the stream SPECTATE."),

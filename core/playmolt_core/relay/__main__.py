@@ -16,6 +16,7 @@ from playmolt_core.db.game_counts import PgGameCounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.engine.reads.sources import Page, fitting
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import garbage, health, tracing
@@ -31,6 +32,7 @@ SYNC_SECONDS = 2.0
 SWEEP_SECONDS = 60.0
 LOOK_SECONDS = 5.0
 TELL_SECONDS = 0.5
+_read_page = msgspec.json.Decoder(Page).decode
 _log = log(SERVICE)
 
 
@@ -50,6 +52,7 @@ class Service:
         await self._bus.listen(subjects.COMMITTED, self._relay.wake)
         await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
         await self._bus.answer(subjects.LAG, self._lag, SERVICE)
+        await self._bus.answer(subjects.LOG, self._page, SERVICE)
         await self._bus.tell_history(SERVICE)
         await self._bus.serve_consumers(SERVICE)
         await self._bus.announce(SERVICE)
@@ -87,12 +90,23 @@ class Service:
             self._bus.tell_feeds(self._relay.moving)
             await asyncio.sleep(TELL_SECONDS)
 
-    async def _synced(self) -> bytes | None:
+    async def _synced(self, _: bytes) -> bytes | None:
         if not await self._projector.sync(SYNC_SECONDS):
             return None
         return msgspec.json.encode({"position": self._projector.position})
 
-    async def _lag(self) -> bytes:
+    async def _page(self, body: bytes) -> bytes | None:
+        """A page of the whole log, which no engine can read."""
+        try:
+            page = _read_page(body)
+            rows = await self._log.forward(page.after, page.most)
+        except (msgspec.MsgspecError, LogUnavailable) as error:
+            _log.warning("page_waits", detail=str(error)[:300])
+            return None
+        taken = fitting(msgspec.json.encode(row.record) for row in rows)
+        return b'{"records":[%b],"next_after":%d}' % (b",".join(taken), page.after + len(taken))
+
+    async def _lag(self, _: bytes) -> bytes:
         return msgspec.json.encode(await self.positions())
 
     async def positions(self) -> dict[str, int]:
@@ -123,6 +137,10 @@ class Service:
                     for stream, count in relay.mends.items()
                 ),
                 Sample("playmolt_database_read_only", int(self._pool.read_only)),
+                *(
+                    Sample("playmolt_log_chain_faults_total", count, label("game", game))
+                    for game, count in relay.chain_faults.items()
+                ),
                 Sample("playmolt_relay_events_sequence", tails.get(subjects.EVENTS_STREAM, 0)),
                 Sample("playmolt_relay_spectate_sequence", tails.get(subjects.SPECTATE_STREAM, 0)),
                 Sample("playmolt_relay_projections_position", self._projector.position),

@@ -55,6 +55,12 @@ def game_of(stream: str) -> str:
     return stream.partition("-")[0]
 
 
+def type_of_stream(stream: str) -> str:
+    """The type of game that a stream is of, a lobby's being the one it seats."""
+    kind, _, rest = stream.partition("-")
+    return game_of(rest) if kind == "lobby" else kind
+
+
 def event_message(entry: Outgoing) -> Message:
     """The full record, for services."""
     return Message(subjects.event(game_of(entry.stream), entry.stream, entry.type), entry.record)

@@ -14,16 +14,18 @@ from typing import Final
 import msgspec
 from opentelemetry.trace import SpanKind
 from playmolt_schemas import subjects
+from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.records import Record
 
 from playmolt_core.bus.jetstream import Fenced, Held, Message, StreamState
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.log.chain import recomputed
 from playmolt_core.log.port import EventLog, Outgoing
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger
-from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of, same, trace_of
+from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of, same, trace_of, type_of_stream
 
 BATCH_MESSAGES: Final = 500
 BATCH_BYTES: Final = 2 * 1024 * 1024
@@ -66,6 +68,9 @@ class Relay:
         """Whether the last step succeeded."""
         self.mends = dict.fromkeys((feed.stream for feed in _FEEDS), 0)
         """How often each stream was made anew because somebody else published there."""
+        self.chain_faults = dict.fromkeys((game for games in ENGINES.values() for game in games), 0)
+        """Records of each type whose hash is not that of what they say."""
+        self._examined = 0
         self.lag_seconds = Histogram()
         self.batch_sizes = Histogram(SIZES)
 
@@ -135,6 +140,7 @@ class Relay:
         for position, entry in enumerate(entries, after + 1):
             if entry.position != position:
                 raise FeedBroken(f"position {position} is missing from the log")
+        self._examine(entries)
         started = time.time_ns()
         copied = await asyncio.gather(*(self._copy(feed, entries) for feed in _FEEDS), return_exceptions=True)
         for failure in copied:
@@ -143,6 +149,18 @@ class Relay:
         await self._tell_lobby()
         self._measure(entries, started)
         return len(entries)
+
+    def _examine(self, entries: Sequence[Outgoing]) -> None:
+        """Compute the hashes again: `log.append` takes an engine's word for them, and nobody else looks so soon."""
+        for entry in entries:
+            if entry.position <= self._examined:
+                continue
+            self._examined = entry.position
+            record = _read(entry.record)
+            if recomputed(record) != record.hash:
+                game = type_of_stream(record.stream)
+                self.chain_faults[game] = self.chain_faults.get(game, 0) + 1
+                _log.error("chain_broken", stream=record.stream, version=record.version)
 
     def _measure(self, entries: Sequence[Outgoing], started: int) -> None:
         oldest = datetime.fromisoformat(_read(entries[0].record).at).timestamp()

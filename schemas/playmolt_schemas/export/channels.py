@@ -14,7 +14,7 @@ from playmolt_schemas.export.json_schemas import leaves, name_of
 from playmolt_schemas.games.game_summary import LobbyMessage
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
-from playmolt_schemas.routes.platform import MESSAGES, ROUTES
+from playmolt_schemas.routes.platform import MESSAGES, ROUTES, AdminLog
 from playmolt_schemas.routes.route import EVENT_STREAM, Media, Route
 
 JSON: Final = "application/json"
@@ -54,6 +54,7 @@ PARAMETERS: Final = {
     ),
     "id": ("The id in the path, `<type>-<uuid>`.", tuple(f"{game}-{_UUID}" for game in GAME_TYPES)),
     "instance": ("An engine replica's own name, from its answer to discovery.", ("5f0c2a9be871",)),
+    "call": ("What JetStream is asked.", ("CONSUMER.CREATE.EVENTS.mine",)),
     "service": ("A service's name, which is its NATS user, too.", ("relay", "ox-engine")),
     "kind": ("The type of the stored event.", ("game_created", "game_end")),
 }
@@ -131,7 +132,7 @@ CHANNELS: Final = (
     ),
     Channel(
         name="inbox", address=None, summary="The reply subject of a request: `_INBOX.<asker>.<who answers>.…`.",
-        messages=(ANSWERS, _said(wire.Presence), _said(wire.Projected), _said(wire.Lag)),
+        messages=(ANSWERS, _said(wire.Presence), _said(wire.Projected), _said(wire.Lag), _said(AdminLog)),
     ),
     Channel(
         name="events", address=address(subjects.event), stream=subjects.EVENTS_STREAM,
@@ -162,6 +163,14 @@ CHANNELS: Final = (
     Channel(
         name="relay_lag", address=subjects.LAG, messages=(_empty("lag", "How far behind?"),),
         summary="How far the copies of the log are.",
+    ),
+    Channel(
+        name="relay_log", address=subjects.LOG, messages=(_said(wire.LogPage),),
+        summary="A page of the whole log, in the order of position.",
+    ),
+    Channel(
+        name="reader_calls", address=address(subjects.reader_call), messages=(_said(wire.ConsumerWanted),),
+        summary="What readers ask of JetStream, from an account of their own; what makes a consumer is answered.",
     ),
     Channel(
         name="relay_history", address=subjects.HISTORY, messages=(_said(wire.History),),

@@ -1,6 +1,6 @@
 """What travels beside the messages of games and routes: headers, heartbeats, answers between services."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -48,6 +48,20 @@ class History(msgspec.Struct, frozen=True):
     game_id: str
     after: Count
     limit: Count
+
+
+class LogPage(msgspec.Struct, frozen=True):
+    """Which records of the whole log are wanted: at most `limit` behind a position."""
+
+    after: Count
+    limit: Count
+
+
+class ConsumerWanted(msgspec.Struct, frozen=True):
+    """A consumer of one of the two streams, as JetStream's own API has it; one that delivers by itself is refused."""
+
+    stream_name: str
+    config: dict[str, Any]
 
 
 class PresenceMetadata(msgspec.Struct, frozen=True):

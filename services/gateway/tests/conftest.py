@@ -60,6 +60,7 @@ class TwinBus:
         self.is_connected = True
         self.published: list[tuple[str, bytes]] = []
         self.answers: dict[str, bytes | Exception] = {}
+        self.asked: dict[str, bytes] = {}
         self.listeners: dict[str, list[Callable[[bytes], None]]] = defaultdict(list)
         self.changes: list[Callable[[], None]] = []
         self.games = frozenset(game for games in ENGINES.values() for game in games)
@@ -121,6 +122,7 @@ class TwinBus:
         self.listeners[subject].append(callback)
 
     async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes:
+        self.asked[subject] = data
         answer = self.answers.get(subject, BusUnavailable(f"nobody answered on {subject}"))
         if isinstance(answer, Exception):
             raise answer

@@ -27,6 +27,7 @@ from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import PublicRecord, Unit
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.ops import telemetry
 from playmolt_core.relay.projector import Projector, rebuild
 from playmolt_core.relay.relay import CHECK_SECONDS, POLL_SECONDS, FeedBroken, Relay
 from playmolt_core.settings import Settings
@@ -540,6 +541,28 @@ async def test_a_broken_feed_does_not_move_and_goes_on_once_repaired(log: Postgr
             await until(moving)
             await until(caught_up(log, bus))
         await assert_same(log, bus)
+
+
+async def test_a_wrong_hash_of_an_engine_is_told_once(
+    log: PostgresLog, bus: JetStream, nats_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    telemetry.configure("relay")
+    good, lobby = Game("trial-1"), Game("lobby-ox")
+    lying = unit(Game("ox-1").adds(3))
+    false = msgspec.structs.replace(lying.streams[0].records[-1], hash="ab" * 32)
+    part = msgspec.structs.replace(lying.streams[0], records=[*lying.streams[0].records[:-1], false])
+    await log.append([unit(good.adds(2)), msgspec.structs.replace(lying, streams=[part]), unit(lobby.adds(1))])
+    relay = Relay(log, bus, LIMIT)
+    await relay.step()
+    assert {game: count for game, count in relay.chain_faults.items() if count} == {"ox": 1}
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines() if "chain_broken" in line]
+    assert [(line["level"], line["stream"], line["version"]) for line in told] == [("error", "ox-1", 3)]
+    await assert_same(log, bus)
+    await _publish(nats_url, ("events.ox.ox-1.moved", b"{}"))
+    relay.doubt()
+    while await relay.step():
+        pass
+    assert (relay.mends[subjects.EVENTS_STREAM], relay.chain_faults["ox"]) == (1, 1)
 
 
 def ended(game: Game, points: dict[str, int]) -> list[Unit]:

@@ -37,7 +37,8 @@ STORED = [
 ]
 ASKED = [
     "$SRV.PING", *(f"$SRV.{verb}.{service}" for verb in ("PING", "INFO", "STATS") for service in SERVICES),
-    subjects.LAG, subjects.HISTORY, subjects.PROJECTED, subjects.KEYS_REVOKED, subjects.COMMITTED, "$JS.API.INFO",
+    subjects.LAG, subjects.LOG, subjects.HISTORY, subjects.PROJECTED, subjects.KEYS_REVOKED, subjects.COMMITTED,
+    "$JS.API.INFO",
     *(subject(game, f"{game}-{ID}") for game in GAMES for subject in (subjects.action, subjects.public)),
     *(
         f"$JS.API.{call}.{feed.stream}"
@@ -52,7 +53,7 @@ ASKED = [
         for feed in FEEDS
         for call in ("CREATE", "DURABLE.CREATE", "MSG.NEXT", "INFO")
     ),
-    f"{subjects.READER_API}.CONSUMER.CREATE.EVENTS.mine",
+    subjects.reader_call("CONSUMER.CREATE.EVENTS.mine"),
     *(f"_INBOX.{user}.x" for user in USERS),
     *(f"_INBOX.{caller}.{user}.x" for caller in ("gateway", "spectator", "admin") for user in SERVICES),
 ]  # fmt: skip
@@ -90,7 +91,7 @@ async def platform(server: Nats) -> AsyncIterator[Platform]:
     def answer(call: Call, respond: Respond) -> None:
         respond(Answer(call.id, 200, b"{}"))
 
-    async def lag() -> bytes:
+    async def lag(_: bytes) -> bytes:
         return b"{}"
 
     async with AsyncExitStack() as stack:

@@ -92,7 +92,7 @@ def exports() -> list[dict[str, Any]]:
     Across accounts the server puts a reply subject of its own in place of the asker's: no answer can be led to where
     events live. A consumer could be told to deliver there; so the relay makes consumers, which looks at what is asked.
     """
-    calls = [*_reading_calls(), (f"{subjects.READER_API}.>", "Singleton")]
+    calls = [*_reading_calls(), (subjects.reader_call(">"), "Singleton")]
     asked = [{"service": subject, "response": kind, "accounts": ["READER"]} for subject, kind in calls]
     return asked + [{"stream": subject, "accounts": ["READER"]} for subject in _HEARD]
 
@@ -101,7 +101,7 @@ def reader_account(password: str) -> dict[str, Any]:
     """The account of the reader. Its import of all of JetStream stands in place of the one that every account has and
     that would answer first, that there is none here; the relay answers of it what it should."""
     calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls()]
-    rest = {"service": {"account": "PLAYMOLT", "subject": f"{subjects.READER_API}.>"}, "to": "$JS.API.>"}
+    rest = {"service": {"account": "PLAYMOLT", "subject": subjects.reader_call(">")}, "to": "$JS.API.>"}
     heard = [{"stream": {"account": "PLAYMOLT", "subject": subject}} for subject in _HEARD]
     permissions = {
         "publish": {"allow": ["$JS.API.>", "$JS.ACK.>"]},
@@ -115,7 +115,14 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
     """What a user may publish and subscribe, besides its inbox and discovery."""
     if user == "gateway":
         return (
-            [_all(subjects.action("*", "*")), _DISCOVERY, subjects.KEYS_REVOKED, subjects.PROJECTED, subjects.LAG],
+            [
+                _all(subjects.action("*", "*")),
+                _DISCOVERY,
+                subjects.KEYS_REVOKED,
+                subjects.PROJECTED,
+                subjects.LAG,
+                subjects.LOG,
+            ],
             [_all(subjects.spectate("*", "*")), subjects.KEYS_REVOKED],
         )
     if user == "spectator":
@@ -130,7 +137,10 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
                 _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
                 _all(subjects.lobby("*")), _ACROSS,
             ],
-            [subjects.COMMITTED, subjects.PROJECTED, subjects.LAG, subjects.HISTORY, f"{subjects.READER_API}.>"],
+            [
+                subjects.COMMITTED, subjects.PROJECTED, subjects.LAG, subjects.LOG, subjects.HISTORY,
+                subjects.reader_call(">"),
+            ],
         )  # fmt: skip
     return (
         [subjects.COMMITTED],

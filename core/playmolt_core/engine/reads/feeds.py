@@ -1,4 +1,4 @@
-"""Answers page by page: `events`, `feed`, `games`, `log`, `forward`."""
+"""Answers page by page: `events`, `feed`, `games`, `log`."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -125,11 +125,3 @@ class FeedReads:
             open_now = "" if private else "; /events is open all the time"
             return Refused(Code.LOG_NOT_FINISHED, f"The log opens when it is over{open_now}.")
         return None
-
-    async def forward(self, pending: PendingCall) -> Reply:
-        if not pending.call.operator:
-            return refusal(Refused(Code.OPERATOR_ONLY, "Only the operator reads the whole log."))
-        page = msgspec.json.decode(pending.call.body, type=Page)
-        rows = await self._log.forward(page.after, page.most)
-        taken = fitting(_encode(row.record) for row in rows)
-        return 200, b'{"records":[%b],"next_after":%d}' % (b",".join(taken), page.after + len(taken))

@@ -49,7 +49,6 @@ class Reads:
             "feed": feeds.feed,
             "games": feeds.games,
             "log": feeds.log,
-            "forward": feeds.forward,
             "query": ApiQueries(sources, api, fetches).query,
         }
 

@@ -22,7 +22,7 @@ NO_SESSION = Refused(Code.NOT_FOUND, "You have no such session. Its list is at t
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Body of `events`, `feed`, `log` and `forward`."""
+    """Body of `events`, `feed` and `log`, and of `relay.log`."""
 
     after: int = 0
     limit: int = PAGE_DEFAULT
