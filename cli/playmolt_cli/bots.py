@@ -63,7 +63,7 @@ def bots(
 
 
 def _brief(result: GameResult) -> dict[str, object]:
-    return {name: value for name, value in msgspec.structs.asdict(result).items() if name != "state"}
+    return {name: value for name, value in msgspec.to_builtins(result).items() if name != "state"}
 
 
 async def _play(url: str, game: GameType, count: int, policy: str, seed: str, quiet: bool) -> list[GameResult]:
