@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.text import holds_bidi, trimmed, unstorable
+from playmolt_schemas.text import shows, trimmed, unfit, unspeakable, unstorable
 
 Faults = tuple[FieldFault, ...]
 
@@ -67,8 +67,17 @@ class BodyFields:
     def spoken(self, name: str, most: int, *, required: bool = True) -> str:
         """Read a text as `text` does that others will be shown as it is: it turns no line around."""
         text = self.text(name, most, required=required)
-        if holds_bidi(text):
-            self.fault(name, "holds a bidi control")
+        if unspeakable(text):
+            self.fault(name, "holds a control or bidi control character")
+        return text
+
+    def line(self, name: str, most: int) -> str:
+        """Read a title: one line of which something shows."""
+        text = self.text(name, most)
+        if unfit(text):
+            self.fault(name, "holds a control, line separator or bidi control character")
+        elif text and not shows(text):
+            self.fault(name, "must hold at least one character that shows")
         return text
 
     def lines(self, name: str, most: int, *, required: bool = True) -> str:

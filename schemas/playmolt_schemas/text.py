@@ -24,8 +24,12 @@ _BLANKS = (
 _BLANK = re.compile(f"[{_BLANKS}]")
 
 _CONTROLS = "\x00-\x1f\x7f-\x9f"
+_UNSPEAKABLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f"
+"""Controls but those that end a line or indent it."""
 _SURROGATES = "\ud800-\udfff"
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_UNSPOKEN = re.compile(f"[{_UNSPEAKABLE}{_BIDI}]")
+_LINE_ENDS = {"\x85": b"\\u0085", "\u2028": b"\\u2028", "\u2029": b"\\u2029"}
 _BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -67,8 +71,17 @@ def shows(text: str) -> bool:
     )
 
 
-def holds_bidi(text: str) -> bool:
-    return not _BIDI_CONTROLS.isdisjoint(text)
+def unspeakable(text: str) -> bool:
+    """Whether a text holds a control other than tabs and ends of lines, or a bidi control."""
+    return bool(_UNSPOKEN.search(text))
+
+
+def on_one_line(written: bytes) -> bytes:
+    """JSON with the ends of lines escaped that JSON takes as they are: many readers of lines and events split there."""
+    if not written.isascii():
+        for char, escape in _LINE_ENDS.items():
+            written = written.replace(char.encode(), escape)
+    return written
 
 
 def _escaped(chars: str) -> str:
@@ -86,7 +99,7 @@ def _pattern(taken: str, one_of: str = "") -> str:
 
 
 _STORABLE = _no("\x00", _SURROGATES)
-_SPEAKABLE = _no("\x00", _SURROGATES, _BIDI)
+_SPEAKABLE = _no(_UNSPEAKABLE, _SURROGATES, _BIDI)
 _NOT_BLANK = _no(WHITE_SPACE)
 _SHOWS = _no(WHITE_SPACE, _BLANKS, _CONTROLS)
 

@@ -219,7 +219,7 @@ def test_every_public_message_travels_on_every_feed_of_games() -> None:
 
 def test_a_heartbeat_is_the_one_that_the_spectator_sends() -> None:
     frame = frames.WEBSOCKET.heartbeat(12)
-    assert payload("game_socket", "wire.Heartbeat").is_valid(json.loads(frame[2:]))
+    assert payload("game_socket", "wire.Heartbeat").is_valid(json.loads(frame[2 : 2 + frame[1]]))
     assert not payload("game_socket", "wire.Heartbeat").is_valid({"type": "heartbeat"})
 
 

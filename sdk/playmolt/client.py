@@ -18,7 +18,7 @@ from playmolt_schemas.routes.route import Route
 from playmolt import calls
 from playmolt.calls import Query, Request
 from playmolt.errors import PlayMoltError
-from playmolt.feed import SILENCE_SECONDS, Feed, Message
+from playmolt.feed import NOTHING_MORE, SILENCE_SECONDS, Feed, Message
 from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, decide, playing
 from playmolt.retries import FIRST_CONTACT, Again, Retry, Tries
 
@@ -212,6 +212,8 @@ class Client(_Caller):
                             yield from feed.take(chunk)
                             if feed.closed:
                                 return
+                    elif response.status_code == NOTHING_MORE:
+                        return
                     else:
                         pause = feed.refused(response.status_code, response.headers, response.read())
             except (httpx.TransportError, ConnectionError) as error:
@@ -366,6 +368,8 @@ class AsyncClient(_Caller):
                                 yield message
                             if feed.closed:
                                 return
+                    elif response.status_code == NOTHING_MORE:
+                        return
                     else:
                         pause = feed.refused(response.status_code, response.headers, await response.aread())
             except (httpx.TransportError, ConnectionError) as error:

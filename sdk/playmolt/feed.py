@@ -18,6 +18,8 @@ CLOSING = frozenset({"game_end", "game_aborted", "run_ended"})
 """Types of the messages after which a feed ends (api.md, Feeds)."""
 OVER = frozenset({"end", "aborted"})
 """Phases of a game that is over."""
+NOTHING_MORE = HTTPStatus.NO_CONTENT
+"""The status of a feed whose reader has its closing message already."""
 SILENCE_SECONDS = 3.0 * HEARTBEAT_SECONDS
 """A connection that brings neither event nor heartbeat for so long is dead."""
 MESSAGE_BYTES = 4 * 1024 * 1024
@@ -59,7 +61,7 @@ class Feed:
 
     def __init__(
         self,
-        route: Route[bytes],
+        route: Route[bytes | None],
         game_id: str,
         after: int,
         retry: Retry,
@@ -82,7 +84,7 @@ class Feed:
         self._heard = False
         self._reader = SseReader()
 
-    def request(self) -> tuple[Request[bytes], dict[str, str]]:
+    def request(self) -> tuple[Request[bytes | None], dict[str, str]]:
         """The request of the next connection, and its headers."""
         self._reader = SseReader()
         self._opened_at = self._clock()

@@ -19,6 +19,7 @@ from playmolt_core.log.verify import verify as verify_log
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.records import Record
+from playmolt_schemas.text import on_one_line
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -247,7 +248,7 @@ def tail(count: int, follow: bool, running: bool, data: Path | None, as_json: bo
 
     async def work(event_log: PostgresLog) -> None:
         async for record in end_of_log(event_log, deciders(), count=count, follow=follow, running=running):
-            click.echo(msgspec.json.encode(record) if as_json else _line(record))
+            click.echo(on_one_line(msgspec.json.encode(record)) if as_json else _line(record))
 
     try:
         with_log(data, work)

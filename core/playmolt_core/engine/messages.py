@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.games.game_summary import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.text import on_one_line
 
 from playmolt_core.game.decider import Decider, Event, Viewer
 
@@ -25,7 +26,7 @@ def message(
     shown = decider.public(state, event, viewer)
     body = _encode(_PROGRESS if shown is None else shown)
     name = "session_id" if decider.game in SESSION_TYPES else "game_id"
-    return body[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
+    return on_one_line(body)[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
 
 
 def lobby_message(game: str, stream: str, before: GameSummary | None, after: GameSummary, at: str) -> bytes | None:

@@ -15,6 +15,7 @@ import asyncpg
 import msgspec
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.registry import games
+from playmolt_schemas.text import on_one_line
 
 from playmolt_core.db.pool import Connection, unavailable
 from playmolt_core.db.queries import queries
@@ -147,7 +148,7 @@ async def _write(log: PostgresLog, streams: Sequence[Ended], path: Path) -> tupl
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
             for ended in streams:
                 records = await _records(log, ended.stream)
-                file.writelines(_encode(record) + b"\n" for record in records)
+                file.writelines(on_one_line(_encode(record)) + b"\n" for record in records)
                 first = first or records[0].position
                 events += len(records)
         raw.flush()

@@ -15,7 +15,7 @@ from playmolt_schemas.games.game_summary import LobbyMessage
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes.platform import MESSAGES, ROUTES, AdminLog
-from playmolt_schemas.routes.route import EVENT_STREAM, Media, Route
+from playmolt_schemas.routes.route import Route
 
 JSON: Final = "application/json"
 MSGPACK: Final = "application/msgpack"
@@ -103,11 +103,7 @@ _CLOSES: Final = (
     "version, 1001 when the server stops, 1011 when it failed; after any but the first, reconnect."
 )
 
-STREAMS: Final = tuple(
-    route
-    for route in ROUTES
-    if any(isinstance(answer, Media) and answer.content_type == EVENT_STREAM for answer in route.answers.values())
-)
+STREAMS: Final = tuple(route for route in ROUTES if route.streams)
 """The routes of the gateway that answer with server-sent events."""
 
 

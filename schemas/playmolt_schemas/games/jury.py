@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.games.game_messages import SessionMessage
-from playmolt_schemas.text import told
+from playmolt_schemas.text import SPEECH, told
 
 Language = Literal["en", "zh"]
 PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
@@ -55,14 +55,14 @@ class TalkRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
 class ChatRequest(Request, frozen=True, kw_only=True):
     """`POST …/chat/{juror_id}`."""
 
-    text: Annotated[str, told(CHAT_CHARS)]
+    text: Annotated[str, told(CHAT_CHARS, SPEECH)]
 
 
 class NoteRequest(Request, frozen=True, kw_only=True):
     """`POST …/notes`."""
 
     juror_id: Annotated[str, told(ID_CHARS)]
-    text: Annotated[str, told(NOTE_CHARS)]
+    text: Annotated[str, told(NOTE_CHARS, SPEECH)]
 
 
 # What the calls answer

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.games.game_messages import SessionMessage
-from playmolt_schemas.text import BLANK, STORABLE, WORDS, told
+from playmolt_schemas.text import BLANK, LINE, STORABLE, WORDS, told
 
 CaseType = Literal["criminal", "civil"]
 Language = Literal["ko", "en"]
@@ -74,7 +74,7 @@ class TimelineEntry(Request, frozen=True, kw_only=True):
 class EvidenceEntry(Request, frozen=True, kw_only=True):
     """A piece of evidence."""
 
-    title: Annotated[str, told(ENTRY_CHARS)]
+    title: Annotated[str, told(ENTRY_CHARS, LINE)]
     description: Annotated[str, told(ENTRY_CHARS)]
 
 
@@ -82,8 +82,8 @@ class OpenSessionRequest(Request, frozen=True, kw_only=True):
     """`POST /api/sessions`. `exclusions` may be one text; `side` is the person's own."""
 
     case_type: CaseType
-    jurisdiction: Annotated[str, told(JURISDICTION_CHARS)]
-    title: Annotated[str, told(TITLE_CHARS)]
+    jurisdiction: Annotated[str, told(JURISDICTION_CHARS, LINE)]
+    title: Annotated[str, told(TITLE_CHARS, LINE)]
     language: Language
     exclusions: (
         Annotated[tuple[Annotated[str, told(NOTE_CHARS)], ...], _different(ENTRIES)]

@@ -81,9 +81,9 @@ ENDING: Final[Route[jury.EndingView]] = _route(
     "GET", _ONE + "/ending", "jury_ending", "How the story ended.", {200: jury.EndingView},
     errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
-STREAM: Final[Route[bytes]] = _route(
+STREAM: Final[Route[bytes | None]] = _route(
     "GET", _ONE + "/stream", "jury_stream", "What happens in the session, as it happens; ends after ended.",
-    {200: Media(EVENT_STREAM, jury.JuryMessage)}, query=StreamQuery,
+    {200: Media(EVENT_STREAM, jury.JuryMessage), 204: None}, query=StreamQuery,
 )  # fmt: skip
 LOG: Final[Route[list[Record]]] = _route(
     "GET", _ONE + "/log", "jury_log", "The whole log of a session that is over, one record a line.",

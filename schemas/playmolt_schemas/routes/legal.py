@@ -86,10 +86,10 @@ READ_REPORT: Final[Route[bytes]] = Route(
     answers={200: legal.Report}, other_media=tuple(kind for kind in REPORT_MEDIA.values() if kind != JSON),
     errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
-STREAM_SESSION: Final[Route[bytes]] = Route(
+STREAM_SESSION: Final[Route[bytes | None]] = Route(
     method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
     service="legal", summary="What happens in the session, as it happens; ends after session_done.",
-    query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage)},
+    query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
 )  # fmt: skip
 
 LEGAL: Final = (

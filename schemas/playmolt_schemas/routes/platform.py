@@ -304,10 +304,10 @@ READ_EVENTS: Final[Route[api.Events]] = Route(
     method="GET", path="/api/games/{id}/events", name="read_events", tag="games",
     summary="The public events.", query=EventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
 )  # fmt: skip
-STREAM_EVENTS: Final[Route[bytes]] = Route(
+STREAM_EVENTS: Final[Route[bytes | None]] = Route(
     method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games",
     summary="The same events as they happen, as the caller sees them; ends after the closing message.",
-    query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES)},
+    query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[Record]]] = Route(
     method="GET", path="/api/games/{id}/log", name="read_log", tag="games",

@@ -17,6 +17,14 @@ LARGEST: Final = 2**53
 """Versions and positions on the wire stay integers that every JSON reader holds exactly."""
 
 After = Annotated[int, Meta(ge=0, le=LARGEST, description="Only what comes after this version.")]
+LastEventId = Annotated[
+    str,
+    Meta(
+        pattern=r"^[0-9]{0,16}$(?!\n)",
+        description="The id of the last event that the reader has.",
+        extra={"is": "the id of an event of this feed: a version, as in 17"},
+    ),
+]
 Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_MAX, description="How many at most.")]
 Cursor = Annotated[
     str,
@@ -57,9 +65,14 @@ class EventsQuery(Query, frozen=True):
 
 
 class StreamQuery(Query, frozen=True):
-    """`GET /api/games/{id}/stream`; the `Last-Event-ID` header wins over `after`."""
+    """`GET /api/games/{id}/stream`; the `Last-Event-ID` header goes before `lastEventId`, that before `after`.
+
+    Polyfills of EventSource cannot set headers.
+    """
 
     after: After = 0
+    last_event_id: LastEventId = msgspec.field(name="lastEventId", default="")
+    spelt_as_the_header: LastEventId = msgspec.field(name="Last-Event-ID", default="")
 
 
 class NoFields(api.Request, frozen=True):
@@ -139,6 +152,13 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     def run(self) -> bool:
         """Whether it is about one run of an experiment, named in the path."""
         return "/runs/{id}" in self.path
+
+    @property
+    def streams(self) -> bool:
+        """Whether it is a feed of server-sent events."""
+        return any(
+            isinstance(answer, Media) and answer.content_type == EVENT_STREAM for answer in self.answers.values()
+        )
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -125,9 +125,59 @@ async def test_a_feed_ends_after_the_closing_message(platform: Any, opened: Open
         assert await reader.chunk() == b""
         async with asyncio.timeout(10):
             await reader.task
-    async with opened("?after=3") as reader:
-        async with asyncio.timeout(10):
-            await reader.task
+
+
+@pytest.mark.parametrize("query", ["after=3", "lastEventId=3", "Last-Event-ID=4", "after=0&lastEventId=3"])
+async def test_who_has_the_closing_message_is_told_to_stop(platform: Any, game: str, query: str) -> None:
+    platform.bus.engine = Log(3, closed=True)
+    response = await platform.send("GET", f"/api/games/{game}/stream?{query}")
+    assert (response.status_code, response.content) == (204, b"")
+    response = await platform.send("GET", f"/api/games/{game}/stream", headers={"Last-Event-ID": "3"})
+    assert response.status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "first"),
+    [
+        ("?lastEventId=7", {}, 8),
+        ("?Last-Event-ID=7", {}, 8),
+        ("?after=2&lastEventId=7", {}, 8),
+        ("?after=7&lastEventId=", {}, 8),
+        ("?lastEventId=2", {"Last-Event-ID": "7"}, 8),
+        ("?lastEventId=x", {"Last-Event-ID": "7"}, 8),
+    ],
+)
+async def test_a_position_may_stand_in_the_query(
+    platform: Any, opened: Opened, query: str, headers: dict[str, str], first: int
+) -> None:
+    platform.bus.engine = Log(9, closed=True)
+    async with opened(query, headers) as reader:
+        assert await reader.versions(9) == list(range(first, 10))
+
+
+@pytest.mark.parametrize("junk", ["x", "-1", "1.0", "9" * 17, "7&lastEventId=8", "%0a"])
+async def test_junk_as_a_position_is_refused(platform: Any, problem: Any, game: str, junk: str) -> None:
+    response = await platform.send("GET", f"/api/games/{game}/stream?lastEventId={junk}")
+    assert problem(response) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("away", [BusUnavailable("away"), (503, {"code": "unavailable"})])
+async def test_while_the_source_is_away_a_reader_is_told_to_come_back(platform: Any, game: str, away: Any) -> None:
+    platform.bus.engine = lambda _game, _call: away
+    response = await platform.send("GET", f"/api/games/{game}/stream")
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    assert response.text.startswith("retry: 2000\n: ")
+    assert response.text.endswith("\n\n")
+
+
+@pytest.mark.parametrize("path", ["/api/games/{game}/stream", "/api/sessions/legal-1/stream"])
+async def test_pages_of_other_origins_may_ask_for_a_feed(platform: Any, game: str, path: str) -> None:
+    response = await platform.send("OPTIONS", path.format(game=game))
+    assert (response.status_code, response.content) == (204, b"")
+    assert response.headers["access-control-allow-methods"] == "GET, HEAD"
+    wanted = "authorization, cache-control, last-event-id, traceparent"
+    assert response.headers["access-control-allow-headers"] == wanted
+    assert response.headers["access-control-allow-origin"] == "*"
 
 
 @pytest.mark.parametrize(("last", "expected"), [("7", [8, 9]), ("0", list(range(1, 10)))])
@@ -147,9 +197,9 @@ async def test_junk_in_last_event_id_is_refused(platform: Any, problem: Any, gam
 async def test_last_event_id_wins_whatever_after_says_and_an_empty_one_is_none(
     platform: Any, game: str, last: str, after: str, first: int
 ) -> None:
-    platform.bus.engine = lambda _game, _call: (200, {"messages": [], "version": first, "closed": True})
+    platform.bus.engine = lambda _game, _call: (200, {"messages": [], "version": first, "closed": False})
     path = f"/api/games/{game}/stream" + (f"?after={after}" if after else "")
-    assert (await platform.send("GET", path, headers={"Last-Event-ID": last})).status_code == 200
+    assert (await platform.send("HEAD", path, headers={"Last-Event-ID": last})).status_code == 200
     assert json.loads(platform.bus.calls[0][1].body)["after"] == first
 
 

@@ -157,7 +157,7 @@ class TestCors:
         ask = {"Origin": "https://x.example", "Access-Control-Request-Method": "GET"}
         preflight = await platform.send("OPTIONS", f"/api/games/{game}/state", headers=ask)
         assert preflight.status_code == 204
-        assert preflight.headers["access-control-allow-methods"] == "GET"
+        assert preflight.headers["access-control-allow-methods"] == "GET, HEAD"
         assert "authorization" in preflight.headers["access-control-allow-headers"]
 
     async def test_nobody_may_post_from_elsewhere(self, platform: Any, game: str) -> None:
@@ -334,6 +334,7 @@ class TestRoutes:
             Code.UNSUPPORTED_CODING,
             Code.FOREIGN_ORIGIN,
             Code.UNKNOWN_HOST,
+            Code.UNSUPPORTED_VERSION,
         }
 
     async def test_answers_fit_the_document(self, platform: Any) -> None:

@@ -24,12 +24,12 @@ from websockets.server import ServerProtocol
 from playmolt_spectator.backfill import UnknownGame
 from playmolt_spectator.frame_writer import bound_kernel
 from playmolt_spectator.frames import EVENTS, LOBBY_EVENTS, Dialect
-from playmolt_spectator.hub import Hub
+from playmolt_spectator.hub import Feed, Hub
 from playmolt_spectator.lobby import Lobby
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.port import Source
 from playmolt_spectator.timeouts import Timeouts
-from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, EventStreamWatcher, Watcher, WebSocketWatcher
+from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, TRY_AGAIN, EventStreamWatcher, Watcher, WebSocketWatcher
 
 _log = log("http")
 REQUESTS = 1_000
@@ -37,6 +37,17 @@ REQUESTS = 1_000
 _HEAD_BYTES = 16 * 1024
 _VERSION = re.compile(r"[0-9]{1,15}", re.ASCII)
 _CORS = {"Access-Control-Allow-Origin": "*"}
+_POSITIONS = ("lastEventId", "Last-Event-ID", "after")
+"""The query values that say what a watcher has, each going before those behind it: not every client sets headers."""
+_PREFLIGHT = {
+    **_CORS,
+    "Access-Control-Allow-Methods": "GET, HEAD",
+    "Access-Control-Allow-Headers": "authorization, cache-control, last-event-id, traceparent",
+    "Access-Control-Max-Age": "86400",
+    "Connection": "close",
+}
+_COME_BACK = b"retry: 2000\n: the source of this feed does not answer now; connect again\n\n"
+"""An EventSource never connects again after a 503."""
 _EVENT_STREAM = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-cache",
@@ -46,7 +57,8 @@ _EVENT_STREAM = {
 }
 _NO_REQUEST = "This is no HTTP/1.1 request: its first line or a header is malformed, too long or not for a feed."
 _AFTER_HELP = (
-    "after (or Last-Event-ID) is the version you have: a whole number from 0, in digits. Leave it out to start at 1."
+    "after (or Last-Event-ID, lastEventId) is the version you have: a whole number from 0, in digits. "
+    "Leave it out to start at 1."
 )
 
 
@@ -83,8 +95,9 @@ def version(text: str | None) -> int | None:
 
 
 def after_of(query: str) -> int | None:
-    """Read `after` from a query; None for junk, also when it is given twice."""
-    values = parse_qs(query, keep_blank_values=True).get("after", [])
+    """Read what a watcher has from a query; None for junk, also when it is given twice."""
+    given = parse_qs(query, keep_blank_values=True)
+    values = next((given[name] for name in _POSITIONS if given.get(name, [""]) != [""]), given.get("after", []))
     return version(values[0] if values else None) if len(values) < 2 else None
 
 
@@ -231,8 +244,6 @@ class Connection(asyncio.Protocol):
             self._refuse(refusal)
         except UnknownGame:
             self._refuse(Refusal(Code.NOT_FOUND, "No game has this id. GET /api/games at the gateway lists the games."))
-        except BusUnavailable:
-            self._refuse(_unavailable("The game's engine does not answer now; try again in a few seconds."))
         except Exception as error:  # a connection without an answer would hang for ever
             _log.error("request_failed", error=repr(error))
             self.abort()
@@ -243,9 +254,12 @@ class Connection(asyncio.Protocol):
         kind, game_id = self._feed(path)
         if page is None and kind is None:
             raise Refusal(Code.NOT_FOUND, "Feeds are /ws/games/{id}, /ws/lobby, /sse/games/{id} and /sse/lobby.")
-        allowed = ("GET", "HEAD") if page is not None else ("GET",)
+        if kind and request.method == b"OPTIONS":
+            self._send(head(204, _PREFLIGHT))
+            return
+        allowed = ("GET",) if kind == "ws" else ("GET", "HEAD")
         if request.method.decode("ascii", "replace") not in allowed:
-            allow = ", ".join(allowed)
+            allow = ", ".join((*allowed, "OPTIONS") if kind else allowed)
             raise Refusal(Code.METHOD_NOT_ALLOWED, f"Only {allow} goes here; actions go to the gateway.", Allow=allow)
         if self._held and self._held.spare and page is None:
             raise _unavailable(
@@ -288,7 +302,20 @@ class Connection(asyncio.Protocol):
             self._transport.write(head(200, _EVENT_STREAM))
             return EventStreamWatcher(self._transport, dialect, self._server.timeouts, self._server.metrics)
 
-        await self._open(game_id, after or 0, take_over)
+        def answered(feed: Feed | None) -> bool:
+            """Whether the request is answered without a watcher."""
+            if feed and after and feed.closed and after >= feed.head:
+                self._send(head(204, {**_CORS, "Connection": "close"}))
+            elif request.method == b"HEAD":
+                self._send(head(200, _EVENT_STREAM))
+            else:
+                return False
+            return True
+
+        try:
+            await self._open(game_id, after or 0, take_over, answered)
+        except BusUnavailable:
+            self._send(head(200, _EVENT_STREAM) + (b"" if request.method == b"HEAD" else _COME_BACK))
 
     async def _open_socket(self, request: h11.Request, game_id: str, after: int | None) -> None:
         self._known(game_id)
@@ -301,11 +328,19 @@ class Connection(asyncio.Protocol):
 
         if after is None and game_id:
             self._hand_over(take_over()).finish(BAD_REQUEST, "after is the version you have, in digits")
-        else:
+            return
+        try:
             await self._open(game_id, after or 0, take_over)
+        except BusUnavailable:
+            self._hand_over(take_over()).finish(TRY_AGAIN, "the source of this feed does not answer now")
 
     @staticmethod
     def _handshake(request: h11.Request) -> tuple[ServerProtocol, Response]:
+        spoken = dict(request.headers).get(b"sec-websocket-version", b"13").strip()
+        if spoken != b"13":
+            raise Refusal(
+                Code.UNSUPPORTED_VERSION, "WebSocket is spoken here in version 13.", Sec_WebSocket_Version="13"
+            )
         lines = [b"GET %b HTTP/%b" % (request.target, request.http_version), *map(b": ".join, request.headers)]
         protocol = ServerProtocol(max_size=limits.BODY_BYTES)
         protocol.receive_data(b"\r\n".join([*lines, b"", b""]))
@@ -316,20 +351,33 @@ class Connection(asyncio.Protocol):
             Code.INVALID_REQUEST, "Connect with a WebSocket client (RFC 6455), or read the same feed under /sse/."
         )
 
-    async def _open(self, game_id: str, after: int, take_over: Callable[[], Watcher]) -> None:
+    async def _open(
+        self,
+        game_id: str,
+        after: int,
+        take_over: Callable[[], Watcher],
+        answered: Callable[[Feed | None], bool] = lambda _: False,
+    ) -> None:
+        """Have a watcher take over, unless the request is answered once it is known what is watched."""
         server = self._server
         if game_id:
             feed = await server.hub.hold(game_id, after)
             try:
                 server.check_room()
+                done = answered(feed)
             except Refusal:
                 server.hub.release(game_id, feed)
                 raise
+            if done:
+                server.hub.release(game_id, feed)
+                return
             watcher = self._hand_over(take_over())
             server.hub.attach(game_id, feed, watcher, after)
         else:
             await server.lobby.wait_ready()
             server.check_room()
+            if answered(None):
+                return
             watcher = self._hand_over(take_over())
             server.lobby.attach(watcher)
         if early := self._http.trailing_data[0]:

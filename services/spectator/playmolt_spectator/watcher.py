@@ -1,11 +1,14 @@
 """One watcher from the answer to its request until it is gone: served, told to go, or dropped as too slow."""
 
 import asyncio
+import codecs
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final
 
 from playmolt_core.ops.telemetry import log
+from typing_extensions import override
+from websockets.frames import Frame, Opcode
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
@@ -14,8 +17,12 @@ from playmolt_spectator.frames import WEBSOCKET, Dialect
 from playmolt_spectator.metrics import Metrics
 from playmolt_spectator.timeouts import Timeouts
 
-NORMAL, GOING_AWAY, FAILED, BAD_REQUEST, SLOW = 1000, 1001, 1011, 4400, 4008
+NORMAL, GOING_AWAY, BAD_TEXT, FAILED, TRY_AGAIN, BAD_REQUEST, SLOW = 1000, 1001, 1007, 1011, 1013, 4400, 4008
+UNANSWERED = 2
+"""A heartbeat carries a ping; who has answered none of so many at the next one is gone."""
+
 _log = log("watcher")
+_utf8: Final = codecs.getincrementaldecoder("utf-8")
 
 
 class Watcher(FrameWriter):
@@ -95,17 +102,31 @@ class EventStreamWatcher(Watcher):
 class WebSocketWatcher(Watcher):
     """Reads WebSocket frames. Its texts are ignored; pings and close are answered."""
 
-    __slots__ = ("_protocol",)
+    __slots__ = ("_protocol", "_text", "_unanswered")
 
     def __init__(
         self, transport: asyncio.Transport, timeouts: Timeouts, metrics: Metrics, protocol: ServerProtocol
     ) -> None:
         super().__init__(transport, WEBSOCKET, timeouts, metrics)
         self._protocol = protocol
+        self._text: codecs.IncrementalDecoder | None = None
+        self._unanswered = 0
+
+    @override
+    def beat(self, chunk: bytes) -> None:
+        if self.paused:
+            return
+        if self._unanswered >= UNANSWERED:
+            self.abort()
+            return
+        self._unanswered += 1
+        super().beat(chunk)
 
     def data_received(self, data: bytes) -> None:
         self._protocol.receive_data(data)
-        self._protocol.events_received()
+        for event in self._protocol.events_received():
+            if isinstance(event, Frame):
+                self._take(event)
         for answer in self._protocol.data_to_send():
             if answer:
                 self.push(answer, 1)
@@ -115,6 +136,20 @@ class WebSocketWatcher(Watcher):
             self._ending = True
             self._linger = self._loop.call_later(self._timeouts.linger, self._transport.abort)
             self._leave()
+
+    def _take(self, frame: Frame) -> None:
+        if frame.opcode is Opcode.PONG:
+            self._unanswered = 0
+        elif frame.opcode is Opcode.TEXT:
+            self._text = _utf8()
+        if self._text is None or frame.opcode not in (Opcode.TEXT, Opcode.CONT):
+            return
+        try:
+            self._text.decode(bytes(frame.data), final=frame.fin)
+        except UnicodeDecodeError:
+            self.finish(BAD_TEXT, "a text must be UTF-8")
+        if frame.fin:
+            self._text = None
 
     def _farewell(self, code: int, reason: str) -> None:
         if self._protocol.state is OPEN:

@@ -53,7 +53,12 @@ async def test_junk_as_last_event_id_is_refused(bus: FakeBus, spectator: Spectat
 
 @pytest.mark.parametrize(
     ("path", "allowed"),
-    [(f"/sse/games/{GAME}", "GET"), ("/ws/lobby", "GET"), ("/healthz", "GET, HEAD"), ("/metrics", "GET, HEAD")],
+    [
+        (f"/sse/games/{GAME}", "GET, HEAD, OPTIONS"),
+        ("/ws/lobby", "GET, OPTIONS"),
+        ("/healthz", "GET, HEAD"),
+        ("/metrics", "GET, HEAD"),
+    ],
 )
 async def test_other_methods_are_405(spectator: Spectator, path: str, allowed: str) -> None:
     response = await spectator.get(path, "POST")
@@ -72,20 +77,6 @@ async def test_a_feed_for_websockets_tells_others_what_to_do(bus: FakeBus, spect
     response = await spectator.get(f"/ws/games/{GAME}")
     assert response.status == 400
     assert "/sse/" in (await response.problem())["detail"]
-
-
-async def test_without_engines_nobody_knows_whether_a_game_exists(bus: FakeBus, spectator: Spectator) -> None:
-    bus.engines = False
-    response = await spectator.get(f"/sse/games/{GAME}")
-    assert (response.status, (await response.problem())["code"]) == (503, "unavailable")
-    assert int(response.headers["retry-after"]) > 0
-    with pytest.raises(InvalidStatus) as refused:
-        await spectator.ws(f"/ws/games/{GAME}").__aenter__()
-    assert refused.value.response.status_code == 503
-    bus.engines = True
-    bus.start(GAME, 1)
-    async with spectator.ws(f"/ws/games/{GAME}") as socket:
-        await take(socket, 1)
 
 
 async def test_probes_and_metrics(bus: FakeBus, spectator: Spectator) -> None:

@@ -59,7 +59,7 @@ def read_talk(body: Any) -> TalkRequest | Faults:
 
 def read_chat(body: Any) -> ChatRequest | Faults:
     fields = _fields(body, ChatRequest.__struct_fields__)
-    return fields.result(ChatRequest(text=fields.text("text", CHAT_CHARS)))
+    return fields.result(ChatRequest(text=fields.spoken("text", CHAT_CHARS)))
 
 
 def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
@@ -68,7 +68,7 @@ def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
     juror = fields.text("juror_id", ID_CHARS)
     if juror and juror not in jurors:
         fields.fault("juror_id", f"must be one of {', '.join(jurors)}")
-    return fields.result(NoteRequest(juror_id=juror, text=fields.text("text", NOTE_CHARS)))
+    return fields.result(NoteRequest(juror_id=juror, text=fields.spoken("text", NOTE_CHARS)))
 
 
 def empty_faults(body: Any) -> Faults:

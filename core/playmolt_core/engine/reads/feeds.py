@@ -8,6 +8,7 @@ from playmolt_schemas.api import GameLine
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import RUN_TYPES, rfc3339
 from playmolt_schemas.limits import PAGE_DEFAULT, PAGE_MAX
+from playmolt_schemas.text import on_one_line
 
 from playmolt_core.engine.messages import message
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
@@ -42,7 +43,7 @@ class FeedReads:
         page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
         if await self._sources.streams.snapshot(stream) is None:
             return refusal(NO_GAME)
-        messages = fitting(await self._log.public(stream, page.after, page.most))
+        messages = fitting(map(on_one_line, await self._log.public(stream, page.after, page.most)))
         return 200, b'{"events":[%b],"next_after":%d}' % (b",".join(messages), page.after + len(messages))
 
     async def feed(self, pending: PendingCall) -> Reply:
@@ -61,7 +62,7 @@ class FeedReads:
         if page.after >= snapshot.version:
             return []
         if viewer == PUBLIC:
-            return fitting(await self._log.public(stream, page.after, page.most))
+            return fitting(map(on_one_line, await self._log.public(stream, page.after, page.most)))
         moments = await self._sources.histories.of(stream, snapshot.version)
         last = min(len(moments), page.after + page.most)
         return fitting(
@@ -109,7 +110,7 @@ class FeedReads:
             return refusal(refused)
         stored = await self._log.load(stream, after=page.after)
         records = [] if stored is None else stored.records[: page.most]
-        taken = fitting(map(_encode, records))
+        taken = fitting(on_one_line(_encode(record)) for record in records)
         next_after = page.after + len(taken)
         more = b"true" if next_after < snapshot.version else b"false"
         return 200, b'{"records":[%b],"next_after":%d,"more":%b}' % (b",".join(taken), next_after, more)

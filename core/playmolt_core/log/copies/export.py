@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from playmolt_schemas.records import Record
+from playmolt_schemas.text import on_one_line
 
 from playmolt_core.game.decider import Decider
 from playmolt_core.game.fold import time_of
@@ -51,7 +52,7 @@ async def json_lines(
     """
     async for records in exported(log, deciders, running=running):
         _list(records, deciders, listing)
-        yield b"".join(_encode(record) + b"\n" for record in records)
+        yield b"".join(on_one_line(_encode(record)) + b"\n" for record in records)
 
 
 def _list(records: Iterable[Record], deciders: Deciders | None, listing: Listing | None) -> None:

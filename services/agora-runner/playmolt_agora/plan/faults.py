@@ -7,7 +7,7 @@ from typing import Final
 
 from playmolt_schemas.agora.plan import RUNS, Arm, PhasePlan, Plan, Stage1Import
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.text import trimmed
+from playmolt_schemas.text import trimmed, unfit
 
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import plan as plans
@@ -31,6 +31,8 @@ def faults_of(plan: Plan) -> Iterator[FieldFault]:
 def _name_faults(plan: Plan) -> Iterator[FieldFault]:
     if not trimmed(plan.name):
         yield FieldFault("name", "must hold a character besides white space")
+    if unfit(plan.name):
+        yield FieldFault("name", "holds a control, line separator or bidi control character")
     yield from _twice("models", plan.models)
     yield from _twice("languages", plan.languages)
 

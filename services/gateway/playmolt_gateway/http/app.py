@@ -10,7 +10,7 @@ from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.platform import ROUTES
-from playmolt_schemas.routes.route import EVENT_STREAM, NDJSON, Media, Route
+from playmolt_schemas.routes.route import NDJSON, Media, Route
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -50,9 +50,9 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 def _handler(route: Route) -> Handler:
     if not route.service:
         return HANDLERS[route.name]
-    kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
-    if EVENT_STREAM in kinds:
+    if route.streams:
         return feeds.stream_events
+    kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
     return feeds.read_log if NDJSON in kinds else sessions.pass_on
 
 

@@ -34,6 +34,7 @@ from playmolt_gateway.http.problems import (
     away,
     bad_request,
     bug_body,
+    come_back,
     json_response,
     no_such_game,
     no_such_session,
@@ -47,6 +48,8 @@ from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Proje
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
+_POSITIONS: Final = ("after", "lastEventId", "Last-Event-ID")
+"""The query values that the header Last-Event-ID goes before."""
 T = TypeVar("T")
 AWAY: Final = (ConnectionError, TimeoutError, OSError)
 """What a dependency raises when it does not answer."""
@@ -218,7 +221,7 @@ async def check(services: Services, route: Route, head: Head, request: Request) 
     if isinstance(checked, Refusal):
         return checked
     last = head.last_event_id.decode("latin-1") if head.last_event_id else None
-    query = parse_query(request.scope["query_string"], route.query, overruled="after" if last else "")
+    query = parse_query(request.scope["query_string"], route.query, overruled=_POSITIONS if last else ())
     if isinstance(query, Refusal):
         return query
     game = _game(route, request.path_params.get("id", ""))
@@ -257,7 +260,7 @@ async def _response(services: Services, route: Route, handler: Any, head: Head, 
         response = refusal_response(bad_request(f"cursor: {error}.", FieldFault("cursor", str(error))))
     except AWAY as error:
         _log.warning("unavailable", route=route.name, detail=reason(error))
-        response = refusal_response(away(error))
+        response = come_back() if route.streams else refusal_response(away(error))
     except Exception as error:
         log_bug(route.name, error)
         response = json_response(500, bug_body())

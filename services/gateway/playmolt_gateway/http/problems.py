@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault, Problem, RateLimit, problem_bytes
-from playmolt_schemas.routes.route import JSON, PROBLEM
+from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM
 from starlette.responses import Response
 
 RETRY_SECONDS: Final = 1
@@ -94,6 +94,12 @@ def away(error: BaseException) -> Refusal:
         "A part of the platform does not answer now. Repeat the request after Retry-After seconds. If it changes "
         "something it may be done all the same: repeat it with the same Idempotency-Key, or look first.",
     )
+
+
+def come_back() -> Response:
+    """Answer a reader of events whose source is away: an EventSource never connects again after a 503."""
+    comment = b"retry: 2000\n: a part of the platform does not answer now; connect again\n\n"
+    return Response(comment, 200, {"cache-control": "no-store"}, EVENT_STREAM)
 
 
 def no_such_game(game_id: str) -> Refusal:

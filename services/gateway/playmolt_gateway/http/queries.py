@@ -1,6 +1,7 @@
 """Query values: declared ones only, each at most once, strict."""
 
 import re
+from collections.abc import Collection
 from typing import Any, Final, get_type_hints
 from urllib.parse import unquote_plus
 
@@ -31,7 +32,7 @@ def _typed(text: str, annotation: str) -> Any:
     return text
 
 
-def parse_query(query_string: bytes, kind: Any, *, overruled: str = "") -> Any | Refusal:
+def parse_query(query_string: bytes, kind: Any, *, overruled: Collection[str] = ()) -> Any | Refusal:
     """Read a query string into the route's Query struct. A value that something else overrules is not looked at."""
     if not query_string or kind.unread:
         return kind()
@@ -39,7 +40,7 @@ def parse_query(query_string: bytes, kind: Any, *, overruled: str = "") -> Any |
     hints = get_type_hints(kind)
     values: dict[str, Any] = {}
     for name, text in _pairs(query_string):
-        if name == overruled and name in names:
+        if name in overruled and name in names:
             continue
         if name in values:
             return bad_request(f"{name[:64]} is given twice.", FieldFault(name[:64], "is given twice"))

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.routes.route import EVENT_STREAM, JSON
+from playmolt_schemas.text import on_one_line
 from starlette.types import Message, Receive, Scope, Send
 
 from playmolt_gateway.http.bodies import SMALL_BYTES, costly
@@ -89,7 +90,7 @@ def as_event(send: Send) -> Send:
         body += message.get("body", b"")
         if message.get("more_body"):
             return
-        sent = b"event: message\ndata: " + body + b"\n\n" if body else b""
+        sent = b"event: message\ndata: " + on_one_line(body) + b"\n\n" if body else b""
         kept = [pair for pair in start["headers"] if pair[0].lower() not in (b"content-type", b"content-length")]
         headers = [*kept, (b"content-type", EVENT_STREAM.encode()), (b"content-length", b"%d" % len(sent))]
         await send({**start, "headers": headers})

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
 from playmolt_core.ops.telemetry import log
+from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, PAGE_MAX, READER_STALL_SECONDS, WAIT_SECONDS
@@ -190,12 +191,14 @@ async def _turn(services: Services, request: CheckedRequest) -> Response | list[
 
 
 def _after(request: CheckedRequest) -> int | None:
-    """Where to go on: Last-Event-ID wins; None when it is no version."""
-    if request.last_event_id is None:
-        return int(request.query.after)
-    if not _VERSION.fullmatch(request.last_event_id) or int(request.last_event_id) > LARGEST:
+    """Where to go on: the header goes before the query's ids, those before `after`; None when it is no version."""
+    query = request.query
+    given = request.last_event_id or query.last_event_id or query.spelt_as_the_header
+    if not given:
+        return int(query.after)
+    if not _VERSION.fullmatch(given) or int(given) > LARGEST:
         return None
-    return int(request.last_event_id)
+    return int(given)
 
 
 async def stream_events(services: Services, request: CheckedRequest) -> Reply:
@@ -206,8 +209,13 @@ async def stream_events(services: Services, request: CheckedRequest) -> Reply:
     if services.closing.full:
         return too_many_waits()
     first = await _feed(services, request, after)
+    if first.status == Code.UNAVAILABLE.status:
+        raise BusUnavailable("the engine cannot read the feed now")
     if first.status != 200:
         return answer_response(first)
+    page = _feed_of(first.body)
+    if after and page.closed and after >= page.version:
+        return Response(status_code=204)
     return Lasting(EVENT_STREAM, services.closing, lambda poll: _events(services, request, after, poll))
 
 

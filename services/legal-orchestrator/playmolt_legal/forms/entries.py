@@ -35,4 +35,4 @@ def _timeline_entry(entry: BodyFields) -> TimelineEntry:
 
 def _evidence_entry(entry: BodyFields) -> EvidenceEntry:
     entry.only(("title", "description"))
-    return EvidenceEntry(title=entry.text("title", ENTRY_CHARS), description=entry.text("description", ENTRY_CHARS))
+    return EvidenceEntry(title=entry.line("title", ENTRY_CHARS), description=entry.text("description", ENTRY_CHARS))

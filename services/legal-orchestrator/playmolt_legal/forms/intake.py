@@ -48,8 +48,8 @@ def read_opening(body: Any, aliases: Collection[str]) -> OpenSessionRequest | Fa
     fields.only(OpenSessionRequest.__struct_fields__)
     request = OpenSessionRequest(
         case_type=fields.one_of("case_type", CASE_TYPES),
-        jurisdiction=fields.text("jurisdiction", JURISDICTION_CHARS),
-        title=fields.text("title", TITLE_CHARS),
+        jurisdiction=fields.line("jurisdiction", JURISDICTION_CHARS),
+        title=fields.line("title", TITLE_CHARS),
         language=fields.one_of("language", LANGUAGES),
         exclusions=_exclusions(fields),
         model=fields.known("model", aliases, DEFAULT_MODEL),

@@ -57,6 +57,7 @@ async function run(paths, as, after, take, told, signal) {
       const path = last === null ? paths[place] : `${paths[place]}?after=${last}`;
       const answer = await openStream(path, as, line.signal);
       if (answer.status === 404 && place === paths.length - 1) return told("unknown");
+      if (answer.status === 204) return told("ended");
       if (!answer.ok) throw new Error(`the feed answered ${answer.status}`);
       told("live");
       for await (const message of events(answer.body, line)) {
