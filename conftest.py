@@ -82,6 +82,14 @@ def _left_open() -> Iterator[None]:
     gc.collect()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _keys_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Bots of the tests keep their keys there, and not among those of who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLAYMOLT_CREDENTIALS", str(tmp_path_factory.mktemp("keys") / "credentials.json"))
+        yield
+
+
 RECURSION_LIMIT = sys.getrecursionlimit()
 
 

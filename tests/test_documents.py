@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import click
 import pytest
 from playmolt_cli.main import cli
-from playmolt_core.settings import variables
+from playmolt_core.settings import OF_BOTS, variables
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.skill import render
@@ -224,7 +224,7 @@ def test_make_targets_that_are_shown_exist(page: Path) -> None:
 
 @every_page
 def test_settings_that_are_named_exist(page: Path) -> None:
-    known = {variable for variable, _, _ in variables().values()}
+    known = {variable for variable, _, _ in variables().values()} | OF_BOTS.keys()
     named = set(re.findall(r"\bPLAYMOLT_[A-Z_]+[A-Z]\b", page.read_text("utf-8")))
     assert named <= known, ids(page)
 

@@ -2,20 +2,26 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
 from playmolt.bots import MIXED, policies, run_house_bots
+from playmolt.calls import State
+from playmolt.client import AsyncClient
 from playmolt.errors import PlayMoltError
+from playmolt.feed import OVER
 from playmolt.loop import GameResult
-from playmolt_schemas.api import GameType
+from playmolt_schemas.api import GameType, Joined
 
 from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
+TELLING_SECONDS: Final = 10
 _KNOWN = policies()
 _POLICIES = "; ".join(f"{game}: {', '.join(names)}" for game, names in sorted(_KNOWN.items()))
 
@@ -52,7 +58,7 @@ def bots(
     try:
         results = asyncio.run(_play(url, game, count or deciders()[game].needed, policy, seed, as_json))
     except PlayMoltError as error:
-        raise Failure(f"{url}: {error}") from error
+        raise Failure(str(error) if url in str(error) else f"{url}: {error}") from error
     except ValueError as error:
         raise Failure(str(error)) from error
     if as_json:
@@ -67,12 +73,39 @@ def _brief(result: GameResult) -> dict[str, object]:
 
 
 async def _play(url: str, game: GameType, count: int, policy: str, seed: str, quiet: bool) -> list[GameResult]:
-    seen: set[str] = set()
+    seen: list[str] = []
 
-    def seated(seat: object) -> None:
-        game_id = str(getattr(seat, "game_id", ""))
-        if game_id not in seen and not quiet:
-            seen.add(game_id)
-            click.echo(f"seated in {game_id}", err=True)
+    def seated(seat: Joined) -> None:
+        if seat.game_id not in seen and not quiet:
+            seen.append(seat.game_id)
+            click.echo(f"seated in {seat.game_id}", err=True)
 
-    return await run_house_bots(url, game, count, policy, seed, seated=seated)
+    async with AsyncClient(url) as anybody:
+        telling = asyncio.create_task(_tell(anybody, seen))
+        try:
+            return await run_house_bots(url, game, count, policy, seed, seated=seated)
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+
+async def _tell(anybody: AsyncClient, games: list[str]) -> None:
+    """Say again and again whom the games wait for: the bots themselves never take long."""
+    while True:
+        await asyncio.sleep(TELLING_SECONDS)
+        for game_id in games:
+            with suppress(PlayMoltError):
+                if awaited := whom(await anybody.state(game_id)):
+                    click.echo(f"{game_id} waits for {awaited}", err=True)
+
+
+def whom(state: State) -> str:
+    """Whom a game waits for, as anybody may see it; "" when it is over."""
+    if state["phase"] in OVER:
+        return ""
+    if state["phase"] == "waiting":
+        missing = deciders()[state["gameType"]].needed - len(state["participants"])
+        return f"{missing} more to join"
+    names = [seat["name"] for seat in state["participants"] if not (seat["submitted"] or seat["away"])]
+    left = "" if state["seconds_left"] is None else f", {state['seconds_left']:g} s left"
+    return f"{', '.join(names) or 'nobody'} ({state['phase']}, round {state['round']}{left})"

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -208,6 +208,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "info"
 
 
+OF_BOTS: Final[Mapping[str, str]] = {
+    "PLAYMOLT_KEY": "Key that a bot plays with; goes before kept ones.",
+    "PLAYMOLT_CREDENTIALS": "File in which `play` keeps the keys of the agents that it registers.",
+}
+"""What the SDK reads (`sdk/playmolt/credentials.py`): on a machine of both it is no misspelt setting of a service."""
+
+
 def _meta(annotation: object) -> tuple[type, str, str]:
     base, *rest = get_args(annotation)
     meta = next(part for part in rest if isinstance(part, Meta) and part.extra)
@@ -238,6 +245,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         except msgspec.ValidationError as error:
             errors.append(f"{variable}={raw!r}: {error}")
     known = {variable for variable, _, _ in variables().values()}
+    known |= OF_BOTS.keys()
     errors += [f"{name}: no such setting" for name in environment if name.startswith("PLAYMOLT_") and name not in known]
     for variable in ("PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT", "PLAYMOLT_REGISTRATION_LIMIT"):
         try:
@@ -323,7 +331,9 @@ def page() -> str:
         "| variable | type | default | what it does |",
         "|---|---|---|---|",
     ]
-    return "\n".join([*head, *rows, ""])
+    bots = [f"| `{variable}` | {text} |" for variable, text in OF_BOTS.items()]
+    of_bots = ["", "Read by bots that play with the SDK:", "", "| variable | what it does |", "|---|---|", *bots]
+    return "\n".join([*head, *rows, *of_bots, ""])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from playmolt_core.settings import (
+    OF_BOTS,
     InvalidSettings,
     Settings,
     from_environment,
@@ -22,7 +23,7 @@ def test_the_page_is_fresh() -> None:
 
 def test_the_page_has_a_row_for_every_setting_with_its_default() -> None:
     rows = [line for line in page().splitlines() if line.startswith("| `")]
-    assert len(rows) == len(Settings.__struct_fields__)
+    assert len(rows) == len(Settings.__struct_fields__) + len(OF_BOTS)
     assert any(row.startswith("| `PLAYMOLT_PORT` | int | `8080` |") for row in rows)
     assert any(row.startswith("| `DATABASE_URL` | str | empty |") for row in rows)
 

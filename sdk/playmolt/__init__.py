@@ -13,7 +13,17 @@
 """
 
 from playmolt.client import DEFAULT_URL, AsyncClient, Client, play, play_async
-from playmolt.errors import BotFailed, PlayMoltError, RateLimited, Refused, Stalled, Unavailable, UnexpectedAnswer
+from playmolt.errors import (
+    BotFailed,
+    CredentialsUnusable,
+    PlayMoltError,
+    RateLimited,
+    Refused,
+    Stalled,
+    Unavailable,
+    UnexpectedAnswer,
+    Unreachable,
+)
 from playmolt.loop import Action, Bot, BotObject, GameResult, Turn
 from playmolt.retries import Retry
 
@@ -25,6 +35,7 @@ __all__ = [
     "BotFailed",
     "BotObject",
     "Client",
+    "CredentialsUnusable",
     "GameResult",
     "PlayMoltError",
     "RateLimited",
@@ -34,6 +45,7 @@ __all__ = [
     "Turn",
     "Unavailable",
     "UnexpectedAnswer",
+    "Unreachable",
     "play",
     "play_async",
 ]

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import inspect
+import os
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -12,14 +13,16 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import httpx
 import msgspec
 from playmolt_schemas.api import GameType, NewKey, Registered
+from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import platform
 from playmolt_schemas.routes.route import Route
 
 from playmolt import calls
 from playmolt.calls import Query, Request
-from playmolt.errors import PlayMoltError
+from playmolt.credentials import KEY_VARIABLE, Credentials, credentials_file
+from playmolt.errors import PlayMoltError, Refused
 from playmolt.feed import NOTHING_MORE, SILENCE_SECONDS, Feed, Message
-from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, decide, playing
+from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, blamed, decide, playing
 from playmolt.retries import FIRST_CONTACT, Again, Retry, Tries
 
 P = ParamSpec("P")
@@ -27,6 +30,7 @@ T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 CONNECT_SECONDS = 5.0
+FIRST_CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 15.0
 """How long an answer may take beyond the wait that was asked for: above the gateway's own deadline."""
 _TIMEOUT = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
@@ -79,8 +83,11 @@ class _Caller:
             "params": dict(request.query),
             "content": request.body,
             "headers": headers,
-            "timeout": httpx.Timeout(ANSWER_SECONDS + request.wait, connect=CONNECT_SECONDS),
+            "timeout": httpx.Timeout(ANSWER_SECONDS + request.wait, connect=self._connecting()),
         }
+
+    def _connecting(self) -> float:
+        return FIRST_CONNECT_SECONDS if self._trying is FIRST_CONTACT else CONNECT_SECONDS
 
     def _stream_arguments(self, feed: Feed) -> dict[str, Any]:
         request, headers = feed.request()
@@ -94,8 +101,29 @@ class _Caller:
             self.key = answer.api_key
         return answer
 
-    def _playing(self, game: GameType, name: str, game_id: str | None, patience: float) -> Steps[GameResult]:
-        return playing(game, registered=bool(self.key), name=name, game_id=game_id, patience=patience)
+    def _playing(
+        self, game: GameType, name: str, game_id: str | None, patience: float, kept: Credentials | None = None
+    ) -> Steps[GameResult]:
+        """Play as the agent of the key, else as the kept one of that name, else as a new one, whose key is kept."""
+        if not self.key and kept is not None:
+            yield from self._as_before(name, kept)
+        if not self.key:
+            made: Registered = yield calls.register(name)
+            if kept is not None:
+                kept.keep(self.url, name, made.api_key)
+        return (yield from playing(game, game_id=game_id, patience=patience))
+
+    def _as_before(self, name: str, kept: Credentials) -> Steps[None]:
+        kept.check()
+        self.key = kept.key(self.url, name)
+        if not self.key:
+            return
+        try:
+            yield calls.me()
+        except Refused as refusal:
+            if refusal.code != Code.UNAUTHORIZED.wire:
+                raise
+            self.key = ""
 
 
 def _call(build: Callable[P, Request[T]]) -> Callable[Concatenate["Client", P], T]:
@@ -397,7 +425,10 @@ class AsyncClient(_Caller):
         if isinstance(step, Pause):
             return await asyncio.sleep(step.seconds)
         action = decide(bot, step.turn)
-        return await action if inspect.isawaitable(action) else action
+        if not inspect.isawaitable(action):
+            return action
+        with blamed(bot):
+            return await action
 
 
 def _message(raw: msgspec.Raw) -> Message:
@@ -442,13 +473,16 @@ def play(
     key: str = "",
     name: str = "bot",
     patience: float = PATIENCE_SECONDS,
+    keep: bool = True,
 ) -> GameResult:
     """Play one game with the bot, from registering to the result: `play(my_bot, "ox")`.
 
-    Without a `key` an agent called `name` is registered for this game; keep a Client to play on as the same agent.
+    The agent is that of `key`, of PLAYMOLT_KEY, or the one whose key was kept for `name` at this server; without any
+    one is registered, and its key kept unless `keep` is false. A game that it is in goes on.
     """
-    with Client(url, key) as client:
-        return client.play(bot, game, name=name, patience=patience)
+    with Client(url, _own_key(key)) as client:
+        steps = client._playing(game, name, None, patience, _kept(keep))  # noqa: SLF001 -- the clients' own module
+        return _drive(steps, functools.partial(client._step, bot))  # noqa: SLF001
 
 
 async def play_async(
@@ -459,7 +493,17 @@ async def play_async(
     key: str = "",
     name: str = "bot",
     patience: float = PATIENCE_SECONDS,
+    keep: bool = True,
 ) -> GameResult:
     """Play one game with the bot, as `play` does; the bot may be async."""
-    async with AsyncClient(url, key) as client:
-        return await client.play(bot, game, name=name, patience=patience)
+    async with AsyncClient(url, _own_key(key)) as client:
+        steps = client._playing(game, name, None, patience, _kept(keep))  # noqa: SLF001 -- the clients' own module
+        return await _adrive(steps, functools.partial(client._step, bot))  # noqa: SLF001
+
+
+def _own_key(key: str) -> str:
+    return key or os.environ.get(KEY_VARIABLE, "")
+
+
+def _kept(keep: bool) -> Credentials | None:
+    return Credentials(credentials_file()) if keep else None

@@ -3,8 +3,10 @@
 It says what to do next and does nothing itself, so that the sync and the async client share it.
 """
 
+import inspect
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, TypeVar
@@ -106,13 +108,33 @@ Steps = Generator[Step, Any, T]
 
 
 def decide(bot: Bot, turn: Turn) -> Action | Awaitable[Action]:
-    act = getattr(bot, "act", None)
+    """Ask a bot; raises BotFailed when it raises."""
+    act: Callable[..., Action | Awaitable[Action]] | None = getattr(bot, "act", None)
     if act is not None:
-        answer: Action | Awaitable[Action] = act(turn.state, turn.actions)
-        return answer
+        with blamed(bot):
+            return act(turn.state, turn.actions)
     if not callable(bot):
         raise TypeError(f"{bot!r} is no bot: give a callable that takes a turn, or an object with act(state, actions)")
-    return bot(turn)
+    with blamed(bot):
+        return bot(turn)
+
+
+@contextmanager
+def blamed(bot: Bot) -> Iterator[None]:
+    """Say of what is raised inside that the bot did it, and where."""
+    try:
+        yield
+    except Exception as error:
+        raise BotFailed.by_raising(error, _file_of(bot)) from error
+
+
+def _file_of(bot: Bot) -> str:
+    """The file that a bot is written in; "" for one that has none."""
+    parts: tuple[Any, ...] = (getattr(bot, "act", bot), type(bot))
+    for part in parts:
+        with suppress(TypeError, ValueError):
+            return inspect.getfile(inspect.unwrap(part))
+    return ""
 
 
 def _ask(request: Request[T]) -> Steps[T]:
@@ -123,8 +145,6 @@ def _ask(request: Request[T]) -> Steps[T]:
 def playing(
     game: GameType,
     *,
-    registered: bool,
-    name: str,
     game_id: str | None,
     patience: float,
     tries: int = TRIES,
@@ -132,10 +152,8 @@ def playing(
 ) -> Steps[GameResult]:
     """Play one game to its end; raises BotFailed, Stalled, and what the requests raise.
 
-    Registers as `name` unless there is a key, takes a seat unless `game_id` names one.
+    Takes a seat unless `game_id` names one.
     """
-    if not registered:
-        yield from _ask(calls.register(name))
     if game_id is None:
         game_id = (yield from _ask(calls.join(game))).game_id
     result = yield from Seat(game_id, patience, tries, clock).play()
@@ -219,7 +237,7 @@ class Seat:
         self._refusals += 1
         self._in_a_row += 1
         if self._in_a_row >= self._tries:
-            raise BotFailed(refusal, self._in_a_row)
+            raise BotFailed.by_refusals(refusal, self._in_a_row)
 
     def _watch(self, version: int) -> None:
         now = self._clock()

@@ -13,7 +13,7 @@ import msgspec
 from playmolt_schemas.codes import Code, Problem, problem
 
 from playmolt.calls import Request
-from playmolt.errors import UNAVAILABLE, RateLimited, Refused, Unavailable, UnexpectedAnswer
+from playmolt.errors import UNAVAILABLE, RateLimited, Refused, Unavailable, UnexpectedAnswer, Unreachable
 
 T = TypeVar("T")
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -37,8 +37,9 @@ class Retry(msgspec.Struct, frozen=True):
         return max(backoff, at_least + _jitter.uniform(0.0, self.base)) if at_least else backoff
 
 
-FIRST_CONTACT = Retry(attempts=10)
-"""Some twenty seconds: a server that has never answered may be starting, or its URL may be wrong."""
+FIRST_CONTACT = Retry(attempts=5, seconds=1.2, cap=0.4)
+"""With the last connecting less than five seconds: a server that has never answered may be starting, but more often its
+URL is wrong."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -54,10 +55,11 @@ class Tries(Generic[T]):
         self, request: Request[T], retry: Retry, clock: Callable[[], float] = time.monotonic, *, server: str = ""
     ) -> None:
         self._request = request
+        self._server = server
         self._what = f"{request} at {server}" if server else str(request)
         self._retry = retry
         self._clock = clock
-        self._until = clock() + retry.seconds + request.wait
+        self._until = clock() + retry.seconds + (0.0 if retry is FIRST_CONTACT else request.wait)
         self._failures = 0
 
     def failed(self, error: httpx.RequestError) -> float:
@@ -67,6 +69,8 @@ class Tries(Generic[T]):
         what = f"{self._what}: {error!r}"
         if not (self._request.repeatable or isinstance(error, _NEVER_SENT)):
             raise Unavailable(f"{what}; it may have been applied, and is not safe to send twice") from error
+        if self._retry is FIRST_CONTACT and isinstance(error, _NEVER_SENT):
+            return self._again(Unreachable(f"{self._server} cannot be reached: {error}"), 0.0).pause
         return self._again(Unavailable(what), 0.0).pause
 
     def answered(self, status: int, headers: Mapping[str, str], body: bytes) -> T | Again:

@@ -79,7 +79,8 @@ def test_a_server_that_was_met_is_waited_for_longer_than_one_that_never_answered
     monkeypatch.setattr("playmolt.client.time.sleep", pauses.append)
     with Client("http://127.0.0.1:1") as stranger, pytest.raises(Unavailable):
         stranger.register("ada")
-    assert len(pauses) == 9
+    assert len(pauses) == 4
+    assert sum(pauses) < 1.5
 
     with Client(ox.url) as client:
         client.register("ada")

@@ -118,7 +118,7 @@ def _legal(transport: FaultyTransport, result: GameResult | Exception) -> Check:
         status, body = transport.refusals[0]
         first = body.decode(errors="replace")[:300]
         return Check(title, "warn", f"{len(transport.refusals)} refused, the first with {status}: {first}")
-    if isinstance(result, BotFailed):
+    if isinstance(result, BotFailed) and result.refusal:
         return Check(title, "warn", f"gave what is no action: {result.refusal.detail}")
     return Check(title, "pass", "no action was refused")
 

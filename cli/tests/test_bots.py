@@ -1,0 +1,57 @@
+"""`playmolt bots` says whom its games wait for."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from playmolt.errors import Unavailable
+from playmolt_cli import bots
+
+
+def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
+    seats = [{"name": f"bot {n}", "submitted": done, "away": False} for n, done in enumerate(submitted, 1)]
+    whole = {"game_id": "ox-1", "gameType": "ox", "phase": phase, "round": 2, "seconds_left": None}
+    return whole | {"participants": seats} | more
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        (state("waiting", False, False), "3 more to join"),
+        (state("first_choice", True, False, True, False, True), "bot 2, bot 4 (first_choice, round 2)"),
+        (state("switch", False, True, seconds_left=12.5), "bot 1 (switch, round 2, 12.5 s left)"),
+        (state("switch", True, True), "nobody (switch, round 2)"),
+        (state("end", True), ""),
+    ],
+)
+def test_whom_a_game_waits_for(seen: dict[str, Any], told: str) -> None:
+    assert bots.whom(seen) == told
+
+
+def test_one_that_is_away_is_not_waited_for() -> None:
+    seen = state("switch", True, False)
+    seen["participants"][1]["away"] = True
+    assert bots.whom(seen) == "nobody (switch, round 2)"
+
+
+async def test_it_is_said_again_and_again_though_one_look_may_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bots, "TELLING_SECONDS", 0)
+    looks = 0
+    enough = asyncio.Event()
+
+    class Anybody:
+        async def state(self, game_id: str) -> dict[str, Any]:
+            nonlocal looks
+            looks += 1
+            if looks > 3:
+                enough.set()
+            if looks == 2:
+                raise Unavailable("for a moment")
+            return state("waiting", False) | {"game_id": game_id}
+
+    telling = asyncio.create_task(bots._tell(Anybody(), ["ox-1"]))  # type: ignore[arg-type]
+    await asyncio.wait_for(enough.wait(), 10)
+    telling.cancel()
+    assert capsys.readouterr().err.startswith("ox-1 waits for 4 more to join\nox-1 waits for 4 more to join\n")
