@@ -1,87 +1,101 @@
-"""`playmolt match`: bots against one another, in this process."""
+"""`playmolt match`: bots and models against one another, in this process."""
 
 import asyncio
-import gc
-from importlib.metadata import version
-from typing import Any, Final
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
-from playmolt.bots import MIXED, policies
-from playmolt_core.game.decider import Decider
-from playmolt_schemas.canonical import digest
+from playmolt_core.llm.catalogue import load
+from playmolt_core.ops.telemetry import configure
 
 from playmolt_cli.games import deciders
-from playmolt_cli.match.dealing import deals
-from playmolt_cli.match.entrants import Entrant, Unusable, filled, from_words
-from playmolt_cli.match.report import Match, Report, report_of
+from playmolt_cli.match.folder import Differs, InUse
+from playmolt_cli.match.plan import BadPlan, check, known_games, plan_of_words, read_plan
+from playmolt_cli.match.reporting.pages import html, markdown
+from playmolt_cli.match.reporting.report import Report
+from playmolt_cli.match.reporting.wording import lines
+from playmolt_cli.match.running import Running, models_of
 from playmolt_cli.match.table import Stuck
-from playmolt_cli.match.tournament import Tournament
-from playmolt_cli.match.watchdog import Watchdog
-from playmolt_cli.match.wording import lines
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import json_option
+from playmolt_cli.terminal.options import json_option, read_settings
 
-_GAMES: Final = sorted(policies())
+_DEFAULT_GAME: Final = "ox"
+_DEFAULT_GAMES: Final = 1000
 _MOST_BOTS: Final = 50
 _MOST_GAMES: Final = 100_000
-_GARBAGE: Final = 100_000
-"""Objects between two looks for garbage: a game leaves no cycles, and looking costs a tenth of the time."""
+_STUCK: Final = 1
+_BUDGET: Final = 3
 
 
 @click.command()
-@click.argument("bots", nargs=-1, required=True, metavar="BOT BOT …")
-@click.option("--game", type=click.Choice(_GAMES), default="ox", show_default=True, help="What they play.")
-@click.option("--n", "count", type=click.IntRange(1, _MOST_GAMES), default=1000, show_default=True, help="Games.")
-@click.option("--seed", default="match", show_default=True, help="Same seed, same questions, cases, seats and lots.")
+@click.argument("bots", nargs=-1, metavar="BOT BOT …")
+@click.option("--game", type=click.Choice(known_games()), help=f"What they play. Default: {_DEFAULT_GAME}.")
+@click.option("--n", "count", type=click.IntRange(1, _MOST_GAMES), help=f"Games. Default: {_DEFAULT_GAMES}.")
+@click.option("--seed", help="Same seed, same questions, cases, seats and lots. Default: match.")
+@click.option("--plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A plan in TOML instead.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep games, calls and report there, and go on with a match that was stopped. Default of a plan: match-NAME.",
+)  # fmt: skip
+@click.option("--example", is_flag=True, help="Print a commented plan.")
 @json_option
-def match(bots: tuple[str, ...], game: str, count: int, seed: str, as_json: bool) -> None:
+def match(
+    bots: tuple[str, ...], game: str | None, count: int | None, seed: str | None, plan: Path | None, out: Path | None,
+    example: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Play bots against one another in this process, and say who is better.
 
-    A BOT is a Python file (FILE.py or FILE.py:NAME; the name is `bot` unless it is given) or a house bot
-    (house:POLICY). Seats rotate, so that everybody sits in every seat with the same questions; seats that are left
-    over are filled by house bots.
+    A BOT is a Python file (FILE.py or FILE.py:NAME; the name is `bot` unless it is given), a house bot
+    (house:POLICY), a model (model:ALIAS of PLAYMOLT_MODELS) or the URL of a bot. Seats rotate, so that everybody sits
+    in every seat with the same questions; seats that are left over are filled by house bots.
 
     Example: playmolt match mybot.py house:contrarian --n 1000
     """
-    if len(bots) > _MOST_BOTS:
-        raise Failure(f"{len(bots)} bots; a match takes at most {_MOST_BOTS}")
+    if example:
+        click.echo(files("playmolt_cli.match").joinpath("example.toml").read_text("utf-8"), nl=False)
+        return
+    configure("match", "warning")  # a JSON document is alone on standard output
+    running = _opened(bots, game, count, seed, plan, out)
     try:
-        entrants = from_words(bots, [game], seed)
-    except Unusable as error:
-        raise Failure(str(error)) from error
-    decider = deciders()[game]
-    entrants = filled(entrants, decider.needed, MIXED, seed)
-    gc.set_threshold(_GARBAGE)
-    try:
-        report = asyncio.run(_played(decider, entrants, count, seed))
+        report = asyncio.run(running.play())
+    except KeyboardInterrupt:
+        _keep(running, running.report("interrupted"))
+        raise click.Abort from None
     except Stuck as error:
+        _keep(running, running.report())
         click.echo(f"Error: {error}", err=True)
-        raise click.exceptions.Exit(1) from error
+        raise click.exceptions.Exit(_STUCK) from error
+    finally:
+        running.close()
+    _keep(running, report)
     click.echo(msgspec.json.encode(report) if as_json else "\n".join(lines(report)))
+    if report.stopped == "budget":
+        raise click.exceptions.Exit(_BUDGET)
 
 
-async def _played(decider: Decider[Any], entrants: list[Entrant], count: int, seed: str) -> Report:
-    watchdog = Watchdog()
-    tournament = Tournament({decider.game: decider}, entrants, watchdog)
-    planned = deals("match", seed, [(decider.game, count, decider.needed)], len(entrants))
-    with watchdog.on_guard():
-        played = [one async for one in tournament.play(planned)]
-    words = [[entrant.name, entrant.kind] for entrant in entrants]
-    about = Match(
-        name="match",
-        seed=seed,
-        plan_hash=digest([decider.game, count, seed, words]),
-        versions=versions([decider]),
-        games_planned=count,
-    )
-    return report_of(about, entrants, played)
+def _opened(
+    bots: tuple[str, ...], game: str | None, count: int | None, seed: str | None, file: Path | None, out: Path | None
+) -> Running:
+    if file is not None and (bots or game or count or seed):
+        raise Failure("--plan says who plays what: leave out the bots, --game, --n and --seed")
+    if file is None and not 1 <= len(bots) <= _MOST_BOTS:
+        raise Failure(f"name 1 to {_MOST_BOTS} bots, or a plan with --plan; --example prints one")
+    catalogue = load(read_settings().models)
+    models = models_of(catalogue, "")
+    try:
+        if file is not None:
+            plan = read_plan(file, catalogue, models)
+        else:
+            plan = plan_of_words(bots, game or _DEFAULT_GAME, count or _DEFAULT_GAMES, seed or "match")
+            check(plan, catalogue, models)
+        return Running(plan, deciders(), catalogue, out or (Path(f"match-{plan.said.name}") if file else None))
+    except (BadPlan, InUse, Differs) as error:
+        raise Failure(str(error)) from error
 
 
-def versions(rules: list[Decider[Any]]) -> dict[str, Any]:
-    """What a match was played with."""
-    return {
-        "playmolt": version("playmolt-cli"),
-        "rules": {decider.game: decider.rules_version for decider in rules},
-        "content": {decider.game: decider.content_version for decider in rules},
-    }
+def _keep(running: Running, report: Report) -> None:
+    running.keep("report.json", msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+    running.keep("report.md", markdown(report).encode())
+    running.keep("report.html", html(report).encode())

@@ -1,48 +1,29 @@
-"""Who takes part in a match, out of the words of a command: Python files, house policies, and what fills the table."""
+"""Who takes part in a match: Python files, house policies, and what fills the table. Models and URLs: `callers`."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
-from playmolt.bots import MIXED, policies, seats
+from playmolt.bots import policies, seats
 
 from playmolt_cli.match.dealing import Deal
-from playmolt_cli.match.python_file import CannotLoad, python_file
+from playmolt_cli.match.python_file import python_file
 
 EntrantKind = Literal["house", "python", "model", "url", "fill"]
 Player = Callable[[Any], Any]
 """Takes a turn, gives the action, or Forfeits, or what has to be awaited for one of them."""
-_HOUSE: Final = "house:"
-
-
-class Unusable(ValueError):
-    """An entrant that cannot be made; the message says why."""
 
 
 class Entrant(msgspec.Struct, frozen=True):
-    """One that takes part. `sit` makes the player of a seat for one game; `file` is where its program lies."""
+    """One that takes part. `sit` makes the player of a seat, counted from 1, for one game; `file` is its program."""
 
     name: str
     kind: EntrantKind
-    sit: Callable[[Deal], Player]
+    sit: Callable[[Deal, int], Player]
     file: Path | None = None
     model: str | None = None
     prompts: Mapping[str, str] | None = None
-
-
-def from_words(words: Sequence[str], games: Iterable[str], seed: str) -> list[Entrant]:
-    """The entrants that words name, called by their words; raises Unusable naming every fault."""
-    found, faults = [], []
-    for name, word in zip(_names(words), words, strict=True):
-        try:
-            found.append(_from_word(name, word, tuple(games), seed))
-        except (Unusable, CannotLoad) as error:
-            faults.append(str(error))
-    if faults:
-        raise Unusable("\n".join(faults))
-    return found
 
 
 def filled(entrants: Sequence[Entrant], needed: int, policy: str, seed: str) -> list[Entrant]:
@@ -56,7 +37,7 @@ def house(
 ) -> Entrant:
     """A house bot; of the policies that MIXED deals it plays the one at its place."""
 
-    def sit(deal: Deal) -> Player:
+    def sit(deal: Deal, _: int) -> Player:
         played = by_game.get(deal.game, policy)
         return seats(deal.game, place + 1, played, f"{seed}/{deal.number}/{name}")[place]
 
@@ -69,29 +50,8 @@ def policy_fault(game: str, policy: str) -> str | None:
     return None if policy in known else f"{game} has no policy {policy!r}; there are {', '.join(known)}"
 
 
-def _from_word(name: str, word: str, games: tuple[str, ...], seed: str) -> Entrant:
-    if word.startswith(_HOUSE):
-        policy = word.removeprefix(_HOUSE)
-        if faults := [fault for game in games if (fault := policy_fault(game, policy))]:
-            raise Unusable("; ".join(faults))
-        return house(name, {}, policy, seed)
-    if word.endswith(".py") or ".py:" in word:
-        return python(name, word, Path())
-    raise Unusable(f"{word!r} names no bot: write FILE.py, FILE.py:NAME, or house:POLICY ({MIXED} deals them all)")
-
-
 def python(name: str, word: str, base: Path) -> Entrant:
     """The bot of a Python file; raises CannotLoad."""
     file = python_file(word, base)
     file.make()
-    return Entrant(name, "python", lambda _: file.asking(), file.path)
-
-
-def _names(words: Sequence[str]) -> list[str]:
-    """The words as names, equal ones told apart by numbers."""
-    seen: Counter[str] = Counter()
-    names = []
-    for word in words:
-        seen[word] += 1
-        names.append(word if seen[word] == 1 else f"{word}-{seen[word]}")
-    return names
+    return Entrant(name, "python", lambda _, __: file.asking(), file.path)

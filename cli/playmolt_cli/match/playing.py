@@ -27,6 +27,8 @@ async def play(table: Table, players: Mapping[str, Player], entrants: Mapping[st
 
 
 async def _answer(player: Player, entrant: Entrant, turn: TableTurn, watchdog: Watchdog) -> Any:
+    if entrant.kind in {"model", "url"}:
+        return await player(turn)  # bound by itself, with repairs and repeats; what it raises ends the game for now
     file = entrant.file or _NO_FILE
     try:
         watchdog.begin()
@@ -35,7 +37,7 @@ async def _answer(player: Player, entrant: Entrant, turn: TableTurn, watchdog: W
         finally:
             watchdog.end()
         if type(answer) is not dict and isawaitable(answer):
-            return await _awaited(answer, entrant, watchdog.seconds)
+            return await _awaited(answer, watchdog.seconds)
     except (TookTooLong, TimeoutError) as late:
         return Forfeits("timeout", at=broke_at(late, file))
     except Exception as crash:  # whatever a bot raises is its own fault, and nobody else's
@@ -44,8 +46,6 @@ async def _answer(player: Player, entrant: Entrant, turn: TableTurn, watchdog: W
         return answer
 
 
-async def _awaited(answer: Awaitable[Any], entrant: Entrant, seconds: float) -> Any:
-    if entrant.kind in {"model", "url"}:
-        return await answer  # bound by themselves, with repairs and repeats
+async def _awaited(answer: Awaitable[Any], seconds: float) -> Any:
     async with asyncio.timeout(seconds):
         return await answer

@@ -1,5 +1,6 @@
 """Bots out of Python files: loaded, asked, and where they broke."""
 
+import hashlib
 import importlib.util
 import sys
 import traceback
@@ -23,6 +24,10 @@ class PythonFile:
         self.path = path
         self.name = name
         self._made = _loaded(path, name)
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
     def make(self) -> Bot:
         made = self._made

@@ -103,10 +103,11 @@ class Table:
     """A game and those who sit at it."""
 
     def __init__(
-        self, decider: Decider[Any], game_id: str, seats: Sequence[Sitting], commit: Commit | None = None
+        self, decider: Decider[Any], state: Any, seats: Sequence[Sitting], commit: Commit | None = None
     ) -> None:
+        """`state` is the game's so far; one of which nothing is stored yet has to be opened."""
         self.seats = seats
-        self.state = decider.initial(game_id)
+        self.state = state
         self._decider = decider
         self._commit = commit
         self._gathered: tuple[Fault, ...] = ()

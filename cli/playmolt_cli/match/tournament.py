@@ -12,9 +12,11 @@ from playmolt_schemas.identity import Identity
 
 from playmolt_cli.match.dealing import Deal, agent_id
 from playmolt_cli.match.entrants import Entrant
+from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.playing import play
 from playmolt_cli.match.table import Sitting, Table
 from playmolt_cli.match.watchdog import Watchdog
+from playmolt_cli.model_seats.budget import BudgetSpent
 
 
 class SeatResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -54,52 +56,77 @@ class Played(msgspec.Struct, frozen=True):
 
 
 class Tournament:
-    """The games of a match between entrants, played in this process."""
+    """The games of a match between entrants, played in this process; with a folder they are kept, and go on."""
 
-    def __init__(self, deciders: Mapping[str, Decider[Any]], entrants: Sequence[Entrant], watchdog: Watchdog) -> None:
+    def __init__(
+        self,
+        deciders: Mapping[str, Decider[Any]],
+        entrants: Sequence[Entrant],
+        watchdog: Watchdog,
+        folder: MatchFolder | None = None,
+    ) -> None:
         self._deciders = deciders
         self._entrants = entrants
         self._watchdog = watchdog
+        self._folder = folder
+        self.stopped = False
+        """Whether a game was left as it is because the budget is spent."""
 
     async def play(self, deals: Iterable[Deal], concurrency: int = 1) -> AsyncIterator[Played]:
         """Give each game as it ends, `concurrency` of them at once. Raises Stuck."""
-        waiting, running = iter(deals), set[asyncio.Task[Played]]()
+        waiting, running = iter(deals), set[asyncio.Task[Played | None]]()
         try:
-            if concurrency == 1:
-                for deal in waiting:
-                    yield await self.game(deal)
-                return
             while True:
-                for deal in waiting:
+                while len(running) < concurrency and not self.stopped and (deal := next(waiting, None)) is not None:
                     running.add(asyncio.create_task(self.game(deal)))
-                    if len(running) == concurrency:
-                        break
                 if not running:
                     return
                 done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
-                    yield task.result()
+                    if (ended := task.result()) is not None:
+                        yield ended
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    async def game(self, deal: Deal) -> Played:
+    async def game(self, deal: Deal) -> Played | None:
+        """Play a game to its end, or go on with it; None where the budget ended it first."""
+        decider = self._deciders[deal.game]
         sitting = [self._entrants[place] for place in deal.seats]
-        ids = [agent_id(deal, entrant.name) for entrant in sitting]
-        broken: list[tuple[str, str, str]] = []
+        entrants = {agent_id(deal, entrant.name): entrant for entrant in sitting}
+        names = {agent: entrant.name for agent, entrant in entrants.items()}
+        record = self._folder.game(decider, deal) if self._folder else Unkept(decider.initial(deal.game_id))
+        try:
+            seats = [Sitting(agent, entrant.name, _identity(entrant)) for agent, entrant in entrants.items()]
+            table = Table(decider, record.state, seats, record.commit)
+            if not table.state.version:
+                table.open(deal.seed)
+            players = {agent: entrant.sit(deal, seat) for seat, (agent, entrant) in enumerate(entrants.items(), 1)}
+            state = await play(table, players, entrants, self._watchdog)
+        except BudgetSpent:
+            self.stopped = True
+            return None
+        finally:
+            record.close()
+        if self._folder:
+            self._folder.transcript(deal).settle()
+        return played(deal, state, names, record.broken)
 
-        def commit(command: Command, _: Sequence[tuple[Event, Any]], at: str | None) -> None:
-            if at is not None:
-                broken.append((getattr(command, "agent_id", ""), getattr(command, "what", ""), at))
 
-        seats = [Sitting(agent, entrant.name, _identity(entrant)) for agent, entrant in zip(ids, sitting, strict=True)]
-        table = Table(self._deciders[deal.game], deal.game_id, seats, commit)
-        table.open(deal.seed)
-        players = {agent: entrant.sit(deal) for agent, entrant in zip(ids, sitting, strict=True)}
-        state = await play(table, players, dict(zip(ids, sitting, strict=True)), self._watchdog)
-        names = {agent: entrant.name for agent, entrant in zip(ids, sitting, strict=True)}
-        return played(deal, state, names, broken)
+class Unkept:
+    """What has to be remembered of a game that is not kept."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+        self.broken: list[tuple[str, str, str]] = []
+
+    def commit(self, command: Command, _: Sequence[tuple[Event, Any]], at: str | None) -> None:
+        if at is not None:
+            self.broken.append((getattr(command, "agent_id", ""), getattr(command, "what", ""), at))
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def played(deal: Deal, state: Any, names: Mapping[str, str], broken: Iterable[tuple[str, str, str]]) -> Played:

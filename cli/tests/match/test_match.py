@@ -12,7 +12,7 @@ from openskill.models import PlackettLuce
 from playmolt_cli.games import deciders
 from playmolt_cli.main import cli
 from playmolt_cli.match.dealing import deals
-from playmolt_cli.match.entrants import from_words
+from playmolt_cli.match.entrants import house, python
 from playmolt_cli.match.tournament import Tournament
 from playmolt_cli.match.watchdog import Watchdog
 from scipy.stats import t
@@ -126,7 +126,7 @@ def test_what_json_cannot_hold_is_refused_and_asked_again(bots: str) -> None:
 
 async def test_a_bot_that_does_not_come_back_lets_its_submissions_go(bots: str) -> None:
     watchdog, seed = Watchdog(seconds=0.02), "s"
-    entrants = from_words([f"{bots}:slow", *["house:random"] * 4], ["ox"], seed)
+    entrants = [python("slow", f"{bots}:slow", Path()), *(house(f"h{n}", {}, "random", seed) for n in range(4))]
     tournament = Tournament(deciders(), entrants, watchdog)
     with watchdog.on_guard():
         (played,) = [one async for one in tournament.play(deals("m", seed, [("ox", 1, 5)], 5))]
@@ -147,5 +147,5 @@ def test_every_fault_of_the_words_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import nothing_of_that_name\n")
     answer = CliRunner().invoke(cli, ["match", "house:nobody", "mine", f"{tmp_path}/broken.py", "none.py"])
     assert answer.exit_code == 2
-    for told in ("no policy 'nobody'", "'mine' names no bot", "broken.py:1: ModuleNotFoundError", "none.py: there is"):
+    for told in ("no policy 'nobody'", "mine.py: there is no", "broken.py:1: ModuleNotFoundError", "none.py: there is"):
         assert told in answer.output

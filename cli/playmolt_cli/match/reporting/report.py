@@ -11,8 +11,8 @@ import msgspec
 from playmolt_core.llm.catalogue import decimal_text
 
 from playmolt_cli.match.entrants import Entrant, EntrantKind
-from playmolt_cli.match.intervals import Interval, of_mean, of_rating
-from playmolt_cli.match.ratings import Ratings
+from playmolt_cli.match.reporting.intervals import Interval, of_mean, of_rating
+from playmolt_cli.match.reporting.ratings import Ratings
 from playmolt_cli.match.tournament import Played, PlayerFault, SeatResult
 
 Stopped = Literal["budget", "interrupted"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from playmolt_cli.match.intervals import Interval
-from playmolt_cli.match.report import Pair, Report
+from playmolt_cli.match.reporting.intervals import Interval
+from playmolt_cli.match.reporting.report import Pair, Report
 
 
 def verdict(report: Report) -> str:

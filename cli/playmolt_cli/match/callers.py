@@ -1,0 +1,101 @@
+"""Players that are asked over a network: models behind an alias, bots behind a URL."""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.effects.callbacks.client import Answer, CallbackClient
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.match_plan import PlannedPlayer
+
+from playmolt_cli.match.dealing import Deal
+from playmolt_cli.match.entrants import Entrant, Player
+from playmolt_cli.match.folder import MatchFolder
+from playmolt_cli.match.plan import Plan, sampling_of
+from playmolt_cli.match.table import Forfeits, TableTurn
+from playmolt_cli.model_seats.calls import EndedCall
+from playmolt_cli.model_seats.prompts import Prompt
+from playmolt_cli.model_seats.requests import MAX_TOKENS, Asked, Voice
+from playmolt_cli.model_seats.seat import Bench, ModelSeat, NoAction
+
+_PAUSES: Final = (0.5, 1.0)
+"""Before the repeats of a call that gave no action."""
+
+
+def model(
+    plan: Plan, player: PlannedPlayer, prompts: Mapping[str, Prompt], bench: Bench, folder: MatchFolder | None
+) -> Entrant:
+    """A model, with the seat of each of its games."""
+    alias, sampling = player.model or "", player.sampling
+    entry = bench.catalogue.models.get(alias)
+
+    def sit(deal: Deal, seat: int) -> Player:
+        prompt = prompts[deal.game]
+        voice = Voice(
+            alias=alias,
+            system=prompt.filled(player.name, plan.said.language),
+            language=plan.said.language,
+            session=plan.said.name,
+            sampling=sampling_of(sampling),
+            max_tokens=(sampling and sampling.max_tokens) or MAX_TOKENS,
+        )
+        transcript = folder.transcript(deal) if folder else None
+
+        def told(asked: Asked, call: EndedCall) -> None:
+            if transcript is not None:
+                transcript.add(asked, call, player.name, entry.model if entry else alias, prompt.sha256)
+
+        return _asking(ModelSeat(bench, voice, player.name, told), f"{deal.number}:{seat}")
+
+    shas = {game: prompt.sha256 for game, prompt in prompts.items()}
+    return Entrant(player.name, "model", sit, model=alias, prompts=shas)
+
+
+def _asking(seat: ModelSeat, name: str) -> Player:
+    async def ask(turn: TableTurn) -> Any:
+        refused = turn.refused.detail if turn.refused else None
+        answer = await seat.action(f"{name}:{turn.version}", turn.state, turn.actions, refused)
+        return Forfeits(answer.what, answer.kind) if isinstance(answer, NoAction) else answer
+
+    return ask
+
+
+def url(player: PlannedPlayer, client: CallbackClient) -> Entrant:
+    """A bot behind a URL, called as a callback is, under a secret that nobody else has."""
+    secret, address = secrets.token_hex(16), player.url or ""
+
+    def sit(_: Deal, seat: int) -> Player:
+        async def ask(turn: TableTurn) -> Any:
+            problem = None if turn.refused is None else msgspec.to_builtins(turn.refused)
+            body = msgspec.json.encode(
+                {
+                    "game_id": turn.game_id,
+                    "gameType": turn.gameType,
+                    "state": turn.state,
+                    "actions": turn.actions,
+                    "over": False,
+                    "turn_id": turn.turn_id,
+                    "last_error": problem,
+                }
+            )
+            key = digest([turn.game_id, seat, turn.version, problem])
+            answer = await client.call(address, secret, body, key)
+            for pause in _PAUSES:
+                if isinstance(answer, Answer):
+                    break
+                await asyncio.sleep(pause)
+                answer = await client.call(address, secret, body, key)
+            return _action(answer.value) if isinstance(answer, Answer) else Forfeits(answer.what)
+
+        return ask
+
+    return Entrant(player.name, "url", sit)
+
+
+def _action(value: Mapping[str, Any]) -> Any:
+    let_go = value.get("forfeit")
+    if set(value) == {"forfeit"} and isinstance(let_go, dict) and isinstance(let_go.get("what"), str):
+        return Forfeits(let_go["what"], "provider" if let_go.get("kind") == "provider" else "bot")
+    return value

@@ -1,0 +1,196 @@
+"""Plans of matches: read from TOML, or made of a command's words; all faults at once, each with its key."""
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn
+
+import msgspec
+from jsonschema import Draft202012Validator
+from playmolt.bots import MIXED, policies
+from playmolt_core.llm.catalogue import Catalogue, decimal_text
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import Sampling
+from playmolt_schemas.match_plan import ByGame, MatchPlan, PlannedGames, PlannedPlayer, PlannedSampling
+
+from playmolt_cli.match.entrants import policy_fault
+from playmolt_cli.match.python_file import CannotLoad, python_file
+from playmolt_cli.model_seats.budget import Limits
+from playmolt_cli.model_seats.prompts import BadPrompt, Prompt, of_file, shipped
+
+_KINDS: Final = ("house", "python", "model", "url")
+
+
+class BadPlan(ValueError):
+    """A plan that cannot be played; the message has a line a fault."""
+
+
+class Plan(NamedTuple):
+    """A plan, and where its paths begin."""
+
+    said: MatchPlan
+    base: Path
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(games.game for games in self.said.games)
+
+    @property
+    def limits(self) -> Limits:
+        budget = self.said.budget
+        if budget is None:
+            return Limits()
+        money = None if budget.money is None else Decimal(str(budget.money))
+        return Limits(money=money, tokens=budget.tokens, calls=budget.calls)
+
+    def prompts(self, player: PlannedPlayer) -> Mapping[str, Prompt]:
+        """A model's prompt for each game of the plan; BadPrompt."""
+        own = {game: for_game(player.prompt, game) for game in self.types}
+        return {
+            game: of_file(self.base / path) if path is not None else shipped(game, self.said.language)
+            for game, path in own.items()
+        }
+
+
+def read_plan(path: Path, catalogue: Catalogue, models: Models) -> Plan:
+    """The plan of a file; raises BadPlan."""
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        _refuse([f"{path}: {error.strerror or error}"])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        _refuse([f"{path}: no TOML: {error}"])
+    if faults := _form_faults(document):
+        _refuse(faults)
+    plan = Plan(msgspec.convert(document, MatchPlan), path.parent)
+    check(plan, catalogue, models)
+    return plan
+
+
+def check(plan: Plan, catalogue: Catalogue, models: Models) -> None:
+    """Raises BadPlan naming everything of a plan of the right form that cannot be played."""
+    if faults := list(faults_of(plan, catalogue, models)):
+        _refuse(faults)
+
+
+def plan_of_words(words: Iterable[str], game: str, count: int, seed: str) -> Plan:
+    """The plan that a command's words stand for: players are called by their words."""
+    seen: Counter[str] = Counter()
+    players = []
+    for word in words:
+        seen[word] += 1
+        name = word if seen[word] == 1 else f"{word}-{seen[word]}"
+        players.append(PlannedPlayer(name=name, **_kind_of(word)))
+    said = MatchPlan(name="match", seed=seed, games=[PlannedGames(game=game, n=count)], players=players)
+    return Plan(said, Path())
+
+
+def faults_of(plan: Plan, catalogue: Catalogue, models: Models) -> Iterator[str]:
+    """What of a plan of the right form cannot be played."""
+    said = plan.said
+    for game, times in Counter(plan.types).items():
+        if times > 1:
+            yield f"games: {game} stands there {times} times; each game at most once"
+    for name, times in Counter(player.name for player in said.players).items():
+        if times > 1:
+            yield f"players: {times} are called {name!r}; a name is one player's"
+    for game in plan.types:
+        if fault := policy_fault(game, said.fill):
+            yield f"fill: {fault}"
+    money = said.budget is not None and said.budget.money is not None
+    for place, player in enumerate(said.players):
+        for key, fault in _player_faults(plan, player, catalogue, models, money=money):
+            yield f"players[{place}]{key}: {fault}"
+
+
+def for_game(said: ByGame | None, game: str) -> str | None:
+    return said.get(game) if isinstance(said, dict) else said
+
+
+def sampling_of(said: PlannedSampling | None) -> Sampling:
+    """Sampling as requests have it: decimal strings."""
+    if said is None:
+        return Sampling()
+    return Sampling(_decimal(said.temperature), _decimal(said.top_p), said.seed)
+
+
+def _decimal(value: float | None) -> str | None:
+    return None if value is None else decimal_text(Decimal(str(value)))
+
+
+def _kind_of(word: str) -> dict[str, Any]:
+    for kind in ("house", "model"):
+        if word.startswith(f"{kind}:"):
+            return {kind: word.removeprefix(f"{kind}:")}
+    return {"url" if "://" in word else "python": word}
+
+
+def _player_faults(
+    plan: Plan, player: PlannedPlayer, catalogue: Catalogue, models: Models, *, money: bool
+) -> Iterator[tuple[str, str]]:
+    kinds = [kind for kind in _KINDS if getattr(player, kind) is not None]
+    if len(kinds) != 1:
+        yield "", f"has {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}; say exactly one"
+        return
+    if player.model is None:
+        for key in ("prompt", "sampling"):
+            if getattr(player, key) is not None:
+                yield f".{key}", "is a model's; this player is none"
+    if player.house is not None:
+        yield from ((".house", fault) for fault in _house_faults(plan, player.house))
+    elif player.python is not None:
+        try:
+            python_file(player.python, plan.base).make()
+        except CannotLoad as error:
+            yield ".python", str(error)
+    elif player.url is not None:
+        if not player.url.startswith(("http://", "https://")):
+            yield ".url", f"{player.url!r} is no address as in http://127.0.0.1:9000/turn"
+    elif player.model is not None:
+        yield from _model_faults(plan, player, catalogue, models, money=money)
+
+
+def _house_faults(plan: Plan, house: ByGame) -> Iterator[str]:
+    for game in plan.types:
+        if fault := policy_fault(game, for_game(house, game) or MIXED):
+            yield fault
+
+
+def _model_faults(
+    plan: Plan, player: PlannedPlayer, catalogue: Catalogue, models: Models, *, money: bool
+) -> Iterator[tuple[str, str]]:
+    alias = player.model or ""
+    if models.get(alias) is None:
+        yield ".model", f"no alias {alias!r}; there are {', '.join(catalogue.aliases)}"
+    elif money and alias in catalogue.models and not catalogue.models[alias].priced:
+        yield ".model", f"{alias} has no prices, which a budget of money needs"
+    try:
+        plan.prompts(player)
+    except BadPrompt as error:
+        yield ".prompt", str(error)
+
+
+def _form_faults(document: dict[str, Any]) -> list[str]:
+    """What of a document is not as the plan's schema says, each with its key."""
+    schema = msgspec.json.schema(MatchPlan)
+    faults = []
+    for error in Draft202012Validator(schema).iter_errors(document):
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+        where, fault = key.removeprefix("."), error.message
+        if error.validator == "additionalProperties":
+            known = ", ".join(error.schema.get("properties", ()))
+            fault = f"{fault.partition(' (')[2].rstrip(')') or fault}; known are {known}"
+        elif error.validator == "required":
+            where, fault = f"{where}.{fault.split(chr(39))[1]}".removeprefix("."), "missing"
+        faults.append(f"{where or 'the plan'}: {fault}")
+    return sorted(faults)
+
+
+def _refuse(faults: list[str]) -> NoReturn:
+    raise BadPlan("\n".join(faults))
+
+
+def known_games() -> list[str]:
+    return sorted(policies())

@@ -1,0 +1,171 @@
+"""A plan played: entrants made of it, games kept where they are to be, and the report of what ended."""
+
+import gc
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from playmolt.bots import MIXED
+from playmolt_core.effects.callbacks.client import CallbackClient
+from playmolt_core.game.decider import Decider
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.models import Models
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.match_plan import PlannedPlayer
+
+from playmolt_cli.match import callers
+from playmolt_cli.match.dealing import Deal, deals
+from playmolt_cli.match.entrants import Entrant, filled, house, python
+from playmolt_cli.match.folder import MatchFolder
+from playmolt_cli.match.plan import Plan, for_game
+from playmolt_cli.match.python_file import python_file
+from playmolt_cli.match.reporting.report import Match, Report, Stopped, report_of
+from playmolt_cli.match.reporting.spending import spending
+from playmolt_cli.match.tournament import Played, Tournament
+from playmolt_cli.match.watchdog import Watchdog
+from playmolt_cli.model_seats.budget import Budget
+from playmolt_cli.model_seats.calls import Calls
+from playmolt_cli.model_seats.scripted import cast
+from playmolt_cli.model_seats.seat import Bench
+
+_GARBAGE: Final = 100_000
+"""Objects between two looks for garbage: a game leaves no cycles, and looking costs a tenth of the time."""
+
+
+def models_of(catalogue: Catalogue, seed: str, environment: Mapping[str, str] = os.environ) -> Models:
+    """The models that a match may seat, the scripted ones playing by the seed."""
+    return Models(catalogue, MemoryLimits(), cast(), seed=seed, environment=environment)
+
+
+class Running:
+    """A match under way. What ended so far can be reported at any time."""
+
+    def __init__(
+        self, plan: Plan, deciders: Mapping[str, Decider[Any]], catalogue: Catalogue, out: Path | None
+    ) -> None:
+        """Raises InUse and Differs for a folder that cannot be played in."""
+        said = plan.said
+        self._plan = plan
+        self._deciders = {game: deciders[game] for game in plan.types}
+        self._folder = MatchFolder(out) if out else None
+        self._calls: Calls | None = None
+        self._prompts = {player.name: plan.prompts(player) for player in said.players if player.model is not None}
+        try:
+            self._hold()
+        except BaseException:
+            self.close()
+            raise
+        self._calls = calls = Calls(self._folder.calls if self._folder else None)
+        self._models = models_of(catalogue, said.seed)
+        budget = Budget(plan.limits)
+        budget.learn(calls)
+        self._bench = Bench(catalogue=catalogue, models=self._models, calls=calls, budget=budget, clock=self._order)
+        self._client = CallbackClient(private=True)
+        self._entrants = self._entered()
+        self._played: list[Played] = []
+
+    async def play(self) -> Report:
+        """Play what is not played yet; raises Stuck."""
+        watchdog = Watchdog()
+        tournament = Tournament(self._deciders, self._entrants, watchdog, self._folder)
+        before = gc.get_threshold()
+        gc.set_threshold(_GARBAGE)
+        try:
+            with watchdog.on_guard():
+                async for game in tournament.play(self._dealt(), self._plan.said.concurrency):
+                    self._played.append(game)
+        finally:
+            gc.set_threshold(*before)
+            await self._models.close()
+            await self._client.close()
+        return self.report("budget" if tournament.stopped else None)
+
+    def report(self, stopped: Stopped | None = None) -> Report:
+        said = self._plan.said
+        about = Match(
+            name=said.name,
+            seed=said.seed,
+            plan_hash=self.plan_hash,
+            versions=self._versions(),
+            games_planned=sum(games.n for games in said.games),
+            stopped=stopped,
+            budget=None if said.budget is None else msgspec.to_builtins(said.budget),
+            kept=self._folder is not None,
+        )
+        return report_of(about, self._entrants, self._played, spending(self._bench.calls))
+
+    @property
+    def plan_hash(self) -> str:
+        """Names the plan as it was read, without its budget, which may be raised."""
+        told = msgspec.to_builtins(msgspec.structs.replace(self._plan.said, budget=None))
+        return digest(_without_floats(told))
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Write a file into the folder, where there is one."""
+        if self._folder is not None:
+            self._folder.write(name, data)
+
+    def close(self) -> None:
+        if self._calls is not None:
+            self._calls.close()
+        if self._folder is not None:
+            self._folder.close()
+
+    def _hold(self) -> None:
+        if self._folder is None:
+            return
+        said = self._plan.said
+        files = {
+            player.name: python_file(player.python, self._plan.base).sha256
+            for player in said.players
+            if player.python is not None
+        }
+        prompts = {
+            name: {game: prompt.sha256 for game, prompt in by_game.items()} for name, by_game in self._prompts.items()
+        }
+        plan = msgspec.to_builtins(said)
+        self._folder.hold({"plan": plan, "prompts": prompts, "python": files, "versions": self._versions()})
+
+    def _dealt(self) -> list[Deal]:
+        said = self._plan.said
+        games = [(games.game, games.n, self._deciders[games.game].needed) for games in said.games]
+        return list(deals(said.name, said.seed, games, len(self._entrants)))
+
+    def _entered(self) -> list[Entrant]:
+        said = self._plan.said
+        needed = max(decider.needed for decider in self._deciders.values())
+        return filled([self._entrant(player) for player in said.players], needed, said.fill, said.seed)
+
+    def _entrant(self, player: PlannedPlayer) -> Entrant:
+        said = self._plan.said
+        if player.house is not None:
+            by_game = {game: policy for game in self._plan.types if (policy := for_game(player.house, game))}
+            return house(player.name, by_game, MIXED, said.seed)
+        if player.python is not None:
+            return python(player.name, player.python, self._plan.base)
+        if player.model is not None:
+            return callers.model(self._plan, player, self._prompts[player.name], self._bench, self._folder)
+        return callers.url(player, self._client)
+
+    def _versions(self) -> dict[str, Any]:
+        return {
+            "playmolt": version("playmolt-cli"),
+            "rules": {game: decider.rules_version for game, decider in self._deciders.items()},
+            "content": {game: decider.content_version for game, decider in self._deciders.items()},
+        }
+
+    def _order(self) -> str:
+        """The place of a call among all: a match has no clock."""
+        return str(1 + len(self._bench.calls.begun))
+
+
+def _without_floats(value: Any) -> Any:
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, dict):
+        return {name: _without_floats(part) for name, part in value.items()}
+    return [_without_floats(part) for part in value] if isinstance(value, list) else value

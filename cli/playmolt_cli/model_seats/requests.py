@@ -1,0 +1,107 @@
+"""What a model is asked in its turn, and the key that names the call (arena.md, "One turn of a model")."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.port import Message, ModelRequest, Sampling, TurnHeader
+from playmolt_schemas.api import ActionOffer
+from playmolt_schemas.canonical import canonical_json, digest
+
+from playmolt_cli.model_seats.prompts import Language
+from playmolt_cli.model_seats.scripted import SCHEMA_NAME
+
+KINDS: Final = ("ask", "repair1", "repair2")
+"""The requests of one turn, in their order."""
+QUOTED_CHARS: Final = 8_000
+"""How much of a bad reply the model is shown again."""
+MAX_TOKENS: Final = 2048
+_UNSHOWN: Final = ("deadline", "seconds_left", "invite", "turn_id")
+_DEMANDS: Final[Mapping[Language, str]] = {
+    "ko": "직전 답변은 사용할 수 없습니다: {fault}\n`actions`의 스키마에 맞는 JSON 객체 하나로만 다시 답하십시오.",
+    "en": "Your last answer cannot be used: {fault}\nAnswer again, with one JSON object that fits a schema of `actions`"
+    " and nothing else.",
+    "zh": "上一个回答无法使用：{fault}\n请只用一个符合`actions`中Schema的JSON对象重新回答。",
+}
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """One call: the request, the key that names it, its turn and kind."""
+
+    key: str
+    turn: str
+    kind: str
+    request: ModelRequest
+
+
+class Bad(msgspec.Struct, frozen=True):
+    """A reply that was no action: what was said, and what is wrong with it."""
+
+    said: str
+    fault: str
+
+
+class Voice(msgspec.Struct, frozen=True, kw_only=True):
+    """A model as it plays in one seat: who is asked, under which system message, with which sampling."""
+
+    alias: str
+    system: str
+    language: Language
+    session: str
+    sampling: Sampling = Sampling()
+    max_tokens: int = MAX_TOKENS
+
+    def asking(
+        self, catalogue: Catalogue, turn: str, state: Mapping[str, Any], offers: Sequence[ActionOffer],
+        bad: Sequence[Bad],
+    ) -> Asked:  # fmt: skip
+        """The first request of a turn, or that after so many replies that were no action."""
+        shown = {
+            "actions": [{"type": offer.type, "schema": without_turn_id(offer.schema)} for offer in offers],
+            "state": {name: value for name, value in state.items() if name not in _UNSHOWN},
+        }
+        messages = [Message("system", self.system), Message("user", canonical_json(shown).decode())]
+        if bad:
+            said = bad[-1].said[:QUOTED_CHARS]
+            messages += [Message("assistant", said)] if said.strip() else []
+            messages.append(Message("user", _DEMANDS[self.language].format(fault=bad[-1].fault)))
+        kind = KINDS[len(bad)]
+        entry = catalogue.models.get(self.alias)
+        named = {
+            "alias": self.alias,
+            "base_url": entry.base_url if entry else "",
+            "decoding": (entry.decoding if entry else None) or "best",
+            "kind": kind,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "model": entry.model if entry else self.alias,
+            "sampling": {**msgspec.to_builtins(self.sampling), "max_tokens": self.max_tokens},
+            "turn": turn,
+        }
+        key = digest(named)
+        request = ModelRequest(
+            alias=self.alias,
+            messages=tuple(messages),
+            turn=TurnHeader(self.session, turn, kind),
+            schema_name=SCHEMA_NAME,
+            schema=schema_of(offers),
+            sampling=self.sampling,
+            max_tokens=self.max_tokens,
+            headers={"Idempotency-Key": key},
+        )
+        return Asked(key=key, turn=turn, kind=kind, request=request)
+
+
+def schema_of(offers: Sequence[ActionOffer]) -> dict[str, Any]:
+    """The schema of the reply: that of the action on offer, or of any of them."""
+    schemas = [without_turn_id(offer.schema) for offer in offers]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def without_turn_id(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An action's schema as a model is shown it: which question it answers, the seat says itself."""
+    properties = {name: part for name, part in schema.get("properties", {}).items() if name != "turn_id"}
+    kept = {**schema, "properties": properties} if "properties" in schema else dict(schema)
+    if "required" in kept:
+        kept["required"] = [name for name in kept["required"] if name != "turn_id"]
+    return kept

@@ -1,0 +1,135 @@
+"""A model in a seat: its turn is asked for, judged, repaired twice at most, or let go."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import msgspec
+from playmolt_core.llm.catalogue import Catalogue, decimal_text
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.parsing import Unparsed, parse_object
+from playmolt_core.llm.port import UNCHARGED, Attempt, AttemptOutcome, Failed, Reply, Usage
+from playmolt_schemas.api import ActionOffer
+
+from playmolt_cli.model_seats.budget import Budget, cost_of, worst_of
+from playmolt_cli.model_seats.calls import Called, Calls, EndedCall
+from playmolt_cli.model_seats.requests import KINDS, Asked, Bad, Voice, schema_of
+
+_UNREPAIRED: Final[Mapping[str, str]] = {"refusal": "refused_by_model", "cut": "invalid_reply"}
+_REPAIRED: Final[frozenset[str]] = frozenset(("ok", "empty", "too_large"))
+"""Outcomes with a reply that can be mended; with any other the model is not there."""
+
+
+class NoAction(msgspec.Struct, frozen=True):
+    """Why a turn of a model came to nothing, as a forfeit says it."""
+
+    what: str
+    kind: Literal["bot", "provider"]
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True):
+    """What all seats of models share; `clock` gives the `at` of a call."""
+
+    catalogue: Catalogue
+    models: Models
+    calls: Calls
+    budget: Budget
+    clock: Callable[[], str]
+
+
+Told = Callable[[Asked, EndedCall], None]
+"""Hears of each call that ended, with its request."""
+
+
+class ModelSeat:
+    """One model in one seat of one game."""
+
+    def __init__(self, bench: Bench, voice: Voice, player: str, told: Told) -> None:
+        self._told = told
+        self._bench = bench
+        self._voice = voice
+        self._player = player
+        self._turn = ""
+        self._bad: list[Bad] = []
+        self._said = ""
+
+    async def action(
+        self, turn: str, state: Mapping[str, Any], offers: list[ActionOffer], refused: str | None
+    ) -> dict[str, Any] | NoAction:
+        """The action of a turn; `refused` is why the rules did not take the last one."""
+        if turn != self._turn:
+            self._turn, self._bad = turn, []
+        elif refused is not None:
+            self._bad.append(Bad(self._said, refused))
+        while len(self._bad) < len(KINDS):
+            call = await self._call(self._voice.asking(self._bench.catalogue, turn, state, offers, self._bad))
+            if call.outcome in _UNREPAIRED:
+                return NoAction(_UNREPAIRED[call.outcome], "bot")
+            if call.outcome not in _REPAIRED:
+                return NoAction("model_unavailable", "provider")
+            self._said = call.reply
+            judged = parse_object(call.reply, schema_of(offers))
+            if not isinstance(judged, Unparsed):
+                return judged.value
+            self._bad.append(Bad(call.reply, judged.detail))
+        return NoAction("invalid_reply", "bot")
+
+    async def _call(self, asked: Asked) -> EndedCall:
+        """The end of a call: the stored one where there is one."""
+        bench = self._bench
+        ended = bench.calls.ended.get(asked.key)
+        if ended is None:
+            ended = await self._asked(asked)
+        self._told(asked, ended)
+        return ended
+
+    async def _asked(self, asked: Asked) -> EndedCall:
+        bench = self._bench
+        model = bench.models.get(self._voice.alias)
+        assert model is not None  # noqa: S101 -- aliases are checked before anybody sits
+        worst = worst_of(asked.request, bench.catalogue.models.get(self._voice.alias))
+        bench.budget.charge(worst, bench.calls.lost(asked.key))
+        await bench.budget.reserve(worst)
+        called = Called(
+            call=asked.key, turn=asked.turn, kind=asked.kind, player=self._player,
+            alias=self._voice.alias, at=bench.clock(),
+        )  # fmt: skip
+        attempts: list[Attempt] = []
+
+        async def record(attempt: Attempt) -> None:
+            attempts.append(attempt)
+
+        bench.calls.begin(called)
+        answer = await model.ask(asked.request, record)
+        ended = _ended(asked.key, attempts, answer)
+        bench.calls.end(ended)
+        await bench.budget.settle(worst, cost_of(ended, worst))
+        return ended
+
+
+def _ended(key: str, attempts: list[Attempt], answer: Reply | Failed) -> EndedCall:
+    outcome: AttemptOutcome = attempts[-1].outcome if attempts else "connection"
+    counted = [attempt.usage for attempt in attempts if attempt.usage is not None]
+    costs = [_cost(attempt) for attempt in attempts]
+    return EndedCall(
+        call=key,
+        outcome=outcome,
+        reply=answer.text if isinstance(answer, Reply) else answer.reply,
+        usage=_together(counted) if counted else None,
+        cost=None if None in costs else decimal_text(sum((Decimal(cost) for cost in costs if cost), Decimal(0))),
+        ms=sum(attempt.latency_ms for attempt in attempts),
+    )
+
+
+def _cost(attempt: Attempt) -> str | None:
+    """What is known of a request's cost; an error of HTTP without figures costs nothing."""
+    return "0" if attempt.usage is None and attempt.outcome in UNCHARGED else attempt.cost
+
+
+def _together(usages: list[Usage]) -> dict[str, int | None]:
+    prompts, completions = [one.prompt_tokens for one in usages], [one.completion_tokens for one in usages]
+    return {"prompt_tokens": _sum(prompts), "completion_tokens": _sum(completions)}
+
+
+def _sum(figures: list[int | None]) -> int | None:
+    return None if None in figures else sum(figure or 0 for figure in figures)

@@ -1,0 +1,101 @@
+"""Where a callback may go: the address a name resolves to once, which is then the one that is connected to."""
+
+import asyncio
+import ipaddress
+import socket
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+
+LONGEST_URL: Final = 500
+_SHARED: Final = ipaddress.ip_network("100.64.0.0/10")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class BadAddress(ValueError):
+    """A URL that nobody calls; the message says why."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A URL as it is called: with the address in the place of the name."""
+
+    url: str
+    host: str
+    """What the name was, for the header Host."""
+    server_name: str | None
+    """What the certificate has to name; None without TLS."""
+
+
+def checked(url: str, *, private: bool) -> SplitResult:
+    """A URL of the right form; `private` allows http. Raises BadAddress."""
+    if not 1 <= len(url) <= LONGEST_URL:
+        raise BadAddress(f"has {len(url)} characters; 1 to {LONGEST_URL} are taken")
+    if any(ord(char) <= 0x20 or ord(char) == 0x7F for char in url):
+        raise BadAddress("holds white space or a control")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise BadAddress(f"is no URL: {error}") from None
+    schemes = ("https", "http") if private else ("https",)
+    if parts.scheme not in schemes:
+        raise BadAddress(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+    if not parts.hostname or port == 0:
+        raise BadAddress("names no host")
+    if parts.username is not None or parts.password is not None:
+        raise BadAddress("must not hold a user or a password")
+    if "#" in url:
+        raise BadAddress("must not hold a fragment")
+    return parts
+
+
+async def resolved(url: str, *, private: bool) -> Target:
+    """The target of a URL, every address of its name looked at; `private` allows loopback. Raises BadAddress."""
+    parts = checked(url, private=private)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise BadAddress(f"{host} resolves to nothing: {error}") from None
+    addresses = list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
+    if not addresses:
+        raise BadAddress(f"{host} resolves to nothing")
+    for address in addresses:
+        if not allowed(address, private=private):
+            raise BadAddress(f"{host} resolves to {address}, which is no public address")
+    return _target(parts, addresses[0], port)
+
+
+def allowed(address: Address, *, private: bool) -> bool:
+    """Whether an address may be called: public, or loopback where that is allowed."""
+    if isinstance(address, ipaddress.IPv6Address) and (inner := _within(address)) is not None:
+        return private and inner.is_loopback
+    if private and address.is_loopback:
+        return True
+    if address.is_multicast or address.is_unspecified or address.is_reserved:
+        return False
+    return address.is_global and not (address.version == 4 and address in _SHARED)
+
+
+def _within(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that an IPv6 address stands for: mapped, 6to4, Teredo, or translated (64:ff9b::/96)."""
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    if address in ipaddress.ip_network("64:ff9b::/96"):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return None
+
+
+def _target(parts: SplitResult, address: Address, port: int) -> Target:
+    literal = f"[{address}]" if address.version == 6 else str(address)
+    url = parts._replace(netloc=f"{literal}:{port}").geturl()
+    name = parts.hostname or ""
+    shown = f"[{name}]" if ":" in name else name
+    host = shown if parts.port is None else f"{shown}:{parts.port}"
+    return Target(url, host, name if parts.scheme == "https" else None)

@@ -1,0 +1,115 @@
+"""One call of an agent's own server: signed, to an address that was looked at, bounded in time and size."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import httpx
+import msgspec
+
+from playmolt_core.effects.callbacks.address import BadAddress, resolved
+
+SECONDS: Final = 10.0
+ANSWER_BYTES: Final = 64 * 1024
+
+CallbackFault = Literal[
+    "callback_status",
+    "callback_body",
+    "callback_too_large",
+    "callback_redirect",
+    "callback_timeout",
+    "callback_unreachable",
+    "callback_address",
+]
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Why a call gave no action; `detail` is for the bot's author."""
+
+    what: CallbackFault
+    detail: str
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The JSON object that a server answered with."""
+
+    value: Mapping[str, Any]
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """What the header PlayMolt-Signature says."""
+    signed = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
+    return f"v1={signed.hexdigest()}"
+
+
+class CallbackClient:
+    """Calls servers. `private` allows http and loopback."""
+
+    def __init__(self, *, private: bool, seconds: float = SECONDS) -> None:
+        self._private = private
+        self._seconds = seconds
+        # No proxy of the environment: it would connect to an address that nobody looked at.
+        self._client = httpx.AsyncClient(
+            follow_redirects=False,
+            trust_env=False,
+            timeout=None,  # noqa: S113 -- the whole call is bounded instead
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def call(self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None) -> Answer | Fault:
+        """Post a body and read the answer; never raises for what a server or the network does."""
+        bound = min(self._seconds, self._seconds if seconds is None else max(seconds, 0.0))
+        try:
+            async with asyncio.timeout(bound):
+                return await self._post(url, secret, body, key)
+        except TimeoutError:
+            return Fault("callback_timeout", f"no whole answer within {bound:.1f} s")
+        except BadAddress as error:
+            return Fault("callback_address", f"the URL {error}")
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            return Fault("callback_unreachable", f"{type(error).__name__}: {error}"[:300])
+
+    async def _post(self, url: str, secret: str, body: bytes, key: str) -> Answer | Fault:
+        target = await resolved(url, private=self._private)
+        timestamp = str(int(time.time()))
+        headers = {
+            "Host": target.host,
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "PlayMolt-Callback",
+            "PlayMolt-Timestamp": timestamp,
+            "PlayMolt-Signature": signature(secret, timestamp, body),
+            "Idempotency-Key": key,
+        }
+        extensions = {"sni_hostname": target.server_name} if target.server_name else {}
+        async with self._client.stream(
+            "POST", target.url, content=body, headers=headers, extensions=extensions
+        ) as response:
+            if response.is_redirect or 300 <= response.status_code < 400:
+                return Fault("callback_redirect", f"answered {response.status_code}; redirects are not followed")
+            if response.status_code != 200:
+                return Fault("callback_status", f"answered {response.status_code}, not 200")
+            read = bytearray()
+            async for part in response.aiter_raw():
+                read += part
+                if len(read) > ANSWER_BYTES:
+                    return Fault("callback_too_large", f"answered more than {ANSWER_BYTES} bytes")
+        return _object(bytes(read))
+
+
+def _object(body: bytes) -> Answer | Fault:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return Fault("callback_body", f"answered no JSON: {str(error)[:200]}")
+    if not isinstance(value, dict):
+        return Fault("callback_body", "answered JSON that is no object")
+    return Answer(value)
