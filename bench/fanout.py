@@ -23,6 +23,7 @@ from typing import Any
 import uvicorn
 import uvloop
 from playmolt_core.ops.connections import CONNECTIONS, Bounds
+from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.sockets import listening
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_spectator.backfill import Backfill
@@ -74,6 +75,9 @@ class MemorySource:
 
     def __init__(self) -> None:
         self.game = MemoryWatch()
+
+    def samples(self) -> tuple[Sample, ...]:
+        return ()
 
     def submit(
         self, game: str, op: Op, target: str, body: bytes = b"{}", *, deadline: float | None = None

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.bus.client import NatsBus, connect
+from playmolt_core.bus.connection import UnsuitableServer, check_server
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable, ReadOnly
 from playmolt_core.db.migrate import MigrationRefused, pending
@@ -32,6 +32,8 @@ _ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_rea
 _LAG = 10_000
 """Events that NATS may be behind the log before it counts as a fault: a relay copies as many in well under a second."""
 _BUS_SECONDS = 8.0
+_ROSTER_SECONDS = 1.5
+"""Three questions after who is there."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -188,22 +190,59 @@ async def _roles(pool: Pool) -> Finding:
 
 
 async def _nats(settings: Settings, position: int | None) -> list[Finding]:
-    first = settings.nats_url.split(",", maxsplit=1)[0].strip()
-    where = urlsplit(first)
+    urls = [url.strip() for url in settings.nats_url.split(",")]
+    names = ["nats"] if len(urls) == 1 else [f"nats {urlsplit(url).netloc.rpartition('@')[2]}" for url in urls]
+    each = [replace(settings, nats_url=url) for url in urls]
+    looked = await asyncio.gather(*map(_server, names, each))
+    everybody = frozenset[str]().union(*(found.heard for found in looked))
+    findings = [_cut_off(found, everybody - found.heard) for found in looked]
+    reached = next((one for one, found in zip(each, looked, strict=True) if found.finding.well), None)
+    if reached is None:
+        return findings
+    bus = await connect(reached, "doctor")
+    try:
+        return findings + [finding async for finding in _streams(bus, position)]
+    finally:
+        await bus.close()
+
+
+class _Looked(msgspec.Struct, frozen=True):
+    finding: Finding
+    heard: frozenset[str] = frozenset()
+    """The services that are reached through this server."""
+
+
+def _cut_off(looked: _Looked, missing: frozenset[str]) -> Finding:
+    if not looked.finding.well or not missing:
+        return looked.finding
+    return Finding(
+        looked.finding.name, False, f"reaches no {', '.join(sorted(missing))}, which other servers reach",
+        "it lost its routes to the others: look at the network between them, or restart it",
+    )  # fmt: skip
+
+
+async def _server(name: str, settings: Settings) -> _Looked:
+    where = urlsplit(settings.nats_url)
     address = (where.hostname or "127.0.0.1", where.port or 4222)
     try:
-        socket.create_connection(address, timeout=2).close()
+        _, writer = await asyncio.wait_for(asyncio.open_connection(*address), 2)
+        writer.close()
     except OSError as error:
-        return [Finding("nats", False, f"{address[0]}:{address[1]} {error}", "is NATS running, and is NATS_URL right?")]
+        advice = "is NATS running, and is NATS_URL right?"
+        return _Looked(Finding(name, False, f"{address[0]}:{address[1]} {error}", advice))
     try:
         async with asyncio.timeout(_BUS_SECONDS):
+            await check_server(settings)
             bus = await connect(settings, "doctor")
+    except UnsuitableServer as error:
+        return _Looked(Finding(name, False, str(error), "install another nats-server, and turn JetStream on"))
     except (BusUnavailable, TimeoutError) as error:
         advice = "does it stand still, or are PLAYMOLT_NATS_USER and PLAYMOLT_NATS_PASSWORD wrong?"
-        return [Finding("nats", False, str(error) or f"did not let us in within {_BUS_SECONDS:g} s", advice)]
+        detail = str(error) or f"did not let us in within {_BUS_SECONDS:g} s"
+        return _Looked(Finding(name, False, detail, advice))
     try:
-        found = [Finding("nats", True, f"answers at {address[0]}:{address[1]}")]
-        return found + [finding async for finding in _streams(bus, position)]
+        await asyncio.sleep(_ROSTER_SECONDS)
+        return _Looked(Finding(name, True, f"answers at {address[0]}:{address[1]}"), bus.services())
     finally:
         await bus.close()
 

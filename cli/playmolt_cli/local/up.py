@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import click
+from playmolt_core.bus.connection import check_server
 from playmolt_core.db.migrate import migrate
 from playmolt_core.llm.catalogue import load
 from playmolt_jury.chain import deployer_key
@@ -57,6 +58,8 @@ def up(
     Example: playmolt up --port 8080 --data playmolt-data
     """
     settings = read_settings(port=port, spectator_port=spectator_port, data=str(data) if data else None)
+    if settings.nats_url:
+        asyncio.run(check_server(settings))
     load(settings.models, os.environ)  # a faulty one would keep engines starting again and again
     try:
         deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)

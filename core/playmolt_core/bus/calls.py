@@ -171,6 +171,12 @@ class Calls:
             if not pending.future.done():
                 pending.future.set_result(answer)
 
+    def resend(self) -> None:
+        """Send what waits once more: the connection was lost or is back, and what was under way may be gone."""
+        now = asyncio.get_running_loop().time()
+        for pending in self._pending.values():
+            pending.patience, pending.resend_at = _FIRST_PATIENCE, now
+
     def _nobody(self, service: str, number: str) -> None:
         """Nobody listens where a pack went: forget that replica and try its calls elsewhere."""
         gone = next((name for name, known in self._destinations.items() if str(known) == number), None)

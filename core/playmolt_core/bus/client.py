@@ -1,22 +1,24 @@
 """A service's connection to the bus (the port is `bus.port`). Only this folder imports nats."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 import nats.errors
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.calls import Calls
 from playmolt_core.bus.connection import answers_inbox, delivered, open_connection, responds
+from playmolt_core.bus.moves import CALLER_SECONDS, SERVICE_SECONDS, HeardAt, Moves, Reason
+from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import Announced, announce
 from playmolt_core.bus.watches import SubjectWatch, Watches
+from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
 
 _HISTORY_BATCH = 256
@@ -37,7 +39,7 @@ class NatsBus:
     def __init__(self, settings: Settings, service: str) -> None:
         self._settings = settings
         self._service = service
-        self._connection: Client
+        self._connection: NatsClient
         self._lost: list[Callable[[], None]] = []
         self._announced: Announced | None = None
 
@@ -45,7 +47,7 @@ class NatsBus:
         """Connect, listen, show up in the rosters. Raises BusUnavailable when no server answers in 30 s."""
         self._connection = await open_connection(self._settings, self._service, self._changed)
         self._watches = Watches(self._connection)
-        self._roster = Roster(self._connection)
+        self._roster = Roster(self._connection, self._service)
         self._calls = Calls(
             self._connection,
             self._roster,
@@ -55,6 +57,8 @@ class NatsBus:
         # Not a method that passes its arguments on: each action would pay for a call and two dictionaries.
         self.submit = self._calls.submit
         await self._roster.start()
+        patience = CALLER_SECONDS if self._service == "gateway" else SERVICE_SECONDS
+        self._moves = Moves(self._connection, self._unheard(), patience)
         await self._calls.start()
         self._announced = await announce(self._connection, self._service)
 
@@ -62,6 +66,7 @@ class NatsBus:
         """Leave the rosters and close; bounded."""
         if self._announced:
             await self._announced.withdraw()
+        self._moves.close()
         await self._calls.close()
         await self._roster.close()
         with suppress(nats.errors.Error, TimeoutError, OSError):
@@ -71,8 +76,18 @@ class NatsBus:
     def _changed(self) -> None:
         if hasattr(self, "_watches"):
             self._watches.missed()
+        if hasattr(self, "_calls"):
+            self._calls.resend()
         for callback in self._lost:
             callback()
+
+    def _unheard(self) -> dict[Reason, HeardAt]:
+        alone: dict[Reason, HeardAt] = {"alone": self._roster.another_heard_at}
+        return {"no_engine": self._roster.engine_heard_at, **alone} if self._service == "gateway" else alone
+
+    def samples(self) -> Iterator[Sample]:
+        """How often another server was taken, and why."""
+        return self._moves.samples()
 
     def present(self) -> frozenset[str]:
         return self._roster.games()

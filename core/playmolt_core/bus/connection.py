@@ -2,31 +2,28 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlsplit
 
+import msgspec
 import nats.errors
 from nats.aio.client import Client
 
+from playmolt_core.bus.nats_client import PING_SECONDS, PINGS_MISSED, RECONNECT_SECONDS, NatsClient
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 
 _log = log("bus")
 CONNECT_SECONDS = 30
-_INBOXES = (b"_INBOX.", b"_R_.")  # the second leads to another account: the server has made it of the asker's
-_DISCOVERY = b"$SRV."
+_OLDEST: Final = (2, 12)
+_NEEDS: Final = "PlayMolt needs NATS 2.12 or newer (atomic batches) with JetStream"
+_NOT_ENABLED: Final = (10039, 10076)
 _BUFFER_BYTES = 8 * 1024 * 1024
 
 
-class _Client(Client):
-    """Knows no reply but to an inbox: one that led to where events live would let anybody publish there through us."""
-
-    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
-        if reply and not reply.startswith(_INBOXES):
-            if subject.startswith(_DISCOVERY):
-                return  # which is nothing without an answer
-            reply = b""
-        await super()._process_msg(sid, subject, reply, data, headers)
+class UnsuitableServer(BusUnavailable):
+    """The server that answers cannot do what is needed; the message says what it is and what is needed."""
 
 
 def answers_inbox(connection: Client, service: str) -> str:
@@ -38,14 +35,14 @@ def answers_inbox(connection: Client, service: str) -> str:
     return f"{prefix}.{service}.{unique}"
 
 
-async def open_connection(settings: Settings, name: str, on_change: Callable[[], None]) -> Client:
+async def open_connection(settings: Settings, name: str, on_change: Callable[[], None]) -> NatsClient:
     """Connect, waiting at most 30 seconds for a server; afterwards it reconnects by itself for ever.
 
     `on_change` is called when the connection is lost or back: messages may have been missed. Each user has an inbox
     prefix of its own, so that nobody can listen to another's replies.
     """
 
-    client = _Client()
+    client = NatsClient()
 
     async def lost() -> None:
         if not client.is_closed:
@@ -69,20 +66,68 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
                 password=settings.nats_password or None,
                 inbox_prefix=f"_INBOX.{user or name}".encode(),
                 connect_timeout=2,
-                reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds of a sleep: the annotation is too narrow
+                reconnect_time_wait=RECONNECT_SECONDS,  # type: ignore[arg-type]  # seconds of a sleep: the annotation is too narrow
                 max_reconnect_attempts=-1,
-                ping_interval=5,
-                max_outstanding_pings=2,
+                ping_interval=PING_SECONDS,
+                max_outstanding_pings=PINGS_MISSED,
+                reconnect_to_server_handler=client.choose,
                 pending_size=_BUFFER_BYTES,
                 flush_timeout=2,
                 disconnected_cb=lost,
                 reconnected_cb=back,
                 error_cb=failed,
             )
-            return client
     except (TimeoutError, OSError, nats.errors.Error) as error:
         where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
         raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {error!r}") from error
+    try:
+        _check_version(client)
+    except UnsuitableServer:
+        await client.close()
+        raise
+    return client
+
+
+def _server(client: Client) -> str:
+    url = client.connected_url
+    where = url.netloc.rpartition("@")[2] if url else "NATS_URL"
+    version = client.connected_server_version
+    return f"the NATS server at {where} runs {version.major}.{version.minor}.{version.patch}"
+
+
+def _check_version(client: Client) -> None:
+    version = client.connected_server_version
+    if (version.major, version.minor) < _OLDEST:
+        raise UnsuitableServer(f"{_server(client)}; {_NEEDS}")
+
+
+async def check_jetstream(client: Client) -> None:
+    """Raise UnsuitableServer when it is certain that there is no JetStream. A cluster without a leader may have it."""
+    try:
+        answer = await client.request("$JS.API.INFO", b"", timeout=2)
+    except nats.errors.NoRespondersError:
+        raise UnsuitableServer(f"{_server(client)} without JetStream; {_NEEDS}") from None
+    except (nats.errors.Error, TimeoutError, OSError):
+        return
+    if msgspec.json.decode(answer.data, type=_Info).error.err_code in _NOT_ENABLED:
+        raise UnsuitableServer(f"{_server(client)} without JetStream for this user; {_NEEDS}")
+
+
+class _Fault(msgspec.Struct, frozen=True):
+    err_code: int = 0
+
+
+class _Info(msgspec.Struct, frozen=True):
+    error: _Fault = _Fault()
+
+
+async def check_server(settings: Settings) -> None:
+    """Raise UnsuitableServer, or BusUnavailable, when NATS_URL does not lead to what PlayMolt needs."""
+    client = await open_connection(settings, "check", lambda: None)
+    try:
+        await check_jetstream(client)
+    finally:
+        await client.close()
 
 
 async def responds(connection: Client) -> bool:

@@ -1,15 +1,17 @@
 """An engine's connection to the bus."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import nats.errors
-from nats.aio.client import Client
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.connection import open_connection, responds
+from playmolt_core.bus.moves import SERVICE_SECONDS, Moves
+from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.service import Announced, Receive, Replies, Respond, serve_engine
+from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
 
 __all__ = ["EngineBus", "Receive", "Respond"]
@@ -21,14 +23,16 @@ class EngineBus:
     def __init__(self, settings: Settings, service: str) -> None:
         self._settings = settings
         self._service = service
-        self._connection: Client
+        self._connection: NatsClient
         self._announced: list[Announced] = []
+        self._moves: Moves | None = None
         self._committed = asyncio.Event()
 
     async def open(self) -> None:
         """Connect; raises BusUnavailable when no server answers in 30 s."""
         self._connection = await open_connection(self._settings, self._service, lambda: None)
         self._replies = Replies(self._connection)
+        self._moves = Moves(self._connection, {"alone": lambda: self._connection.asked_at}, SERVICE_SECONDS)
         self._notifying = asyncio.create_task(self._notify_forever())
 
     async def serve(self, game: str, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
@@ -54,6 +58,10 @@ class EngineBus:
             with suppress(nats.errors.Error, OSError):
                 await self._connection.publish(subjects.COMMITTED)
 
+    def samples(self) -> Iterator[Sample]:
+        """How often another server was taken, and why."""
+        return self._moves.samples() if self._moves else iter(())
+
     def connected(self) -> bool:
         return bool(self._connection.is_connected)
 
@@ -67,6 +75,8 @@ class EngineBus:
     async def close(self) -> None:
         """Send the answers that wait, then close; bounded."""
         self._notifying.cancel()
+        if self._moves:
+            self._moves.close()
         await self._replies.close()
         with suppress(nats.errors.Error, TimeoutError, OSError):
             async with asyncio.timeout(3):

@@ -1,6 +1,7 @@
 """JetStream as the relay needs it: streams whose sequences are given, fenced batches, and a few plain subjects."""
 
 import asyncio
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,21 +10,25 @@ from typing import Annotated, Any
 import msgspec
 import nats.errors
 import nats.js.errors
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import type_of
 
 from playmolt_core.bus import consumers
-from playmolt_core.bus.connection import open_connection, responds
+from playmolt_core.bus.connection import UnsuitableServer, check_jetstream, open_connection, responds
+from playmolt_core.bus.moves import CALLER_SECONDS, Moves
+from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.service import FEEDS, MOVING, STILL, Announced, announce
+from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 
 _log = log("jetstream")
 _SECONDS = 5.0
+_LOOK_SECONDS = 2.0
+_STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
 _WRONG_LAST_SEQUENCE = 10071
 _NAME_IN_USE = 10058
 _MESSAGE_NOT_FOUND = 10037
@@ -99,7 +104,7 @@ class JetStream:
 
     def __init__(
         self,
-        connection: Client,
+        connection: NatsClient,
         changed: list[Callable[[], None]],
         *,
         in_memory: bool,
@@ -116,10 +121,33 @@ class JetStream:
         self._published: dict[str, asyncio.Future[Msg]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._announced: Announced | None = None
+        self._led_at = time.monotonic()
+        self._moves = Moves(connection, {"no_leader": lambda: self._led_at}, CALLER_SECONDS)
+        self._looking = asyncio.create_task(self._look_for_leaders())
 
     async def start(self) -> None:
         with _unavailable("inbox"):
             await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
+
+    def samples(self) -> Iterator[Sample]:
+        """How often another server was taken, and why."""
+        return self._moves.samples()
+
+    async def _look_for_leaders(self) -> None:
+        while True:
+            if all(await asyncio.gather(*(self._led(stream) for stream in _STREAMS))):
+                self._led_at = time.monotonic()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _led(self, stream: str) -> bool:
+        """Whether a stream's leader answers; where there is no such stream, whether those who would make it do."""
+        try:
+            await self._calls.stream_info(stream)
+        except nats.js.errors.NotFoundError:
+            return True
+        except (nats.errors.Error, TimeoutError, OSError):
+            return False
+        return True
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back whenever the connection is lost or back: streams may have lost what they held."""
@@ -321,6 +349,8 @@ class JetStream:
 
     async def close(self) -> None:
         """Leave the rosters and close; bounded."""
+        self._moves.close()
+        self._looking.cancel()
         if self._announced:
             await self._announced.withdraw()
         for task in self._answering:
@@ -348,7 +378,7 @@ def _commands(messages: Sequence[Message], batch: str, after: int, reply: str) -
 
 
 async def open_jetstream(settings: Settings, name: str) -> JetStream:
-    """Connect, waiting at most 30 seconds for a server; raises BusUnavailable."""
+    """Connect, waiting at most 30 seconds for a server; raises BusUnavailable, and UnsuitableServer at once."""
     changed: list[Callable[[], None]] = []
 
     def tell() -> None:
@@ -356,6 +386,11 @@ async def open_jetstream(settings: Settings, name: str) -> JetStream:
             callback()
 
     connection = await open_connection(settings, name, tell)
+    try:
+        await check_jetstream(connection)
+    except UnsuitableServer:
+        await connection.close()
+        raise
     streams = JetStream(
         connection,
         changed,

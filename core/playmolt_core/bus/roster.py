@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import time
 from contextlib import suppress
 from typing import Final
 
@@ -17,6 +18,7 @@ from playmolt_core.bus.service import FEEDS, MOVING
 SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 ASK_SECONDS = 0.5
 SILENCE_SECONDS = 2.0
+REMEMBERED_SECONDS: Final = 600.0
 
 
 class _Ping(msgspec.Struct):
@@ -31,8 +33,12 @@ _decode = msgspec.json.Decoder(_Ping).decode
 class Roster:
     """The service instances that answered lately, and which engine replica a game prefers."""
 
-    def __init__(self, connection: Client) -> None:
+    def __init__(self, connection: Client, service: str) -> None:
         self._connection = connection
+        self._service = service
+        self._heard: dict[str, float] = {}
+        """When each game, and each other service, was last heard."""
+        self._started = time.monotonic()
         self._seen: dict[str, tuple[_Ping, float]] = {}
         self._choices: dict[tuple[str, str], str] = {}
         self._task: asyncio.Task[None] | None = None
@@ -61,9 +67,27 @@ class Roster:
                 return
             if ping.metadata.get("game") not in (None, *ENGINES.get(ping.name, ())):
                 return
+            self._note(ping)
             if ping.id not in self._seen:
                 self._choices.clear()
             self._seen[ping.id] = (ping, asyncio.get_running_loop().time())
+
+    def _note(self, ping: _Ping) -> None:
+        now = time.monotonic()
+        if ping.name != self._service:
+            self._heard[""] = now
+        if "game" in ping.metadata:
+            self._heard[ping.metadata["game"]] = now
+
+    def another_heard_at(self) -> float:
+        """When any other service was last heard; before the first, when listening began."""
+        return self._heard.get("", self._started)
+
+    def engine_heard_at(self) -> float | None:
+        """When the engine that is missing longest was last heard; None while all of the last ten minutes are there."""
+        now, present = time.monotonic(), self.games()
+        missing = [at for game, at in self._heard.items() if game and game not in present]
+        return min((at for at in missing if now - at < REMEMBERED_SECONDS), default=None)
 
     def _forget_silent(self) -> None:
         oldest = asyncio.get_running_loop().time() - SILENCE_SECONDS

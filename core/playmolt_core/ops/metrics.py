@@ -34,6 +34,12 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_database_read_only": Metric(
         "gateway, engine, relay", "gauge", "", "1 while the database was last seen to take no writes: a standby."
     ),
+    "playmolt_nats_moves_total": Metric(
+        "gateway, spectator, engine, relay",
+        "counter",
+        "reason",
+        "NATS servers left because they led nowhere: `no_engine`, `no_leader`, `alone`.",
+    ),
     "playmolt_commits_total": Metric("engine", "counter", "game", "Transactions committed."),
     "playmolt_commands_total": Metric("engine", "counter", "game", "Commands committed."),
     "playmolt_commit_commands": Metric("engine", "histogram", "game", "Commands in one transaction."),

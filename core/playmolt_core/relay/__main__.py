@@ -146,6 +146,7 @@ class Service:
                 Sample("playmolt_relay_projections_position", self._projector.position),
                 Sample("playmolt_relay_lag_seconds", relay.lag_seconds),
                 Sample("playmolt_relay_batch_events", relay.batch_sizes),
+                *self._bus.samples(),
                 *self._looked,
             ]
         )

@@ -92,7 +92,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     def metrics() -> str:
         own = [sample for engine in context.engines.values() for sample in engine.samples()]
         database = Sample("playmolt_database_read_only", int(pool.read_only))
-        return render([*own, database, *FIGURES.samples()])
+        return render([*own, database, *bus.samples(), *FIGURES.samples()])
 
     server = await health.serve(settings.health_port, ready, metrics, settings.host)
     if await done_before(stopping, pool.migrated()):

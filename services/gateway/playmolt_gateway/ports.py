@@ -3,13 +3,14 @@
 Every method may raise ConnectionError: the dependency is away, the caller answers 503.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.ops.metrics import Sample
 
 
 class GatewayBus(Bus, Protocol):
@@ -18,6 +19,10 @@ class GatewayBus(Bus, Protocol):
     def services(self) -> frozenset[str]: ...
 
     def feeds_move(self) -> bool: ...
+
+    def samples(self) -> Iterable[Sample]:
+        """What it counts."""
+        ...
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back whenever the connection is lost or back: what came in between was missed."""

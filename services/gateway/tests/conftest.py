@@ -21,6 +21,7 @@ from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import Line
 from playmolt_core.ops.connections import Bounds
+from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
 from playmolt_gateway.http.app import Gateway, build
 from playmolt_gateway.http.auth import hash_of, new_key
@@ -84,6 +85,9 @@ class TwinBus:
     def notify(self, target: str, message: Any) -> None:
         for watch in self.watches[target]:
             watch.queue.put_nowait(message if isinstance(message, bytes) else msgspec.json.encode(message))
+
+    def samples(self) -> tuple[Sample, ...]:
+        return ()
 
     def present(self) -> frozenset[str]:
         return self.games

@@ -157,9 +157,9 @@ class Server:
         if path == "/metrics":
             kinds = [watcher.dialect.name for watcher in self.watchers]
             gauges = {f'readers{{transport="{kind}"}}': kinds.count(kind) for kind in ("websocket", "sse")}
-            return body(
-                200, "text/plain; version=0.0.4", self.metrics.page({**gauges, "games_watched": self.hub.watched})
-            )
+            gauges["games_watched"] = self.hub.watched
+            shown = self.metrics.page(gauges, *self.source.samples())
+            return body(200, "text/plain; version=0.0.4", shown)
         return None
 
     def add(self, watcher: Watcher, held: Held | None) -> None:

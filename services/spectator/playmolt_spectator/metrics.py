@@ -43,8 +43,8 @@ class Metrics:
         self.counts["messages_sent_total"] += messages
         self.counts["bytes_sent_total"] += size
 
-    def page(self, gauges: Mapping[str, int]) -> bytes:
+    def page(self, gauges: Mapping[str, int], *further: Sample) -> bytes:
         """Render the counters and what is measured now (Prometheus text format 0.0.4)."""
         named = ((*key.partition("{"), value) for key, value in {**gauges, **self.counts}.items())
         samples = [Sample(f"playmolt_spectator_{name}", value, rest[:-1]) for name, _, rest, value in named]
-        return render([*samples, Sample("playmolt_spectator_feed_lag_seconds", self.feed_lag)]).encode()
+        return render([*samples, *further, Sample("playmolt_spectator_feed_lag_seconds", self.feed_lag)]).encode()

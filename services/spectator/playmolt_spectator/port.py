@@ -1,9 +1,11 @@
 """What the spectator needs of the bus, so that a twin can stand in for it. `playmolt_core.bus` fits as it is."""
 
 from asyncio import Future
+from collections.abc import Iterable
 from typing import Protocol
 
 from playmolt_core.bus.port import Watch
+from playmolt_core.ops.metrics import Sample
 from playmolt_schemas.envelopes import Answer, Op
 
 
@@ -36,3 +38,7 @@ class Source(Protocol):
         ...
 
     def connected(self) -> bool: ...
+
+    def samples(self) -> Iterable[Sample]:
+        """What it counts."""
+        ...

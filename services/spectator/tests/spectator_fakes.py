@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.ops.metrics import Sample
 from playmolt_schemas.envelopes import Answer, Op
 
 
@@ -139,6 +140,9 @@ class FakeBus:
     async def watch_lobby(self) -> FakeWatch:
         self.lobby_watches.append(FakeWatch())
         return self.lobby_watches[-1]
+
+    def samples(self) -> tuple[Sample, ...]:
+        return ()
 
     def present(self) -> frozenset[str]:
         return frozenset({"ox", "trial"} if self.engines else ())

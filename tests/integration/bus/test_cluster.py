@@ -133,7 +133,9 @@ async def _holds_everything(running: Stack, cluster: list[Member]) -> None:
     """Both streams hold each position of the log once, on all three servers, the one that was away included."""
     key = {"Authorization": f"Bearer {running.run.operator_key}"}
     async with httpx.AsyncClient(base_url=running.run.gateway) as gateway:
-        assert (await gateway.get("/readyz")).status_code == 200, "every service found a server again"
+        async with asyncio.timeout(SECONDS):
+            while (await gateway.get("/readyz")).status_code != 200:  # until every service has found a server again
+                await asyncio.sleep(0.1)
         position = (await gateway.get("/api/admin/lag", headers=key)).json()["log"]
     async with jetstream(cluster) as calls:
         for stream in STREAMS:

@@ -17,6 +17,7 @@ class Address:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server
         self._passing: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -31,12 +32,18 @@ class Address:
         self._thread.join(5)
         self._loop.close()
 
+    def cut(self) -> None:
+        """End what is open, and take nothing any more."""
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+
     async def _listen(self) -> int:
         self._server = await asyncio.start_server(self._take, "127.0.0.1", 0)
         return int(self._server.sockets[0].getsockname()[1])
 
     async def _close(self) -> None:
         self._server.close()
+        for writer in self._writers:
+            writer.close()
         for task in self._passing:
             task.cancel()
         await asyncio.gather(*self._passing, return_exceptions=True)
@@ -47,6 +54,11 @@ class Address:
         except OSError:
             writer.close()
             return
+        if not self._server.is_serving():  # cut in the meantime
+            writer.close()
+            far_writer.close()
+            return
+        self._writers |= {writer, far_writer}
         for one in (_pass(reader, far_writer), _pass(far_reader, writer)):
             task = asyncio.create_task(one)
             self._passing.add(task)

@@ -57,4 +57,4 @@ async def metrics(services: Services, request: CheckedRequest) -> Reply:
     del request
     gauges = {"open_waits": len(services.closing), "cached_keys": len(services.keys)}
     read_only = Sample("playmolt_database_read_only", int(services.database.read_only))
-    return Response(services.metrics.render(gauges, read_only), media_type=METRICS)
+    return Response(services.metrics.render(gauges, read_only, *services.bus.samples()), media_type=METRICS)

@@ -1,0 +1,68 @@
+"""Taking another server when the present one leads nowhere: one that lost its routes keeps its clients."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, Literal
+
+from playmolt_core.bus.nats_client import NatsClient
+from playmolt_core.ops.metrics import Sample, label
+from playmolt_core.ops.telemetry import log
+
+_log = log("moves")
+
+Reason = Literal["no_engine", "no_leader", "alone"]
+HeardAt = Callable[[], float | None]
+"""When (`time.monotonic`) a service last heard what it cannot be without; None while it lacks nothing."""
+
+CALLER_SECONDS: Final = 6.0
+SERVICE_SECONDS: Final = 7.0
+"""Who is called waits a second longer: of a gateway and its engine one moves, and not both past each other."""
+LONGEST_PAUSE: Final = 60.0
+_LOOK_SECONDS: Final = 0.25
+
+
+class Moves:
+    """Moves a connection to another server while something stays unheard; the pause between moves doubles."""
+
+    def __init__(self, connection: NatsClient, heard: Mapping[Reason, HeardAt], silent: float) -> None:
+        self._connection = connection
+        self._heard = heard
+        self._silent = self._pause = silent
+        self._moved_at = 0.0
+        self._counts: Counter[Reason] = Counter(dict.fromkeys(heard, 0))
+        self._task = asyncio.create_task(self._look_forever())
+
+    def samples(self) -> Iterator[Sample]:
+        for reason, count in self._counts.items():
+            yield Sample("playmolt_nats_moves_total", count, label("reason", reason))
+
+    def close(self) -> None:
+        self._task.cancel()
+
+    async def _look_forever(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            reason = self._cut_off(time.monotonic())
+            if reason:
+                await self._move(reason)
+
+    def _cut_off(self, now: float) -> Reason | None:
+        since = {reason: heard for reason, of in self._heard.items() if (heard := of()) is not None}
+        silent = [reason for reason, heard in since.items() if now - heard >= self._silent]
+        if not silent:
+            self._pause = self._silent
+            return None
+        return silent[0] if now - self._moved_at >= self._pause else None
+
+    async def _move(self, reason: Reason) -> None:
+        if not self._connection.is_connected or len(self._connection.server_pool) < 2:
+            return  # on its way already, or there is no other
+        self._moved_at = time.monotonic()
+        self._pause = min(2 * self._pause, LONGEST_PAUSE) * random.uniform(1, 1.2)  # noqa: S311 -- no secret
+        self._counts[reason] += 1
+        left = self._connection.connected_url
+        _log.warning("nats_left", reason=reason, server=left.netloc.rpartition("@")[2] if left else "")
+        await self._connection.force_reconnect()
