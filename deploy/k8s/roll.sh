@@ -1,37 +1,120 @@
 #!/usr/bin/env bash
-# Installs an overlay or rolls a running one to it, without losing an action: servers, migrations that the old code
-# bears, services, migrations that only the new code bears. It stops at the first step that fails.
+# Installs an overlay or rolls a running one to it, without losing an action. Two calls, so that there is a way back:
 #
-#   deploy/k8s/roll.sh deploy/k8s/overlays/prod
+#   deploy/k8s/roll.sh OVERLAY            servers, migrations that the old code bears, services
+#   deploy/k8s/roll.sh --finish OVERLAY   later: migrations that only the new code bears, once no old pod is left
+#
+# FINISH_AFTER says how much later, as in 24h, 30m or 0s. It stops at the first step that fails.
+# Exit: 0 done, 1 a step failed, 2 wrong call or no cluster, 3 too early to finish, 4 old pods are left.
 set -euo pipefail
 
-overlay=${1:?say which overlay, as in deploy/k8s/overlays/dev}
-namespace=playmolt
+say() { echo "$*" >&2; }
 
-apply() { kubectl apply --kustomize "$overlay" --selector "playmolt/step=$1"; }
-rolled() { kubectl --namespace "$namespace" rollout status --timeout=10m "$1"; }
-
-migrate() {
-  kubectl --namespace "$namespace" delete job "migrate-$1" --ignore-not-found --timeout=2m
-  apply "$1"
-  if ! kubectl --namespace "$namespace" wait "job/migrate-$1" --for=condition=complete --timeout=16m; then
-    kubectl --namespace "$namespace" logs "job/migrate-$1" --tail=50 >&2 || true
-    echo "migrate-$1 did not complete: the steps after it were not taken" >&2
-    exit 1
-  fi
+fail() {
+  local status=$1
+  shift
+  say "$*"
+  exit "$status"
 }
 
-apply servers
-rolled statefulset/nats
-rolled deployment/otel-collector
-if kubectl --namespace "$namespace" get statefulset/postgres >/dev/null 2>&1; then
-  rolled statefulset/postgres
+usage='roll.sh [--finish] OVERLAY, as in deploy/k8s/overlays/dev'
+finish=false
+if [[ ${1:-} == --finish ]]; then
+  finish=true
+  shift
+fi
+[[ $# -eq 1 && -n $1 && $1 != -* ]] || fail 2 "$usage"
+overlay=$1
+wait_for=${FINISH_AFTER:-24h}
+[[ $wait_for =~ ^([0-9]+)([smh])$ ]] || fail 2 "FINISH_AFTER is a number and s, m or h, not '$wait_for'"
+case ${BASH_REMATCH[2]} in
+  s) pause=$((10#${BASH_REMATCH[1]})) ;;
+  m) pause=$((10#${BASH_REMATCH[1]} * 60)) ;;
+  h) pause=$((10#${BASH_REMATCH[1]} * 3600)) ;;
+esac
+
+rendered=$(kubectl kustomize "$overlay") || fail 2 "$overlay does not render"
+field() { awk -v job="$1" -v key="$2" '
+  $1 == "---" { inside = 0 }
+  $1 == "name:" && $2 == job { inside = 1 }
+  inside && ($1 == key || $2 == key) { print $NF; exit }' <<<"$rendered"; }
+image=$(field migrate-pre image:)
+namespace=$(field migrate-pre namespace:)
+[[ -n $image && -n $namespace ]] || fail 2 "$overlay has no Job migrate-pre with a namespace and an image"
+kubectl version --request-timeout=10s >/dev/null 2>&1 || fail 2 "no cluster answers: kubectl version says why"
+
+ask() { kubectl --namespace "$namespace" "$@"; }
+apply() { kubectl apply --filename - --selector "playmolt/step=$1" <<<"$rendered"; }
+
+# A date of the form of `date -u`, that many seconds after 1970: GNU's way, then BSD's.
+at() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || date -u -r "$1" +%Y-%m-%dT%H:%M:%SZ; }
+
+rolled() { ask rollout status --timeout=10m "$2" || fail 1 "$1: $2 did not roll out; the steps after it were not taken"; }
+
+# `kubectl wait` for completion would not see a failure until its time is over.
+migrate() {
+  local phase=$1 job=job/migrate-$1 ends=$((SECONDS + 960)) condition
+  ask delete "$job" --ignore-not-found --timeout=2m
+  # `migrate-post` is kept suspended, so that whoever applies a whole overlay does not run it.
+  rendered=${rendered//suspend: true/suspend: false} apply "$phase"
+  while ((SECONDS < ends)); do
+    condition=$(ask get "$job" --output 'jsonpath={.status.conditions[?(@.status=="True")].type}') || condition=
+    case " $condition " in
+      *" Complete "*) return ;;
+      *" Failed "*) break ;;
+    esac
+    sleep 2
+  done
+  ask logs "$job" --tail=50 >&2 || true
+  fail 1 "$phase: $job did not complete; the steps after it were not taken"
+}
+
+# Pods of the services that are not of this overlay's image, or not of their Deployment's newest template.
+old_pods() {
+  local newest
+  newest=$(ask get replicasets --selector playmolt/step=services --output \
+    'jsonpath={range .items[*]}{.metadata.ownerReferences[0].name}{"\t"}{.metadata.annotations.deployment\.kubernetes\.io/revision}{"\t"}{.metadata.labels.pod-template-hash}{"\n"}{end}' |
+    sort -t "$(printf '\t')" -k1,1 -k2,2n | awk -F '\t' '{ hash[$1] = $3 } END { for (name in hash) print hash[name] }')
+  ask get pods --selector playmolt/step=services --output \
+    'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.status.phase}{"\t"}{.metadata.labels.pod-template-hash}{"\t"}{.spec.initContainers[*].image} {.spec.containers[*].image}{"\n"}{end}' |
+    awk -F '\t' -v newest="$newest" -v image="$image" '
+      function repository(name) { sub(/@.*/, "", name); sub(/.*\//, "", name); sub(/:.*/, "", name); return name }
+      BEGIN { split(newest, hashes, "\n"); for (n in hashes) present[hashes[n]] = 1 }
+      $2 == "Succeeded" || $2 == "Failed" || $1 == "" { next }
+      {
+        old = !($3 in present)
+        count = split($4, images, " ")
+        for (n = 1; n <= count; n++) if (images[n] != image && repository(images[n]) == repository(image)) old = 1
+        if (old) print $1
+      }'
+}
+
+if $finish; then
+  after=$(ask get configmap rollout --ignore-not-found --output 'jsonpath={.data.finish-after}')
+  [[ -n $after ]] || fail 3 "there was no rollout: run roll.sh $overlay first"
+  now=$(at "$(date +%s)")
+  [[ ! $now < $after ]] || fail 3 "it is $now: --finish may run from $after on"
+  old=$(old_pods)
+  [[ -z $old ]] || fail 4 "old pods are left, and what follows is only for the new code:"$'\n'"$old"
+  migrate post
+  exit 0
+fi
+
+apply servers || fail 1 "servers: not applied; the steps after it were not taken"
+rolled servers statefulset/nats
+rolled servers deployment/otel-collector
+if ask get statefulset/postgres >/dev/null 2>&1; then
+  rolled servers statefulset/postgres
 else
-  kubectl --namespace "$namespace" wait cluster.postgresql.cnpg.io/postgres --for=condition=Ready --timeout=20m
+  ask wait cluster.postgresql.cnpg.io/postgres --for=condition=Ready --timeout=20m ||
+    fail 1 "servers: the database is not ready; the steps after it were not taken"
 fi
 migrate pre
-apply services
-for service in $(kubectl --namespace "$namespace" get deployments --selector playmolt/step=services --output name); do
-  rolled "$service"
+apply services || fail 1 "services: not applied; the steps after it were not taken"
+for service in $(ask get deployments --selector playmolt/step=services --output name); do
+  rolled services "$service"
 done
-migrate post
+now=$(date +%s)
+ask create configmap rollout --dry-run=client --output yaml --from-literal "image=$image" \
+  --from-literal "rolled-at=$(at "$now")" --from-literal "finish-after=$(at $((now + pause)))" | ask apply --filename -
+echo "rolled out. From $(at $((now + pause))) on, once nothing speaks for going back: roll.sh --finish $overlay"

@@ -1,0 +1,192 @@
+"""roll.sh, run: its steps in order, what ends it, and when it may close the way back."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.manifests import K8S, of_kind, render
+
+OVERLAY = "deploy/k8s/overlays/dev"
+ROOT = K8S.parents[1]
+(PRE,) = [one for one in of_kind(render("dev"), "Job") if one["metadata"]["name"] == "migrate-pre"]
+IMAGE = PRE["spec"]["template"]["spec"]["containers"][0]["image"]
+DONE = {"migrate-pre": "Complete", "migrate-post": "Complete"}
+
+
+class Rollout:
+    """roll.sh beside a cluster that stands in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "cluster.json"
+        kubectl = folder / "kubectl"
+        kubectl.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("fake_kubectl.py")} "$@"\n')
+        kubectl.chmod(0o755)
+        self.environment = {
+            **os.environ, "CLUSTER": str(self.file), "KUBECTL": shutil.which("kubectl") or "kubectl",
+            "PATH": f"{folder}:{os.environ['PATH']}",
+        }  # fmt: skip
+        self.cluster: dict[str, Any] = {
+            "namespace": "playmolt", "calls": [], "applied": [], "fails": [], "conditions": DONE, "rollout": {},
+            "replicasets": "", "pods": "",
+        }  # fmt: skip
+
+    def roll(self, *arguments: str, finish_after: str = "24h") -> "subprocess.CompletedProcess[str]":
+        self.file.write_text(json.dumps(self.cluster))
+        ended = subprocess.run(
+            [K8S / "roll.sh", *arguments],
+            cwd=ROOT, env=self.environment | {"FINISH_AFTER": finish_after},
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        self.cluster = json.loads(self.file.read_text())
+        return ended
+
+    def finish(self) -> "subprocess.CompletedProcess[str]":
+        return self.roll("--finish", OVERLAY)
+
+    def names(self, kind: str) -> list[str]:
+        return [name for found, name, _ in self.cluster["applied"] if found == kind]
+
+
+@pytest.fixture
+def rollout(tmp_path: Path) -> Rollout:
+    return Rollout(tmp_path)
+
+
+def moment(text: str) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+
+
+def test_it_ends_before_what_closes_the_way_back(rollout: Rollout) -> None:
+    ended = rollout.roll(OVERLAY)
+    assert ended.returncode == 0, ended.stderr
+    applied = [name for _, name, _ in rollout.cluster["applied"]]
+    deployments = [number for number, (kind, _, _) in enumerate(rollout.cluster["applied"]) if kind == "Deployment"]
+    assert applied.index("nats") < applied.index("migrate-pre") < deployments[-1]
+    assert rollout.names("Job") == ["migrate-pre"]
+    data = rollout.cluster["rollout"]
+    assert data["image"] == IMAGE
+    assert moment(data["finish-after"]) - moment(data["rolled-at"]) == timedelta(hours=24)
+    assert data["finish-after"] in ended.stdout
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0s", 0), ("90s", 90), ("08m", 480), ("2h", 7200)])
+def test_the_time_to_finish_is_the_operators(rollout: Rollout, text: str, seconds: int) -> None:
+    assert rollout.roll(OVERLAY, finish_after=text).returncode == 0
+    data = rollout.cluster["rollout"]
+    assert moment(data["finish-after"]) - moment(data["rolled-at"]) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "finish_after"),
+    [
+        ([], "24h"), ([""], "24h"), (["--later", OVERLAY], "24h"), ([OVERLAY, OVERLAY], "24h"), (["--finish"], "24h"),
+        (["deploy/k8s/overlays/none"], "24h"), ([OVERLAY], "a day"), ([OVERLAY], "-1s"), ([OVERLAY], "24"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_does_nothing(rollout: Rollout, arguments: list[str], finish_after: str) -> None:
+    assert rollout.roll(*arguments, finish_after=finish_after).returncode == 2
+    assert rollout.cluster["applied"] == []
+
+
+def test_without_a_cluster_nothing_is_begun(rollout: Rollout) -> None:
+    rollout.cluster["fails"] = ["version"]
+    ended = rollout.roll(OVERLAY)
+    assert (ended.returncode, rollout.cluster["applied"]) == (2, [])
+    assert "no cluster answers" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("fails", "step"),
+    [
+        ("apply --filename - --selector playmolt/step=servers", "servers"),
+        ("rollout status --timeout=10m statefulset/nats", "servers"),
+        ("apply --filename - --selector playmolt/step=services", "services"),
+        ("rollout status --timeout=10m deployment.apps/gateway", "services"),
+    ],
+)  # fmt: skip
+def test_a_step_that_fails_is_named_and_is_the_last(rollout: Rollout, fails: str, step: str) -> None:
+    rollout.cluster["fails"] = [fails]
+    ended = rollout.roll(OVERLAY)
+    assert ended.returncode == 1
+    assert f"{step}: " in ended.stderr
+    assert not rollout.cluster["rollout"]
+    assert ("migrate-pre" in rollout.names("Job")) == (step == "services")
+
+
+def test_a_migration_that_failed_ends_it_with_its_last_lines(rollout: Rollout) -> None:
+    rollout.cluster["conditions"] = {"migrate-pre": "Failed"}
+    ended = rollout.roll(OVERLAY)
+    assert ended.returncode == 1
+    assert "the last lines of job/migrate-pre" in ended.stderr
+    assert "pre: " in ended.stderr
+    assert "logs job/migrate-pre --tail=50" in rollout.cluster["calls"]
+    assert "Deployment" not in [kind for kind, _, _ in rollout.cluster["applied"]][-1:]
+
+
+def test_nothing_is_finished_without_a_rollout_or_before_its_time(rollout: Rollout) -> None:
+    assert rollout.finish().returncode == 3
+    rollout.cluster["rollout"] = {"finish-after": "2999-01-01T00:00:00Z"}
+    ended = rollout.finish()
+    assert ended.returncode == 3
+    assert "2999-01-01T00:00:00Z" in ended.stderr
+    assert rollout.cluster["applied"] == []
+
+
+SETS = "gateway\t9\told1\ngateway\t10\tnew1\nrelay\t2\tnew2\n"
+NEW = f"gateway-a\tRunning\tnew1\t {IMAGE}\nrelay-a\tRunning\tnew2\t {IMAGE}\n"
+
+
+@pytest.mark.parametrize("phase", ["Running", "Pending", "Unknown"])
+@pytest.mark.parametrize(
+    ("template", "images"),
+    [("old1", f" {IMAGE}"), ("new1", " registry.example/playmolt:0.0.9"), ("new1", f"playmolt@sha256:0a {IMAGE}")],
+)
+def test_an_old_pod_keeps_the_way_back_open(rollout: Rollout, phase: str, template: str, images: str) -> None:
+    rollout.cluster |= {"replicasets": SETS, "rollout": {"finish-after": "2020-01-01T00:00:00Z"}}
+    rollout.cluster["pods"] = f"{NEW}gateway-b\t{phase}\t{template}\t{images}\n"
+    ended = rollout.finish()
+    assert ended.returncode == 4
+    assert ended.stderr.splitlines()[-1] == "gateway-b"
+    assert rollout.cluster["applied"] == []
+
+
+@pytest.mark.parametrize("rest", ["", "gateway-b\tSucceeded\told1\t playmolt:0\n", "gateway-c\tFailed\told1\t x\n"])
+def test_it_is_finished_once_no_old_pod_is_left(rollout: Rollout, rest: str) -> None:
+    other = f"gateway-d\tRunning\tnew1\tregistry.example/proxy:1 {IMAGE}\n"
+    rollout.cluster |= {"replicasets": SETS, "rollout": {"finish-after": "2020-01-01T00:00:00Z"}}
+    rollout.cluster["pods"] = NEW + rest + other
+    ended = rollout.finish()
+    assert ended.returncode == 0, ended.stderr
+    assert rollout.cluster["applied"] == [["Job", "migrate-post", False]]
+
+
+def test_a_finish_that_failed_says_so(rollout: Rollout) -> None:
+    rollout.cluster |= {"rollout": {"finish-after": "2020-01-01T00:00:00Z"}, "conditions": {"migrate-post": "Failed"}}
+    ended = rollout.finish()
+    assert ended.returncode == 1
+    assert "post: " in ended.stderr
+
+
+@pytest.mark.parametrize("overlay", ["dev", "prod"])
+def test_gitops_takes_the_same_steps(overlay: str) -> None:
+    waves = {"servers": "-20", "pre": "-10", "services": "10"}
+    for one in render(overlay):
+        step = one["metadata"].get("labels", {}).get("playmolt/step")
+        annotations = one["metadata"].get("annotations", {})
+        if step in waves:
+            assert annotations["argocd.argoproj.io/sync-wave"] == waves[step], one["metadata"]["name"]
+    jobs = {one["metadata"]["name"]: one for one in of_kind(render(overlay), "Job")}
+    pre, post = jobs["migrate-pre"], jobs["migrate-post"]
+    assert pre["metadata"]["annotations"]["argocd.argoproj.io/hook"] == "Sync"
+    assert pre["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/force"] == "enabled"
+    assert "ttlSecondsAfterFinished" not in pre["spec"]
+    assert post["metadata"]["annotations"]["argocd.argoproj.io/hook"] == "Skip"
+    assert post["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/reconcile"] == "disabled"
+    assert post["spec"]["suspend"] is True
