@@ -44,6 +44,7 @@ class Code(Enum):
     NOT_FINISHED = ("not_finished", 409)
     BODY_TOO_LARGE = ("body_too_large", 413)
     UNKNOWN_HOST = ("unknown_host", 421)
+    UNSUPPORTED_ENCODING = ("unsupported_encoding", 415)
     UNSUPPORTED_VERSION = ("unsupported_version", 426)
     INVALID_FORM = ("invalid_form", 422)
     IDEMPOTENCY_MISMATCH = ("idempotency_mismatch", 422)

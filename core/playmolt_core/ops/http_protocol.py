@@ -42,6 +42,21 @@ _IN_BODY: Final = 2
 _ANSWERED: Final = 3
 
 
+class _ToTheClose(int):
+    """How long an answer to HTTP/1.0 is, which knows no chunks: its end is the connection's."""
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __sub__(self, other: object) -> "_ToTheClose":
+        return self
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    __hash__ = int.__hash__
+
+
 class Refused(Exception):
     """Raised in a callback, so that the parser stops: the request is refused and its connection ends."""
 
@@ -274,6 +289,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def begin(self) -> None:
         """Answer the request whose head is whole."""
         super().on_headers_complete()
+        if self.parser.get_http_version() == "1.0":
+            cycle = self.cycle
+            cycle.keep_alive, cycle.chunked_encoding, cycle.expected_content_length = False, False, _ToTheClose()
 
     @override
     def on_body(self, body: bytes) -> None:

@@ -10,6 +10,17 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
+def whole_numbers(value: Any) -> Any:
+    """Write 3.0 as 3: JSON Schema and RFC 8785 know one number, and a client's JSON library may write either."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict):
+        return {key: whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [whole_numbers(item) for item in value]
+    return value
+
+
 def parse_json(body: bytes) -> Any:
     """Decode a JSON body; ValueError when it is none.
 

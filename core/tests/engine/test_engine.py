@@ -116,6 +116,12 @@ async def test_an_agent_whose_game_is_over_is_free(player: Player) -> None:
     assert (await player.call("join", agent="a", name="A"))[1]["game_id"] != game
 
 
+async def test_a_whole_number_may_be_written_as_a_float(player: Player) -> None:
+    game = await player.game()
+    assert (await player.call("act", game, {"add": 3.0}, agent="a"))[0] == 200
+    assert (await player.call("act", game, {"add": 3.5}, agent="a"))[0] == 400
+
+
 async def test_a_hundred_joins_at_once_sit_two_by_two(player: Player, log: ScriptedLog) -> None:
     log.gate.clear()
     waiting = [player.send("join", agent=f"agent{n}", name="N") for n in range(100)]

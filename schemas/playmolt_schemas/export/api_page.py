@@ -42,6 +42,13 @@ OpenAPI under `/openapi.json`, and for people under `/docs`; [bots.md](bots.md) 
 JSON in and out. A key goes into `Authorization: Bearer KEY`; a key that is sent must be valid. A body may have
 {BODY_BYTES} bytes; an unknown field or query value is refused. Where *repeat* says yes, an `Idempotency-Key` (1 to
 {IDEMPOTENCY_KEY_CHARS} visible ASCII characters) makes a second sending give the first answer without a second effect.
+
+A body is read as UTF-8 (a byte order mark is skipped) and without a content encoding; `3.0` is a whole number there.
+A page of another origin may make every GET and HEAD call, with a key in `Authorization` as well, and none of the
+others: it cannot play. The pages and this API are served from the root of a host; behind a proxy they have a host
+name of their own, no path prefix. HTTP/1.0 gets answers without chunks, which end with the connection. The server
+closes a connection on which nothing is asked after `PLAYMOLT_IDLE_SECONDS`. The only 5xx are 503 (try again after
+`Retry-After`) and 501 (a transfer coding other than chunked).
 """
 
 

@@ -178,7 +178,7 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         if self.auth is Auth.OPERATOR:
             codes.add(Code.OPERATOR_ONLY)
         if self.request is not None:
-            codes.add(Code.BODY_TOO_LARGE)
+            codes |= {Code.BODY_TOO_LARGE, Code.UNSUPPORTED_ENCODING}
         if self.game or self.service:
             codes.add(Code.NOT_FOUND)
         if self.idempotent:

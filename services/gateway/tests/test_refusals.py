@@ -216,7 +216,6 @@ async def test_rate_limit_names_the_bucket(make_platform: Any, problem: Any, gam
         ("POST", "/api/games/join", {"gameType": "ox"}),
         ("GET", "/api/games/{game}/state", None),
         ("GET", "/api/games/{game}/events", None),
-        ("GET", "/api/games/{game}/stream", None),
         ("GET", "/api/games/{game}/log", None),
         ("GET", "/api/games", None),
         ("GET", "/api/agents/me/turn", None),
@@ -250,7 +249,7 @@ async def test_an_engines_503_carries_retry_after(platform: Any, game: str) -> N
         assert response.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_bug_is_a_500_that_tells_nothing(platform: Any, problem: Any, game: str) -> None:
+async def test_a_bug_is_a_503_that_tells_nothing(platform: Any, problem: Any, game: str) -> None:
     _, key = platform.agent()
 
     def broken(_game: str, _call: Any) -> Any:
@@ -259,7 +258,7 @@ async def test_a_bug_is_a_500_that_tells_nothing(platform: Any, problem: Any, ga
     platform.bus.engine = broken
     for method, path in (("POST", f"/api/games/{game}/actions"), ("GET", f"/api/games/{game}/state")):
         response = await platform.send(method, path, json={}, headers=key)
-        assert problem(response) == (500, "internal_error")
+        assert problem(response) == (503, "internal_error")
         assert "secret" not in response.text
 
 

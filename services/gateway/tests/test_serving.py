@@ -60,23 +60,26 @@ async def test_sigterm_ends_waits_at_once_and_the_server_after_them(server: Serv
         await server.task
 
 
-async def test_sigterm_lets_an_action_end_whose_body_is_on_its_way(
-    server: Server, game: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("framing", ["Content-Length: 9", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("path", ["/api/games/{game}/actions", "/api/games/{game}/leave", "/api/agents", "/mcp"])
+async def test_a_body_that_is_not_whole_holds_no_stop(server: Server, game: str, path: str, framing: str) -> None:
     _, key = server.platform.agent()
-    server.platform.bus.engine = lambda _game, _call: (200, {"status": "accepted"})
+    await server.client.get("/api/agents/me", headers=key)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    head = f"POST /api/games/{game}/actions HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
-    writer.write(head.encode() + b"Content-Length: 2\r\n\r\n")
-    await asyncio.sleep(0.01)
-    os.kill(os.getpid(), signal.SIGTERM)
-    await asyncio.sleep(0.2)
-    writer.write(b"{}")
-    async with asyncio.timeout(3):
+    head = f"POST {path.format(game=game)} HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
+    head += f"Host: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+    writer.write(head.replace("Host: x\r\n", "").encode() + f"{framing}\r\n\r\n".encode())
+    arrivals = server.platform.gateway.services.bodies.arrivals
+    async with asyncio.timeout(5):
+        while not len(arrivals):
+            await asyncio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
         answer = await reader.read()
         await server.task
     writer.close()
-    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nretry-after: " in answer
+    assert b"application/problem+json" in answer
 
 
 @pytest.mark.parametrize("path", ["actions", "leave"])

@@ -22,7 +22,7 @@ from playmolt_core.engine.writes.sealing import append
 from playmolt_core.engine.writes.seating import Seating
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign
-from playmolt_core.ops.json_values import parse_json
+from playmolt_core.ops.json_values import parse_json, whole_numbers
 
 _encode = msgspec.json.encode
 _SEED_BITS = 128
@@ -102,7 +102,7 @@ def _command(pending: PendingCall) -> Command:
         return pending.command
     try:
         if call.op == "act":
-            return Act(agent_id=call.agent, action=parse_json(call.body))
+            return Act(agent_id=call.agent, action=whole_numbers(parse_json(call.body)))
         if call.op == "resign":
             return Resign(agent_id=call.agent)
         if call.op == "forfeit":

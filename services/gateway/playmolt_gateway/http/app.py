@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, reply_to
 from playmolt_gateway.http.cors import AnyoneMayRead
-from playmolt_gateway.http.problems import Refusal, bug_body, json_response, refusal_response
+from playmolt_gateway.http.problems import Refusal, bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
 from playmolt_gateway.routes import action, admin, agents, agora, documents, feeds, games, operation, pages, sessions
@@ -85,6 +85,7 @@ class Gateway:
     def close(self) -> None:
         """Let open long polls and streams end now; new ones end at once."""
         self.services.closing.close()
+        self.services.bodies.arrivals.close()
 
 
 def _endpoint(services: Services, route: Route, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -132,7 +133,7 @@ async def _framework_refusal(request: Request, error: Exception) -> Response:
     elif 400 <= status < 500:
         refusal = Refusal(Code.INVALID_REQUEST, "The request has no form that this server understands. See /docs.")
     else:
-        return json_response(500, bug_body())
+        return bug_response()
     services: Services = request.app.state.services
     services.metrics.observe("none", refusal.status, 0.0)
     page = pages.nowhere(services, request) if refusal.code is Code.NOT_FOUND else None

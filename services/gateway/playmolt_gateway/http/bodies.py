@@ -1,6 +1,7 @@
 """Request bodies: bounded, JSON, and of the declared type."""
 
 import asyncio
+import codecs
 import json
 import re
 from asyncio import AbstractEventLoop, TimerHandle
@@ -44,6 +45,14 @@ def too_large(length: int | None) -> Refusal:
     )
 
 
+def _encoded(length: int | None) -> Refusal:
+    return Refusal(
+        Code.UNSUPPORTED_ENCODING,
+        "A body is read as it is sent. Send it without Content-Encoding.",
+        close=length is None or length > _DISCARDED_BYTES,
+    )
+
+
 def overdue_body() -> Refusal:
     return bad_request(f"The body did not arrive within {BODY_SECONDS} seconds. Send the request again.")
 
@@ -53,16 +62,33 @@ def length_of(header: bytes | None) -> int | None:
     return int(header) if header is not None and header.isdigit() and len(header) < 19 else None
 
 
+_STOPPING: Final = Refusal(
+    Code.UNAVAILABLE, "This server stops, and the body was not whole. Send the request again.", close=True
+)
+_MARK: Final = codecs.BOM_UTF8
+
+GiveUp = Callable[[Refusal], object]
+"""What answers a request whose body does not come."""
+
+
+def unmarked(body: bytes) -> bytes:
+    """A body without its byte order mark."""
+    return body.removeprefix(_MARK)
+
+
 class Arrivals:
     """Gives up on bodies that do not arrive; one timer for all: one each is a tenth of what an action costs."""
 
     def __init__(self) -> None:
-        self._awaited: dict[object, tuple[float, Callable[[], object]]] = {}
+        self._awaited: dict[object, tuple[float, GiveUp]] = {}
+        self._closed = False
         self._timer: TimerHandle | None = None
 
-    def expect(self, body: object, give_up: Callable[[], object]) -> None:
-        """Call `give_up` once unless `arrived` is called within BODY_SECONDS."""
+    def expect(self, body: object, give_up: GiveUp) -> None:
+        """Call `give_up` once unless `arrived` is called within BODY_SECONDS and before the gateway stops."""
         loop = asyncio.get_running_loop()
+        if self._closed:
+            loop.call_soon(self._give_up_at_close, body)
         self._awaited.setdefault(body, (loop.time(), give_up))
         if self._timer is None:
             self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop)
@@ -70,12 +96,26 @@ class Arrivals:
     def arrived(self, body: object) -> None:
         self._awaited.pop(body, None)
 
+    def __len__(self) -> int:
+        return len(self._awaited)
+
+    def close(self) -> None:
+        """The gateway stops: a body that is not whole holds it no longer than an idle connection does."""
+        self._closed = True
+        for body in tuple(self._awaited):
+            self._give_up_at_close(body)
+
+    def _give_up_at_close(self, body: object) -> None:
+        if body in self._awaited:
+            _, give_up = self._awaited.pop(body)
+            give_up(_STOPPING)
+
     def _sweep(self, loop: AbstractEventLoop) -> None:
         oldest = loop.time() - BODY_SECONDS
         for body, (since, give_up) in tuple(self._awaited.items()):
             if since < oldest:
                 del self._awaited[body]
-                give_up()
+                give_up(overdue_body())
         self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop) if self._awaited else None
 
 
@@ -85,29 +125,38 @@ class Bodies:
     def __init__(self) -> None:
         self.arrivals = Arrivals()
 
-    async def read(self, receive: Receive, content_length: bytes | None, most: int = BODY_BYTES) -> bytes | Refusal:
-        """Read a body of at most `most` bytes; a larger one is refused without being read on."""
+    async def read(
+        self,
+        receive: Receive,
+        content_length: bytes | None,
+        content_encoding: bytes | None = None,
+        most: int = BODY_BYTES,
+    ) -> bytes | Refusal:
+        """Read a body of at most `most` bytes; a larger or an encoded one is refused without being read on."""
         length = length_of(content_length)
         if length is not None and length > most:
             return too_large(length)
+        if (content_encoding or b"identity").lower() != b"identity":
+            return _encoded(length)
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a body is read by a task")
-        overdue = False
+        given_up: Refusal | None = None
 
-        def give_up() -> None:
-            nonlocal overdue
-            overdue = True
+        def give_up(why: Refusal) -> None:
+            nonlocal given_up
+            given_up = why
             task.cancel()
 
         self.arrivals.expect(task, give_up)
         try:
-            return await _collect(receive, length, most)
+            body = await _collect(receive, length, most)
+            return body if isinstance(body, Refusal) else unmarked(body)
         except asyncio.CancelledError:
-            if not overdue:
+            if given_up is None:
                 raise
             task.uncancel()
-            return overdue_body()
+            return given_up
         finally:
             self.arrivals.arrived(task)
 
@@ -158,15 +207,28 @@ def _nested(value: Any) -> int:
 def _parse(body: bytes) -> Any | Refusal:
     try:
         return _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        try:
-            return json.loads(body.decode(), parse_constant=_no_constant, parse_float=_finite)
-        except RecursionError:
-            return _TOO_DEEP
-        except ValueError:
-            return bad_request(f"The body cannot be read as JSON: {error}.")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _parse_slowly(body)
     except RecursionError:
         return _TOO_DEEP
+
+
+def _parse_slowly(body: bytes) -> Any | Refusal:
+    """Parse what the fast reader does not take; what is no JSON is told in words of our own."""
+    try:
+        return json.loads(body.decode(), parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        return _TOO_DEEP
+    except UnicodeDecodeError as error:
+        return bad_request(
+            f"The body is no UTF-8: its byte {error.start + 1} is 0x{body[error.start]:02X}. Send UTF-8."
+        )
+    except json.JSONDecodeError as error:
+        return bad_request(
+            f"The body is no JSON from line {error.lineno}, character {error.colno} on. Send one JSON text."
+        )
+    except ValueError as error:
+        return bad_request(f"The body cannot be read as JSON: {error}.")
 
 
 def _no_constant(name: str) -> None:

@@ -33,7 +33,7 @@ from playmolt_gateway.http.problems import (
     Refusal,
     away,
     bad_request,
-    bug_body,
+    bug_response,
     come_back,
     json_response,
     no_such_game,
@@ -112,6 +112,7 @@ class Head(msgspec.Struct):
     authorization: bytes | None = None
     idempotency_key: bytes | None = None
     content_length: bytes | None = None
+    content_encoding: bytes | None = None
     traceparent: bytes = b""
     last_event_id: bytes | None = None
 
@@ -126,6 +127,7 @@ _FIELDS: Final = {
     b"authorization": "authorization",
     b"idempotency-key": "idempotency_key",
     b"content-length": "content_length",
+    b"content-encoding": "content_encoding",
     b"traceparent": "traceparent",
     b"last-event-id": "last_event_id",
 }
@@ -191,7 +193,7 @@ async def _checked_body(
     """(typed body, command), or why not."""
     if route.request is None:
         return None, CommandId(uuid.uuid4().hex if route.writes else "", "")
-    body = await services.bodies.read(request.receive, head.content_length)
+    body = await services.bodies.read(request.receive, head.content_length, head.content_encoding)
     if isinstance(body, Refusal):
         return body
     if not body and (route.service or route.request is NoFields):
@@ -263,5 +265,5 @@ async def _response(services: Services, route: Route, handler: Any, head: Head, 
         response = come_back() if route.streams else refusal_response(away(error))
     except Exception as error:
         log_bug(route.name, error)
-        response = json_response(500, bug_body())
+        response = bug_response()
     return response

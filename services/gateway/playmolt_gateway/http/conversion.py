@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+from playmolt_core.ops.json_values import whole_numbers
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_gateway.http.problems import Refusal, bad_request
@@ -31,7 +32,7 @@ _SEE: Final = "/openapi.json describes what this call takes."
 def convert(value: Any, kind: type[T]) -> T | Refusal:
     """Check a parsed value against its declared type."""
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(whole_numbers(value), kind)
     except UnicodeEncodeError:
         return bad_request(f"A field's name holds a lone surrogate. {_SEE}")
     except msgspec.ValidationError as error:

@@ -21,7 +21,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from playmolt_gateway.http.auth import Caller
-from playmolt_gateway.http.bodies import CUT_SHORT, length_of, overdue_body
+from playmolt_gateway.http.bodies import CUT_SHORT, length_of
 from playmolt_gateway.http.checked_request import Head, read_head
 from playmolt_gateway.http.problems import Headers, Refusal, json_type
 from playmolt_gateway.routes.action import ActionRoute, Observed, Rendered, failed, rendered
@@ -109,7 +109,7 @@ class GatewayProtocol(BoundedProtocol):
         head = read_head(self.headers)
         length = length_of(head.content_length)
         caller = self.route.known_caller(head)
-        if caller is None or length is None or length > BODY_BYTES:
+        if caller is None or length is None or length > BODY_BYTES or head.content_encoding:
             return False
         action = self.cycle = self._action
         action.url, action.head, action.caller = self.url, head, caller
@@ -167,9 +167,9 @@ class GatewayProtocol(BoundedProtocol):
         error = TimeoutError() if submitted.cancelled() else submitted.exception()
         self._finish(failed(error, self._action.head.trace) if error else rendered(submitted.result()))
 
-    def _give_up(self) -> None:
+    def _give_up(self, why: Refusal) -> None:
         self._action.gathering = False
-        self._finish(rendered(overdue_body()))
+        self._finish(rendered(why))
 
     def _finish(self, reply: Rendered) -> None:
         status, body, extra = reply

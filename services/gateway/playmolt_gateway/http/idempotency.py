@@ -6,6 +6,7 @@ import secrets
 from typing import Any, Final
 
 import msgspec
+from playmolt_core.ops.json_values import whole_numbers
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 
@@ -23,21 +24,10 @@ class CommandId(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-def _number_blind(value: Any) -> Any:
-    """Write 1.0 as 1: RFC 8785 knows one number, and a client's JSON library may write either."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else value
-    if isinstance(value, dict):
-        return {key: _number_blind(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_number_blind(item) for item in value]
-    return value
-
-
 def fingerprint(body: bytes, value: Any) -> str:
     """The digest by which two bodies are the same. Text that UTF-8 cannot carry is told apart by its bytes."""
     try:
-        return digest(_number_blind(value) if _FRACTION.search(body) else value)
+        return digest(whole_numbers(value) if _FRACTION.search(body) else value)
     except UnicodeEncodeError:
         return hashlib.sha256(body).hexdigest()
 

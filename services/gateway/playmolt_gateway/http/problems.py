@@ -9,6 +9,8 @@ from playmolt_schemas.codes import Code, FieldFault, Problem, RateLimit, problem
 from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM
 from starlette.responses import Response
 
+BUG_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE.value
+"""A client knows what to do about a 503; the code tells a bug from what is away."""
 RETRY_SECONDS: Final = 1
 """What a client is told to wait when something is away."""
 
@@ -38,6 +40,8 @@ class Refusal(msgspec.Struct, frozen=True):
         headers: Headers = []
         if self.code in (Code.UNAVAILABLE, Code.RATE_LIMITED):
             headers.append((b"retry-after", b"%d" % max(1, ceil(self.retry_after))))
+        if self.code is Code.UNSUPPORTED_ENCODING:
+            headers.append((b"accept-encoding", b"identity"))
         if self.code is Code.UNAUTHORIZED:
             headers.append((b"www-authenticate", b"Bearer"))
         if self.allow:
@@ -73,7 +77,7 @@ def refusal_response(refusal: Refusal) -> Response:
 
 def bug_body() -> bytes:
     """Encode what a client reads when the gateway itself is at fault: no word about the inside."""
-    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    status = HTTPStatus(BUG_STATUS)
     document = {"type": "about:blank"} | msgspec.to_builtins(
         Problem(
             title=status.phrase,
@@ -84,6 +88,10 @@ def bug_body() -> bytes:
         )
     )
     return msgspec.json.encode(document)
+
+
+def bug_response() -> Response:
+    return json_response(BUG_STATUS, bug_body(), [(b"retry-after", b"%d" % RETRY_SECONDS)])
 
 
 def away(error: BaseException) -> Refusal:

@@ -66,7 +66,9 @@ class McpEndpoint:
         """Answer one message; what is none is refused before a library puts it in words of its own."""
         headers = dict(scope["headers"])
         sender = messages.as_event(send) if messages.wants_events(headers.get(b"accept", b"")) else send
-        body = await self._services.bodies.read(receive, headers.get(b"content-length"), MOST_BYTES)
+        body = await self._services.bodies.read(
+            receive, headers.get(b"content-length"), headers.get(b"content-encoding"), MOST_BYTES
+        )
         if isinstance(body, Refusal):
             await refusal_response(body)(scope, receive, send)
         elif error := messages.refused(body):

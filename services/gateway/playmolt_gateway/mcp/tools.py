@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import msgspec
+from playmolt_core.ops.json_values import whole_numbers
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.platform import ROUTES
@@ -89,9 +90,8 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
     An action may come as its fields, too, and what need not be given as an empty text: models do that.
     """
     objects = {name for name, schema in tool.arguments["properties"].items() if schema["type"] == "object"}
-    rest = {
-        name: _object(value) if name in objects else value for name, value in arguments.items() if value is not None
-    }
+    given = {name: whole_numbers(value) for name, value in arguments.items() if value is not None}
+    rest = {name: _object(value) if name in objects else value for name, value in given.items()}
     for name in ("api_key", "idempotency_key"):
         if rest.get(name) == "":
             del rest[name]

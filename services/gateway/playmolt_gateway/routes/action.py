@@ -17,11 +17,20 @@ from playmolt_schemas.routes.route import Auth, Query
 from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.http.auth import Caller
-from playmolt_gateway.http.bodies import parse
+from playmolt_gateway.http.bodies import parse, unmarked
 from playmolt_gateway.http.checked_request import AWAY, Head, Services, game_of, log_bug, read_head, reason, traced
 from playmolt_gateway.http.idempotency import command_id
 from playmolt_gateway.http.metrics import Metrics
-from playmolt_gateway.http.problems import RETRY_SECONDS, Headers, Refusal, away, bug_body, json_headers, no_such_game
+from playmolt_gateway.http.problems import (
+    BUG_STATUS,
+    RETRY_SECONDS,
+    Headers,
+    Refusal,
+    away,
+    bug_body,
+    json_headers,
+    no_such_game,
+)
 from playmolt_gateway.http.queries import parse_query
 
 _log = log("gateway")
@@ -47,7 +56,7 @@ def failed(error: BaseException, trace: str = "") -> Rendered:
         _log.warning("unavailable", route=NAME, detail=reason(error), trace_id=trace_id(trace))
         return rendered(away(error))
     log_bug(NAME, error, trace)
-    return 500, bug_body(), []
+    return BUG_STATUS, bug_body(), _RETRY
 
 
 def is_action(path: str) -> bool:
@@ -110,7 +119,7 @@ class ActionRoute:
         refusal = await self.over_rate(caller)
         if refusal:
             return refusal
-        body = await self._services.bodies.read(receive, head.content_length)
+        body = await self._services.bodies.read(receive, head.content_length, head.content_encoding)
         if isinstance(body, Refusal):
             return body
         submitted = self.submit(caller, head, scope["path"], scope["query_string"], body)
@@ -130,6 +139,7 @@ class ActionRoute:
 
     def submit(self, caller: Caller, head: Head, path: str, query: bytes, body: bytes) -> "Future[Answer] | Refusal":
         """Check the form of an action and send it to its engine."""
+        body = unmarked(body)
         value = parse(body)
         if isinstance(value, Refusal):
             return value
