@@ -7,13 +7,15 @@ UV := $(BIN)/uv
 UV_VERSION := 0.13.9
 EXPORT = $(UV) export --quiet --frozen --no-emit-workspace --no-header --format requirements-txt
 MEMBERS := schemas core $(sort $(wildcard services/*)) sdk cli
+# `playmolt`, what it needs, and what its extra `env` needs.
+DIST := schemas core services/ox-engine services/trial-engine sdk
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 export UV_PYTHON := $(BIN)/python
 # Without compiled files every worker of the tests compiles every module anew, at every run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test check bench soak lock docs image
+.PHONY: help setup demo test check bench soak lock docs image dist
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -65,6 +67,10 @@ lock: $(RUN) ## renew requirements.lock and requirements-dev.lock from the pypro
 
 image: ## build the image of all services with buildah and try it
 	deploy/image.sh
+
+dist: $(DEV) ## build the wheels of what a bot author installs, into dist/
+	rm -rf dist
+	for member in $(DIST); do $(UV) build --quiet --wheel --no-build-isolation --out-dir dist $$member || exit; done
 
 docs: $(RUN) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md

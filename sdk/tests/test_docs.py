@@ -30,7 +30,7 @@ def run(code: str, url: str, names: dict[str, Any]) -> dict[str, Any]:
 
 async def test_the_examples_play_whole_games(arena: Callable[[Any], Arena], capsys: pytest.CaptureFixture[str]) -> None:
     server = arena(Ox())
-    first, keeping, house = PYTHON
+    first, keeping, house, _ = PYTHON
     assert len([line for line in first.splitlines() if line.strip()]) <= 20
     names: dict[str, Any] = {}
     await asyncio.gather(
@@ -43,6 +43,10 @@ async def test_the_examples_play_whole_games(arena: Callable[[Any], Arena], caps
     )
     assert names["key"] in server.agents
     assert "game_end" in capsys.readouterr().out
+
+
+def test_the_practice_without_a_server_runs() -> None:
+    assert run(PYTHON[-1], URL, {})["termination"]
 
 
 def test_the_bot_in_the_package_docstring_runs(arena: Callable[[Any], Arena]) -> None:

@@ -1,0 +1,5 @@
+"""PettingZoo environments around the rules themselves: `from playmolt.env import ox_v0, trial_v0` (`playmolt[env]`)."""
+
+from playmolt.env import ox_v0, trial_v0
+
+__all__ = ["ox_v0", "trial_v0"]

@@ -1,0 +1,135 @@
+"""What the environments of all games share: seats that act one after another, observations made of views alone."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+from pettingzoo.utils import wrappers
+from playmolt_core.game.decider import Decider
+from playmolt_schemas.games.game_messages import GameLanguage
+
+from playmolt.calls import State
+from playmolt.env.table import Table
+
+Observation = dict[str, NDArray[Any]]
+OBSERVATION: Final = "observation"
+ACTION_MASK: Final = "action_mask"
+
+
+class GameEnv(AECEnv[str, Observation, int | None], ABC):
+    """A game as an environment. Actions are numbers; `action_mask` says which of them the rules take now."""
+
+    game: ClassVar[str]
+    seats: ClassVar[int]
+    actions: ClassVar[int]
+    """How many actions there are, and how many numbers an observation has."""
+    size: ClassVar[int]
+    render_mode = None
+
+    def __init__(self, seed: int | None = None, language: GameLanguage = "en") -> None:
+        super().__init__()
+        self._decider = self.decider(language)
+        self._seed = 0 if seed is None else seed
+        self._played = 0
+        self.possible_agents = [f"seat_{number}" for number in range(self.seats)]
+        self.agents: list[str] = []
+        box = spaces.Box(0.0, 1.0, (self.size,), np.float32)
+        mask = spaces.Box(0, 1, (self.actions,), np.int8)
+        self.observation_spaces = {
+            agent: spaces.Dict({OBSERVATION: box, ACTION_MASK: mask}) for agent in self.possible_agents
+        }
+        self.action_spaces = {agent: spaces.Discrete(self.actions) for agent in self.possible_agents}
+
+    @abstractmethod
+    def decider(self, language: GameLanguage) -> Decider[Any]:
+        """The rules, with the content of a language."""
+
+    @abstractmethod
+    def encode(self, view: State) -> Sequence[float]:
+        """What a seat sees as `size` numbers from 0 to 1."""
+
+    @abstractmethod
+    def allowed(self, view: State) -> Sequence[int]:
+        """The actions that a seat with this view may take now."""
+
+    @abstractmethod
+    def action(self, number: int, view: State) -> Mapping[str, Any]:
+        """An action as it would go over the API."""
+
+    @abstractmethod
+    def points(self, agent: str, view: State) -> float:
+        """What a seat has got so far; rewards are what is added to it."""
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin another game: of that seed, else of the next one of the last seed that was given."""
+        del options  # PettingZoo's own argument; these games have none
+        if seed is not None:
+            self._seed, self._played = seed, 0
+        self._table = Table(self._decider, self.possible_agents, self.game, f"{self._seed}/{self._played}")
+        self._played += 1
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._got = {agent: self.points(agent, self.view(agent)) for agent in self.agents}
+        self._skip_agent_selection = None
+        self.agent_selection = self._next()
+
+    def view(self, agent: str) -> State:
+        """The JSON of the state as that seat reads it: all that its observation is made of."""
+        return self._table.view(agent)
+
+    def observe(self, agent: str) -> Observation:
+        view = self.view(agent)
+        mask = np.zeros(self.actions, np.int8)
+        if view["allowed_actions"]:
+            mask[list(self.allowed(view))] = 1
+        return {OBSERVATION: np.asarray(self.encode(view), np.float32), ACTION_MASK: mask}
+
+    def step(self, action: int | None) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        view = self.view(agent)
+        if action is None or int(action) not in self.allowed(view):
+            raise ValueError(f"{agent} may not take action {action} now; its action_mask says which it may")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._table.act(agent, self.action(int(action), view))
+        for other in self.agents:
+            got = self.points(other, self.view(other))
+            self.rewards[other] = got - self._got[other]
+            self._got[other] = got
+        if self._table.over:
+            self.terminations = dict.fromkeys(self.agents, True)
+        self.agent_selection = self.agents[0] if self._table.over else self._next()
+        self._accumulate_rewards()
+
+    def render(self) -> None:
+        """Nothing is drawn: `view` gives what there is to see."""
+
+    def _next(self) -> str:
+        return next(agent for agent in self.agents if self._table.asks(agent))
+
+
+def wrapped(env: GameEnv) -> AECEnv[str, Observation, int | None]:
+    """As PettingZoo's own environments are: what is called out of order says so."""
+    return wrappers.OrderEnforcingWrapper(env)
+
+
+def one_of(value: object, choices: Sequence[object]) -> list[float]:
+    """One number for each choice, 1 for the value."""
+    return [float(value == choice) for choice in choices]

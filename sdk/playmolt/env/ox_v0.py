@@ -1,0 +1,97 @@
+"""The O/X arena: `env()` seat by seat, `parallel_env()` all five at once, since no move waits for another.
+
+Actions: 0 and 1 choose O and X, 2 keeps the choice, 3 flips it. Rewards are the points of each round.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import aec_to_parallel_wrapper
+from playmolt_core.game.decider import Decider
+from playmolt_ox import content
+from playmolt_ox.rules import Ox
+from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.ox import ROUNDS
+from typing_extensions import override
+
+from playmolt.calls import State
+from playmolt.env.game_env import GameEnv, Observation, one_of, wrapped
+
+_FIRST: Final = ("O", "X")
+_PHASES: Final = ("first_choice", "switch", "end")
+_KEEP, _SWITCH = 2, 3
+_MOST: Final = 12 * ROUNDS
+_SEATS: Final = 5
+
+
+class _OxEnv(GameEnv):
+    """The numbers of an observation: the phase, the round, then for each seat from one's own on what is open of it."""
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "ox_v0", "render_modes": [], "is_parallelizable": True}
+    game = "ox"
+    seats = _SEATS
+    actions = 4
+    size = len(_PHASES) + ROUNDS + _SEATS * 7
+
+    @override
+    def decider(self, language: GameLanguage) -> Decider[Any]:
+        return Ox(content.shipped(language))
+
+    @override
+    def encode(self, view: State) -> Sequence[float]:
+        own = view["self"]
+        board = {line["id"]: line for line in view["scoreboard"]}
+        first = {line["id"]: line["choice"] for line in view["reveal"]}
+        decided = {line["id"]: line["switched"] for line in view["decisions"]}
+        if own["first_choice"]:
+            first[own["id"]] = own["first_choice"]
+        place = self.possible_agents.index(own["id"])
+        numbers = one_of(view["phase"], _PHASES) + one_of(view["round"], range(1, ROUNDS + 1))
+        for seat in (*self.possible_agents[place:], *self.possible_agents[:place]):
+            numbers += one_of(first.get(seat), _FIRST)
+            numbers += one_of(decided.get(seat), (False, True))
+            numbers += (float(board[seat]["switch_available"]), board[seat]["points"] / _MOST)
+            numbers.append(_lonely(view, seat))
+        return numbers
+
+    @override
+    def allowed(self, view: State) -> Sequence[int]:
+        if "first_choice" in view["allowed_actions"]:
+            return (0, 1)
+        if "switch" not in view["allowed_actions"]:
+            return ()
+        return (_KEEP, _SWITCH) if view["self"]["switch_available"] else (_KEEP,)
+
+    @override
+    def action(self, number: int, view: State) -> Mapping[str, Any]:
+        if number < _KEEP:
+            return {"type": "first_choice", "choice": _FIRST[number], "comment": _FIRST[number]}
+        return {"type": "switch", "use_switch": number == _SWITCH}
+
+    @override
+    def points(self, agent: str, view: State) -> float:
+        return float(next(line["points"] for line in view["scoreboard"] if line["id"] == agent))
+
+
+def _lonely(view: State, seat: str) -> float:
+    """The part of the finished rounds in which a seat started with O."""
+    chosen = [line["first_choice"] for entry in view["history"] for line in entry["choices"] if line["id"] == seat]
+    return chosen.count("O") / ROUNDS
+
+
+class _ParallelOx(aec_to_parallel_wrapper):
+    def view(self, agent: str) -> State:
+        """The JSON of the state as that seat reads it."""
+        seen: State = self.aec_env.view(agent)
+        return seen
+
+
+def env(seed: int | None = None, language: GameLanguage = "en") -> AECEnv[str, Observation, int | None]:
+    """One seat after another; what others choose first stays hidden until the reveal."""
+    return wrapped(_OxEnv(seed, language))
+
+
+def parallel_env(seed: int | None = None, language: GameLanguage = "en") -> _ParallelOx:
+    """All five at once, phase by phase."""
+    return _ParallelOx(_OxEnv(seed, language))
