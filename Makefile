@@ -56,8 +56,8 @@ check: $(DEV) ## format, lint, types, architecture
 bench: $(DEV) ## the product beside its floor and beside what a user would write instead
 	$(BIN)/python -m bench
 
-soak: $(DEV) ## five minutes of every game while processes are killed, then everything is compared
-	$(BIN)/python -m tests.soak
+soak: $(DEV) ## MINUTES (5) of every game while processes are killed by SEED (1), then everything is compared
+	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
 
 lock: $(RUN) ## renew requirements.lock and requirements-dev.lock from the pyproject files
 	$(UV) lock --upgrade

@@ -35,14 +35,14 @@ def kept_on_failure() -> Iterator[Path]:
 def main() -> None:
     """Exit with 1 when anything is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=300, help="how long trouble is made (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=5, help="how long trouble is made (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the trouble (default: %(default)s)")
     asked = parser.parse_args()
     with kept_on_failure() as folder:
         ports = ("--port", str(free_port()), "--spectator-port", str(free_port()))
         own = {"DATABASE_URL": "", "NATS_URL": ""}
         with ThreadPoolExecutor(1) as hands, Stack(folder, (*REPLICAS, *ports), own) as stack:
-            played = asyncio.run(soak(stack, hands, folder / "reports", asked.seconds, asked.seed))
+            played = asyncio.run(soak(stack, hands, folder / "reports", asked.minutes * 60, asked.seed))
             wrong = [*faults(stack.run, *played, folder)]
         for fault in wrong:
             print(f"FAULT  {fault}")

@@ -1,8 +1,10 @@
 """The course of a soak: games and trouble, quiet, and what is wrong after it."""
 
 import asyncio
+import re
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
@@ -42,9 +44,20 @@ async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed
     watching.cancel()
     with suppress(asyncio.CancelledError):
         await watching
-    say(f"trouble: {dict(trouble.made)}")
+    say(f"trouble: {trouble.made.total()} times, {dict(trouble.made)}")
+    say(f"most memory: {dict(most_memory(stack.run.processes).most_common(3))} MB")
     say(f"games to their end: {dict(players.ended)}, given up: {dict(players.given_up)}")
     return players, witnesses
+
+
+def most_memory(processes: Mapping[str, int]) -> Counter[str]:
+    """The most that each process has held in memory since it was started, in MB; of those that run."""
+    found: Counter[str] = Counter()
+    for name, pid in processes.items():
+        with suppress(OSError):
+            held = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+            found[name] = int(held[1]) // 1024 if held else 0
+    return found
 
 
 def faults(run: Run, players: Players, witnesses: Witnesses, folder: Path) -> Iterator[str]:

@@ -21,10 +21,9 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 from playmolt_schemas.api import ActionAccepted, Events, GameType
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.integration.conftest import OWN_SERVERS
+from tests.integration.watching import watch
 
 StackFactory = Callable[..., Stack]
 SIZE: dict[GameType, int] = {"ox": 5, "trial": 6}
@@ -82,21 +81,6 @@ class Table:
     async def close(self) -> None:
         for client in self.clients:
             await client.aclose()
-
-
-async def watch(stack: Stack, game_id: str) -> list[bytes]:
-    """What a spectator sees who comes back after every break, until the feed closes."""
-    seen: list[bytes] = []
-    while True:
-        with suppress(OSError, InvalidHandshake, ConnectionClosed):
-            url = f"{stack.run.spectator.replace('http', 'ws')}/ws/games/{game_id}?after={len(seen)}"
-            async with connect(url) as socket:
-                async for message in socket:
-                    if not str(message).startswith('{"type":"heartbeat"'):
-                        seen.append(str(message).encode())  # noqa: PERF401 -- what came before a break counts
-            if socket.close_code == 1000:
-                return seen
-        await asyncio.sleep(0.1)
 
 
 async def check(stack: Stack, table: Table, feeds: dict[str, list[bytes]]) -> None:

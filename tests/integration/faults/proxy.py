@@ -1,0 +1,137 @@
+"""A connection to Postgres that can be cut, held up or lost at the very moment at which an append is under way."""
+
+import asyncio
+import re
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Literal, Self
+
+import msgspec
+
+_PARSED = re.compile(rb"([\w]+)\x00SELECT log\.append\(")
+"""A prepared statement that appends, and its name."""
+Moment = Literal["before", "after"]
+"""Before: the append does not reach Postgres. After: it is committed, and nobody is told."""
+
+
+class Trap(msgspec.Struct):
+    """Springs at the next append, once: runs `act`, then the connection is cut."""
+
+    moment: Moment
+    act: Callable[[], None]
+    sprung: threading.Event = msgspec.field(default_factory=threading.Event)
+
+
+class Proxy:
+    """Takes connections on a port and passes them on to Postgres.
+
+    `delay` holds up every message by so many seconds; while `silent`, nothing gets through and nothing is closed.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.port = 0
+        self.delay = 0.0
+        self.silent = threading.Event()
+        self._target = target
+        self._trap: Trap | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._server: asyncio.Server
+        self._passing: set[asyncio.Task[None]] = set()
+
+    def set_trap(self, moment: Moment, act: Callable[[], None] = lambda: None) -> Trap:
+        self._trap = Trap(moment, act)
+        return self._trap
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.port = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(5)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        self._loop.close()
+
+    async def _listen(self) -> int:
+        self._server = await asyncio.start_server(self._take, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _close(self) -> None:
+        self._server.close()
+        for task in self._passing:
+            task.cancel()
+        await asyncio.gather(*self._passing, return_exceptions=True)
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            writer.close()
+            return
+        link = _Link(self, writer, far_writer)
+        for passing in (link.ask(reader), link.answer(far_reader)):
+            task = asyncio.create_task(passing)
+            self._passing.add(task)
+            task.add_done_callback(self._passing.discard)
+
+    async def held_up(self) -> None:
+        await asyncio.sleep(self.delay)
+        while self.silent.is_set():
+            await asyncio.sleep(0.02)
+
+    def take_trap(self, moment: Moment) -> Trap | None:
+        if self._trap is None or self._trap.moment != moment:
+            return None
+        trap, self._trap = self._trap, None
+        return trap
+
+
+class _Link:
+    """One connection: what is asked and what is answered."""
+
+    def __init__(self, proxy: Proxy, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
+        self._proxy, self._near, self._far = proxy, near, far
+        self._appends: set[bytes] = set()
+        self._armed: Trap | None = None
+
+    async def ask(self, reader: asyncio.StreamReader) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                await self._proxy.held_up()
+                if self._appended(data):
+                    if trap := self._proxy.take_trap("before"):
+                        self._spring(trap)
+                        return
+                    self._armed = self._proxy.take_trap("after")
+                self._far.write(data)
+                await self._far.drain()
+        self._far.close()
+
+    async def answer(self, reader: asyncio.StreamReader) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                if self._armed:
+                    self._spring(self._armed)
+                    return
+                await self._proxy.held_up()
+                self._near.write(data)
+                await self._near.drain()
+        self._near.close()
+
+    def _appended(self, data: bytes) -> bool:
+        """Whether a statement that appends is bound and run in what is asked."""
+        bound = any(b"\x00%b\x00" % name in data for name in self._appends)
+        self._appends.update(_PARSED.findall(data))
+        return bound
+
+    def _spring(self, trap: Trap) -> None:
+        trap.act()
+        self._near.transport.abort()
+        self._far.transport.abort()
+        trap.sprung.set()

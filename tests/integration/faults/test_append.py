@@ -1,0 +1,146 @@
+"""An engine and its database fail at the worst moment of an append: every action is stored once, or refused by name."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from playmolt_cli.local.embedded import Postgres
+from playmolt_cli.local.stack import Stack
+
+from tests.integration.conftest import OWN_SERVERS
+from tests.integration.faults.game import SEATS, SECONDS, Game
+from tests.integration.faults.proxy import Moment, Proxy
+
+
+class Platform:
+    """A whole `up` on a Postgres behind a proxy; two engines of each game."""
+
+    def __init__(self, stack: Stack, proxy: Proxy, postgres: Postgres) -> None:
+        self.stack, self.proxy, self.postgres = stack, proxy, postgres
+
+    @property
+    def engines(self) -> list[int]:
+        return [pid for name, pid in self.stack.run.processes.items() if name.startswith("ox-engine")]
+
+    def signal_engines(self, what: signal.Signals) -> None:
+        for pid in self.engines:
+            os.kill(pid, what)
+
+
+@pytest.fixture(scope="module")
+def platform() -> Iterator[Platform]:
+    with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with Postgres(folder / "postgres") as postgres, Proxy(postgres.port) as proxy:
+            url = postgres.url.replace(f":{postgres.port}/", f":{proxy.port}/")
+            with Stack(folder / "up", ("--engines", "2"), {**OWN_SERVERS, "DATABASE_URL": url}) as stack:
+                yield Platform(stack, proxy, postgres)
+
+
+Strike = Callable[[Platform], None]
+
+
+def cut(_: Platform) -> None:
+    """The proxy cuts the connection by itself."""
+
+
+def kill(platform: Platform) -> None:
+    platform.signal_engines(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("strike", [cut, kill], ids=["the connection is cut", "the engines are killed"])
+@pytest.mark.parametrize("moment", ["before", "after"])
+async def test_an_append_that_is_broken_off_is_stored_once(platform: Platform, moment: Moment, strike: Strike) -> None:
+    async with Game(platform.stack) as game:
+        trap = platform.proxy.set_trap(moment, lambda: strike(platform))
+        first = await game.choose(0)
+        assert trap.sprung.is_set(), "nothing was broken off"
+        assert first.status == 200
+        again = await game.choose(0)
+        assert (again.hash, again.version) == (first.hash, first.version)
+        others = await asyncio.gather(*(game.choose(seat) for seat in range(1, SEATS)))
+        assert {act.code for act in others} == {""}
+        await game.checked(platform.postgres.url)
+
+
+async def test_of_many_identical_calls_one_is_stored_though_the_connection_is_cut(platform: Platform) -> None:
+    async with Game(platform.stack) as game:
+        trap = platform.proxy.set_trap("after")
+        answers = await asyncio.gather(*(game.choose(0) for _ in range(20)))
+        assert trap.sprung.is_set()
+        assert len({(act.status, act.hash, act.version) for act in answers}) == 1
+        records = await game.checked(platform.postgres.url)
+        assert [record.type for record in records].count("first_choice_submitted") == 1
+
+
+async def test_the_same_key_with_another_body_writes_nothing(platform: Platform) -> None:
+    async with Game(platform.stack) as game:
+        platform.proxy.set_trap("after")
+        await game.choose(0)
+        other = {"type": "first_choice", "choice": "X", "comment": "So."}
+        refused = await game.call(0, f"{game.agents[0]}:first_choice_submitted", other)
+        assert refused.status == 422
+        records = await game.checked(platform.postgres.url)
+        assert [record.type for record in records].count("first_choice_submitted") == 1
+
+
+async def test_a_database_that_falls_silent_costs_time_and_no_action(platform: Platform) -> None:
+    async with Game(platform.stack) as game:
+        await game.choose(0)
+        platform.proxy.silent.set()
+        waiting = [asyncio.create_task(game.choose(seat)) for seat in range(1, SEATS)]
+        await asyncio.sleep(3)
+        platform.proxy.silent.clear()
+        assert {act.code for act in await asyncio.gather(*waiting)} == {""}
+        await game.checked(platform.postgres.url)
+
+
+async def test_a_slow_database_makes_nobody_wait_for_ever(platform: Platform) -> None:
+    async with Game(platform.stack) as game:
+        platform.proxy.delay = 0.1
+        try:
+            answers = await asyncio.gather(*(game.choose(seat) for seat in range(SEATS)))
+        finally:
+            platform.proxy.delay = 0.0
+        assert {act.code for act in answers} == {""}
+        await game.checked(platform.postgres.url)
+
+
+async def test_an_engine_that_stands_still_in_a_decision_comes_back_to_a_game_that_went_on(platform: Platform) -> None:
+    """Both are stopped with an append under way; one goes on at once, the other wakes up to a conflict."""
+    async with Game(platform.stack) as game:
+        trap = platform.proxy.set_trap("before", lambda: platform.signal_engines(signal.SIGSTOP))
+        first = asyncio.create_task(game.choose(0))
+        await asyncio.to_thread(trap.sprung.wait, SECONDS)
+        one, other = platform.engines
+        os.kill(one, signal.SIGCONT)
+        try:
+            assert (await first).status == 200
+            assert (await game.choose(1)).status == 200
+        finally:
+            os.kill(other, signal.SIGCONT)
+        answers = await asyncio.gather(*(game.choose(seat) for seat in range(SEATS)))
+        assert {act.code for act in answers} == {""}
+        await game.checked(platform.postgres.url)
+
+
+async def test_a_transaction_left_open_elsewhere_holds_nothing_up(platform: Platform) -> None:
+    connection = await asyncpg.connect(platform.postgres.url, timeout=SECONDS)
+    try:
+        await connection.execute("CREATE TABLE IF NOT EXISTS public.idle (n int)")
+        async with Game(platform.stack) as game:
+            transaction = connection.transaction()
+            await transaction.start()
+            await connection.execute("INSERT INTO public.idle VALUES (1)")
+            for seat in range(SEATS):
+                assert (await game.choose(seat)).status == 200
+            await game.checked(platform.postgres.url)  # its feeds are whole while the transaction is still open
+            await transaction.rollback()
+    finally:
+        await connection.close(timeout=SECONDS)

@@ -1,0 +1,23 @@
+"""A spectator who is not easily put off."""
+
+import asyncio
+from contextlib import suppress
+
+from playmolt_cli.local.stack import Stack
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+
+async def watch(stack: Stack, game_id: str) -> list[bytes]:
+    """What a spectator sees who comes back after every break, until the feed closes."""
+    seen: list[bytes] = []
+    while True:
+        with suppress(OSError, InvalidHandshake, ConnectionClosed):
+            url = f"{stack.run.spectator.replace('http', 'ws')}/ws/games/{game_id}?after={len(seen)}"
+            async with connect(url) as socket:
+                async for message in socket:
+                    if not str(message).startswith('{"type":"heartbeat"'):
+                        seen.append(str(message).encode())  # noqa: PERF401 -- what came before a break counts
+            if socket.close_code == 1000:
+                return seen
+        await asyncio.sleep(0.1)
