@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 from playmolt_cli.local import probe
 from playmolt_core.llm.port import AttemptOutcome
 from playmolt_core.ops.metrics import METRICS
@@ -18,7 +19,7 @@ OF_OTHERS = {
     "kube_deployment_status_replicas_available",
     "kube_pod_container_status_restarts_total",
     "kube_statefulset_status_replicas_ready",
-    "kube_job_status_failed",
+    "kube_job_failed",
     "cnpg_collector_up",
     "cnpg_pg_replication_streaming_replicas",
     "barman_cloud_cloudnative_pg_io_last_available_backup_timestamp",
@@ -30,12 +31,30 @@ KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "a
 KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "vector"}
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
 PAGE = (ROOT / "docs" / "operating.md").read_text()
+SETTINGS = yaml.safe_load((ROOT / "deploy" / "k8s" / "monitoring" / "settings.yaml").read_text())
+RUNBOOK = SETTINGS["data"]["runbook"]
 DASHBOARDS = sorted((ROOT / "deploy" / "k8s" / "monitoring" / "dashboards").glob("*.json"))
 
 
+OBJECTIVES = {"actions-availability": ("Actions", 0.999), "actions-latency": ("Latency", 0.99)}
+OBJECTIVES |= {"feeds-freshness": ("Freshness", 0.99)}
+BURNS = {"Fast": ("1h", "5m", 14.4, "critical"), "Medium": ("6h", "30m", 6.0, "critical")}
+BURNS |= {"Slow": ("3d", "6h", 1.0, "warning")}
+RECORDED = {f"playmolt:slo_errors:ratio_rate{window}" for window in ("5m", "30m", "1h", "6h", "3d")}
+
+
+def rules() -> list[Json]:
+    objects = of_kind(render("prod"), "PrometheusRule")
+    return [rule for one in objects for group in one["spec"]["groups"] for rule in group["rules"]]
+
+
 def alerts() -> list[Json]:
-    (rules,) = of_kind(render("prod"), "PrometheusRule")
-    return [rule for group in rules["spec"]["groups"] for rule in group["rules"]]
+    return [rule for rule in rules() if "alert" in rule]
+
+
+def runbook_of(alert: str) -> str:
+    """The heading of what to do: one for the three alerts of an objective."""
+    return re.sub(r"Budget(Fast|Medium|Slow)$", "Budget", alert)
 
 
 def boards() -> Iterator[tuple[str, Json]]:
@@ -45,8 +64,8 @@ def boards() -> Iterator[tuple[str, Json]]:
 
 def expressions() -> Iterator[tuple[str, str]]:
     """Where → PromQL of everything that is asked."""
-    for rule in alerts():
-        yield rule["alert"], rule["expr"]
+    for rule in rules():
+        yield rule.get("alert") or rule["record"], rule["expr"]
     for name, board in boards():
         for panel in board["panels"]:
             yield from ((f"{name}: {panel['title']}", target["expr"]) for target in panel["targets"])
@@ -59,6 +78,7 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 def names(expression: str) -> set[str]:
     """The names of the metrics in an expression."""
+    expression = re.sub(r"playmolt:slo_errors:\w+", " ", expression)
     bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|on|without|ignoring)\s*\([^)]*\)|\"[^\"]*\"", " ", expression)
     return set(re.findall(r"[a-z_][a-z0-9_]{2,}", bare)) - KEYWORDS
 
@@ -85,7 +105,7 @@ def test_labels_that_are_matched_exist() -> None:
     for where, expression in expressions():
         for metric, matched in labels(expression):
             if metric in own():
-                allowed = {"namespace", "pod", *METRICS[own()[metric]].labels.replace(" ", "").split(",")}
+                allowed = {"namespace", "pod", "le", *METRICS[own()[metric]].labels.replace(" ", "").split(",")}
                 assert matched <= allowed, (where, metric)
 
 
@@ -132,14 +152,34 @@ def test_every_alert_has_a_section_of_the_runbook_that_says_what_to_do() -> None
         for title, text in re.findall(r"^### (\w+)\n\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
     }
     for rule in alerts():
-        anchor = rule["annotations"]["runbook"].removeprefix("docs/operating.md#")
-        assert anchor == rule["alert"].lower()
+        address, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+        assert address == RUNBOOK
+        assert anchor == runbook_of(rule["alert"]).lower()
         assert len(sections[anchor].split()) > 25, rule["alert"]
 
 
 def test_the_runbook_has_no_section_without_an_alert() -> None:
     runbook = PAGE.split("## Runbook", 1)[1].split("\n## ", 1)[0]
-    assert set(re.findall(r"^### (\w+)$", runbook, re.MULTILINE)) == {rule["alert"] for rule in alerts()}
+    assert set(re.findall(r"^### (\w+)$", runbook, re.MULTILINE)) == {runbook_of(rule["alert"]) for rule in alerts()}
+
+
+def test_every_objective_is_recorded_and_told_when_its_budget_goes_too_fast() -> None:
+    recorded = {(rule["record"], rule["labels"]["slo"]) for rule in rules() if "record" in rule}
+    assert recorded == {(name, slo) for name in RECORDED for slo in OBJECTIVES}
+    told = {rule["alert"]: rule for rule in alerts()}
+    for slo, (name, objective) in OBJECTIVES.items():
+        for ending, (long, short, factor, severity) in BURNS.items():
+            rule = told[f"{name}Budget{ending}"]
+            limit = f'{{slo="{slo}"}} > {factor:g} * (1 - {objective})'
+            both = [f"playmolt:slo_errors:ratio_rate{window}{limit}" for window in (long, short)]
+            assert rule["expr"] == " and ".join(both)
+            assert rule["labels"]["severity"] == severity
+
+
+def test_what_is_monitored_can_be_selected() -> None:
+    kinds = ("PrometheusRule", "PodMonitor")
+    labels = [one["metadata"]["labels"].get("release") for one in of_kind(render("prod"), *kinds)]
+    assert set(labels) == {"kube-prometheus-stack"}
 
 
 def test_alerts_wait_for_what_passes_by_itself() -> None:
@@ -151,6 +191,7 @@ def test_alerts_wait_for_what_passes_by_itself() -> None:
         "ServiceRestarts",
         "MigrationFailed",
         "LogVerifyFailed",
+        *(f"{name}Budget{ending}" for name, _ in OBJECTIVES.values() for ending in BURNS),
     }
     assert len({rule["alert"] for rule in alerts()}) == len(alerts())
 

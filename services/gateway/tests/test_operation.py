@@ -356,3 +356,10 @@ def _nodes(value: Any) -> Any:
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for child in children:
         yield from _nodes(child)
+
+
+async def test_the_first_fault_counts(platform: Any) -> None:
+    """A series that is born with its first fault has no growth, and an alert on it never fires."""
+    page = (await platform.send("GET", "/metrics")).text
+    for status in (500, 503):
+        assert f'playmolt_gateway_requests_total{{route="act",status="{status}"}} 0' in page

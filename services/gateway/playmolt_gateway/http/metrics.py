@@ -4,8 +4,11 @@ from collections import defaultdict
 from typing import Final
 
 from playmolt_core.ops.metrics import Histogram, Sample, label, render
+from playmolt_schemas.routes.platform import ROUTES
 
 _PREFIX: Final = "playmolt_gateway"
+ALERTED: Final = (500, 503)
+"""Alerts ask for the growth of these: a series that is born with its first fault has none."""
 
 
 class _Route:
@@ -20,6 +23,8 @@ class Metrics:
     def __init__(self) -> None:
         self.in_flight = 0
         self._routes: defaultdict[str, _Route] = defaultdict(_Route)
+        for route in ROUTES:
+            self._routes[route.name].statuses.update(dict.fromkeys(ALERTED, 0))
 
     def observe(self, route: str, status: int, seconds: float) -> None:
         entry = self._routes[route]
