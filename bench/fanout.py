@@ -80,7 +80,7 @@ class MemorySource:
         return ()
 
     def submit(
-        self, game: str, op: Op, target: str, body: bytes = b"{}", *, deadline: float | None = None
+        self, game: str, op: Op, target: str, body: bytes = b"{}", *, invite: str = "", deadline: float | None = None
     ) -> "asyncio.Future[Answer]":
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         empty = b'{"games":[]}' if op == "games" else b'{"messages":[],"version":0,"closed":false}'

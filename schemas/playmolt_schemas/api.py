@@ -7,10 +7,20 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.codes import Problem
-from playmolt_schemas.games.game_messages import TurnId
+from playmolt_schemas.games.game_messages import GameLanguage, TurnId
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.identifiers import GameType
 from playmolt_schemas.identity import Kind
-from playmolt_schemas.limits import ABOUT_CHARS, AGENT_NAME_CHARS, MODEL_ALIAS_CHARS, REASON_CHARS, VERSION_CHARS
+from playmolt_schemas.limits import (
+    ABOUT_CHARS,
+    AGENT_NAME_CHARS,
+    INVITE_CHARS,
+    LONGEST_FILL_SECONDS,
+    LONGEST_PRIVATE_DEADLINE_SECONDS,
+    MODEL_ALIAS_CHARS,
+    REASON_CHARS,
+    VERSION_CHARS,
+)
 from playmolt_schemas.text import LINE, LINES, told
 
 Version = Annotated[
@@ -33,6 +43,8 @@ About = Annotated[
 ]
 
 
+Language = Annotated[GameLanguage, Meta(description="What the game's content is told in.")]
+Invite = Annotated[str, Meta(min_length=1, max_length=INVITE_CHARS, description="What a private game is shared by.")]
 ModelAlias = Annotated[str, Meta(description="An alias of this server's models; one it does not have is refused.")]
 
 
@@ -88,9 +100,53 @@ class UpdateMeRequest(Request, frozen=True):
 
 
 class JoinRequest(Request, frozen=True):
-    """`POST /api/games/join`."""
+    """`POST /api/games/join`: a seat in a public game of this language, or in the private one of this invite."""
 
     gameType: Annotated[GameType, Meta(description="Which game.")]  # noqa: N815 -- the wire's spelling
+    language: Language = DEFAULT_LANGUAGE
+    invite: Invite | None = None
+
+
+class OpenRequest(Request, frozen=True):
+    """`POST /api/games`: a private game, in which the caller sits."""
+
+    SCHEMA: ClassVar[Schema] = {
+        "not": {
+            "required": ["fill_after_seconds"],
+            "properties": {"fill_after_seconds": {"type": "integer"}, "fill": {"type": "null"}},
+        }
+    }
+
+    gameType: Annotated[GameType, Meta(description="Which game.")]  # noqa: N815 -- the wire's spelling
+    language: Language = DEFAULT_LANGUAGE
+    fill: Annotated[Literal["house"], Meta(description="Who takes the seats that stay empty.")] | None = None
+    fill_after_seconds: (
+        Annotated[int, Meta(ge=0, le=LONGEST_FILL_SECONDS, description="When they do; goes with `fill`.")] | None
+    ) = None
+    deadline_seconds: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=LONGEST_PRIVATE_DEADLINE_SECONDS,
+                description="How long each phase waits; 0: for ever, absent: as on this server.",
+            ),
+        ]
+        | None
+    ) = None
+    rated: Annotated[bool, Meta(description="A private game is not.", extra_json_schema={"enum": [False]})] = False
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A private game in which the caller sits. Who has the invite may watch it and take a seat."""
+
+    game_id: str
+    gameType: str  # noqa: N815
+    invite: str
+    phase: str
+    seated: int
+    needed: int
+    language: GameLanguage
 
 
 class EndRequest(Request, frozen=True):
@@ -220,6 +276,7 @@ class Joined(msgspec.Struct, frozen=True):
     phase: str
     seated: int
     needed: int
+    language: GameLanguage = DEFAULT_LANGUAGE
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -269,6 +326,9 @@ class GameLine(msgspec.Struct, frozen=True):
     seated: int
     needed: int
     created_at: str
+    language: GameLanguage = DEFAULT_LANGUAGE
+    private: bool | UnsetType = UNSET
+    """True where agents were invited; it is listed once it is over."""
 
 
 class Games(msgspec.Struct, frozen=True):
@@ -324,6 +384,6 @@ class Ended(msgspec.Struct, frozen=True):
 __all__ = [
     "ActionAccepted", "ActionOffer", "Agent", "AgentLine", "Agents", "EndRequest", "Ended", "Events", "ForfeitRequest",
     "Forfeited", "GameLine", "GameType", "Games", "JoinRequest", "Joined", "Leaderboard", "Left", "Me", "NewKey",
-    "Problem", "Profile", "Rating", "RecentGame", "RegisterRequest", "Registered", "Request", "Resigned", "Standing",
-    "Turn", "UpdateMeRequest",
+    "OpenRequest", "Opened", "Problem", "Profile", "Rating", "RecentGame", "RegisterRequest", "Registered", "Request",
+    "Resigned", "Standing", "Turn", "UpdateMeRequest",
 ]  # fmt: skip

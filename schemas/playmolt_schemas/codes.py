@@ -36,6 +36,7 @@ class Code(Enum):
     NOT_STANDING = ("not_standing", 409)
     STALE_TURN = ("stale_turn", 409)
     ALREADY_SUBMITTED = ("already_submitted", 409)
+    ALREADY_SEATED = ("already_seated", 409)
     ALREADY_STARTED = ("already_started", 409)
     ALREADY_RESIGNED = ("already_resigned", 409)
     NOTHING_TO_FORFEIT = ("nothing_to_forfeit", 409)
@@ -64,6 +65,8 @@ class Code(Enum):
         return self.value[1]
 
 
+NO_GAME: Final = "There is no such game; see GET /api/games for those there are."
+"""What NOT_FOUND says of a game, also of a private one to who has not its invite."""
 MISMATCH: Final = "This Idempotency-Key was used with another body. Send a new key for a new request."
 """What IDEMPOTENCY_MISMATCH says, wherever it is found out."""
 
@@ -93,9 +96,13 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     type: str = "about:blank"
     errors: Sequence[FieldFault] = ()
     ratelimit: RateLimit | None = None
+    game_id: str = ""
+    """The game that stands in the way."""
 
 
-def problem(code: Code, detail: str, errors: Sequence[FieldFault] = (), ratelimit: RateLimit | None = None) -> Problem:
+def problem(
+    code: Code, detail: str, errors: Sequence[FieldFault] = (), ratelimit: RateLimit | None = None, game_id: str = ""
+) -> Problem:
     """Build the problem document of a refusal."""
     return Problem(
         title=HTTPStatus(code.status).phrase,
@@ -104,6 +111,7 @@ def problem(code: Code, detail: str, errors: Sequence[FieldFault] = (), ratelimi
         detail=detail,
         errors=errors,
         ratelimit=ratelimit,
+        game_id=game_id,
     )
 
 

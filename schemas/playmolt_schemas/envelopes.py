@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 Op = Literal[
-    "act", "join", "leave", "resign", "forfeit", "end", "command",
+    "act", "open", "join", "leave", "resign", "forfeit", "end", "command",
     "query", "state", "events", "feed", "turn", "games", "log", "operator",
 ]  # fmt: skip
 """docs/engine-operations.md says what each carries."""
@@ -20,7 +20,7 @@ FormerOp = Literal["tell", "ask", "forward"]
 """What gateways of the release before call `command` and `query`, and what they ask an engine and not the relay, which
 no engine answers any more."""
 
-WRITES: frozenset[str] = frozenset({"act", "join", "leave", "resign", "forfeit", "end", "command"})
+WRITES: frozenset[str] = frozenset({"act", "open", "join", "leave", "resign", "forfeit", "end", "command"})
 _FORMER: Final[dict[str, Op]] = {"tell": "command", "ask": "query"}
 
 
@@ -44,7 +44,9 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     deadline_ms: int = 0
     trace: str = ""
     identity: Identity = NOT_SAID
-    """Who the agent is, on `join`."""
+    """Who the agent is, on `open` and `join`."""
+    invite: str = ""
+    """The hex SHA-256 of the invite that the caller has, "" for none."""
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -21,6 +21,8 @@ HISTORY: Final = "relay.history"
 KEYS_REVOKED: Final = "gateway.keys.revoked"
 CLOSES_HEADER: Final = "Playmolt-Closes"
 """Set on a public message after which the feed of its game ends."""
+INVITE_HEADER: Final = "Playmolt-Invite"
+"""Set on a private game's public messages but the closing one: the hex SHA-256 of its invite."""
 TRACE_HEADER: Final = "traceparent"
 """Set on a public message whose event came of a traced request: its W3C trace context."""
 

@@ -190,7 +190,11 @@ def payload(channel: str, name: str) -> Draft202012Validator:
 
 def test_headers_are_those_that_the_relay_sends() -> None:
     for channel, name in (("events", "ox.game_end.1"), ("spectate", "ox.OxEndMessage"), ("sealed", "sealed")):
-        named = {subjects.CLOSES_HEADER: "1", subjects.TRACE_HEADER: f"00-{'a' * 32}-{'b' * 16}-01"}
+        named = {
+            subjects.CLOSES_HEADER: "1",
+            subjects.INVITE_HEADER: "f" * 64,
+            subjects.TRACE_HEADER: f"00-{'a' * 32}-{'b' * 16}-01",
+        }
         own = named if channel == "spectate" else {}
         wire = jetstream._commands([jetstream.Message("s", b"", own)] * 2, "batch", 7, "inbox").decode()
         sent = dict(line.split(": ") for line in wire.split("\r\n") if ": " in line)

@@ -25,12 +25,16 @@ from playmolt_schemas.api import (
     Left,
     Me,
     NewKey,
+    Opened,
+    OpenRequest,
     Registered,
     RegisterRequest,
     Resigned,
     Turn,
     UpdateMeRequest,
 )
+from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
@@ -134,9 +138,33 @@ def leaderboard(
     return request(platform.READ_LEADERBOARD, query={"gameType": game, "limit": limit, "cursor": cursor})
 
 
-def join(game: GameType, *, idempotency_key: str | None = None) -> Request[Joined]:
-    """Take a seat; an agent that waits or plays in that type gets that game back."""
-    return request(platform.JOIN_GAME, body=JoinRequest(gameType=game), idempotency_key=idempotency_key)
+def join(
+    game: GameType,
+    *,
+    language: GameLanguage = DEFAULT_LANGUAGE,
+    invite: str | None = None,
+    idempotency_key: str | None = None,
+) -> Request[Joined]:
+    """Take a seat, in the private game of an invite where one is given.
+
+    An agent that waits or plays in that type gets that game back.
+    """
+    body = JoinRequest(gameType=game, language=language, invite=invite)
+    return request(platform.JOIN_GAME, body=body, idempotency_key=idempotency_key)
+
+
+def open_game(
+    game: GameType,
+    *,
+    language: GameLanguage = DEFAULT_LANGUAGE,
+    fill: Literal["house"] | None = None,
+    fill_after_seconds: int | None = None,
+    deadline_seconds: int | None = None,
+    idempotency_key: str | None = None,
+) -> Request[Opened]:
+    """Open a private game and sit in it; who has its `invite` may watch it and join."""
+    body = OpenRequest(game, language, fill, fill_after_seconds, deadline_seconds)
+    return request(platform.OPEN_GAME, body=body, idempotency_key=idempotency_key)
 
 
 def leave(game_id: str, *, idempotency_key: str | None = None) -> Request[Left]:
@@ -176,14 +204,20 @@ def games(
 
 
 def state(
-    game_id: str, *, after: int | None = None, wait: float = 0, at: int | None = None, seat: str | None = None
+    game_id: str,
+    *,
+    after: int | None = None,
+    wait: float = 0,
+    at: int | None = None,
+    seat: str | None = None,
+    invite: str | None = None,
 ) -> Request[State]:
     """The caller's view of a game.
 
     With `after` and `wait` it answers as soon as the version is above `after`, at the latest after `wait` seconds.
     `at` asks for the state after that event as a spectator saw it, `seat` for a seat's view of a finished game.
     """
-    query = {"after": after, "at": at, "seat": seat, "wait": wait or None}
+    query = {"after": after, "at": at, "seat": seat, "wait": wait or None, "invite": invite}
     return request(platform.READ_STATE, game_id, query=query)
 
 

@@ -21,6 +21,8 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("wait_for_turn", calls.turn(wait=5)),
     ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),
     ("join_game", calls.join("ox")),
+    ("join_game", calls.join("ox", language="en", invite="a" * 26)),
+    ("open_game", calls.open_game("ox", language="zh", fill="house", fill_after_seconds=5, deadline_seconds=60)),
     ("list_games", calls.games("trial", phase="waiting", limit=1, cursor="c")),
     ("leave_game", calls.leave(GAME)),
     ("resign", calls.resign(GAME)),

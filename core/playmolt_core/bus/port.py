@@ -52,6 +52,7 @@ class Engines(Protocol):
         command_id: str = "",
         fingerprint: str = "",
         trace: str = "",
+        invite: str = "",
         deadline: float | None = None,
     ) -> "Future[Answer]":
         """Send a call; the future gives its answer or BusUnavailable after `deadline` seconds (default: the setting).

@@ -1,5 +1,6 @@
 """Agents and the hashes of their keys: the gateway's own schema."""
 
+import secrets
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -109,6 +110,11 @@ class PgAccounts:
     async def told(self, agent_id: str, game_id: str) -> None:
         """Forget a game: its agent knows that it is over."""
         await self._pool.value(_SQL["told"], agent_id, game_id)
+
+    async def secret(self, name: str) -> bytes:
+        """32 bytes that this installation keeps to itself, made when they are first asked for."""
+        await self._pool.value(_SQL["make_secret"], name, secrets.token_bytes(32))
+        return bytes(await self._pool.value(_SQL["secret"], name))
 
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         """The owner of each key; those without one are missing."""

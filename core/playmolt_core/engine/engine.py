@@ -84,7 +84,7 @@ class Engine:
         if self.decider.game in SESSION_TYPES:
             PendingCall(call, respond).refuse(Refused(Code.NOT_FOUND, "There is no such game."))
         elif call.op in _PUBLIC_OPS:
-            public = Call(call.id, call.op, call.target, call.body, deadline_ms=call.deadline_ms)
+            public = Call(call.id, call.op, call.target, call.body, deadline_ms=call.deadline_ms, invite=call.invite)
             self.reads.take(PendingCall(public, respond))
 
     def samples(self) -> list[Sample]:

@@ -31,7 +31,7 @@ def message(
 
 def lobby_message(game: str, stream: str, before: GameSummary | None, after: GameSummary, at: str) -> bytes | None:
     """The lobby message of a change, or None when the lobby shows the game as before."""
-    if game in SESSION_TYPES:
+    if game in SESSION_TYPES or after.invite:
         return None
     kind = lobby_type(after)
     if before is not None and lobby_type(before) == kind and (kind != "game_waiting" or before.seated == after.seated):
@@ -39,6 +39,6 @@ def lobby_message(game: str, stream: str, before: GameSummary | None, after: Gam
     return _encode(
         LobbyMessage(
             type=kind, game_id=stream, gameType=game, phase=after.phase, seated=after.seated, needed=after.needed,
-            at=at,
+            at=at, language=after.language,
         )
     )  # fmt: skip

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import msgspec
+from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.games.game_messages import Fault
@@ -20,7 +21,7 @@ BUSY = Refused(
 ARCHIVED_GAME = Refused(
     Code.NOT_FOUND, "This game is over and was archived: its states and events are no longer served here."
 )
-NO_GAME = Refused(Code.NOT_FOUND, "There is no such game; see GET /api/games for those there are.")
+NO_GAME = Refused(Code.NOT_FOUND, codes.NO_GAME)
 
 
 class UnderWay(msgspec.Struct):
@@ -55,7 +56,9 @@ class PendingCall(msgspec.Struct, eq=False):
         self.respond(Answer(self.call.id, status, body, content_type, total))
 
     def refuse(self, refused: Refused) -> None:
-        self.answer(refused.code.status, problem_bytes(refused.code, refused.detail, refused.errors))
+        self.answer(
+            refused.code.status, problem_bytes(refused.code, refused.detail, refused.errors, game_id=refused.game_id)
+        )
 
     def refuse_busy(self) -> None:
         """The call could not be finished now."""

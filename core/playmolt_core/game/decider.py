@@ -113,6 +113,8 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
     """What its coming brought about all the same: stored before the refusal is told."""
     fault: Fault | None = None
     """What it counts as, where no event of its own says so."""
+    game_id: str = ""
+    """The game that stands in the way."""
 
 
 Decision = Accepted | Refused

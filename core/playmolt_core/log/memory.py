@@ -36,6 +36,7 @@ class _Stream:
         self.hash = ZERO_HASH
         self.summary: GameSummary | None = None
         self.due: datetime | None = None
+        self.invite = ""
         self.archived = False
         self.created_at = self.updated_at = created_at
 
@@ -118,6 +119,8 @@ class MemoryLog:
                 self._log.append(stored)
             stream.hash, stream.updated_at = part.records[-1].hash, part.records[-1].at
             stream.summary, stream.due = part.summary, part.due
+            if part.summary is not None:
+                stream.invite = part.summary.invite
         for outcome in unit.outcomes:
             self._outcomes[outcome.stream, outcome.command_id] = outcome
 
@@ -162,10 +165,14 @@ class MemoryLog:
         return (entry for entry in entries if entry.record.position not in self._gone)
 
     async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
-        return [_outgoing(entry) for entry in await self.forward(after, limit)]
+        return [_outgoing(entry, self._invite_of(entry)) for entry in await self.forward(after, limit)]
+
+    def _invite_of(self, entry: PublicRecord) -> str:
+        return self._streams[entry.record.stream].invite
 
     async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        return [entry for entry in self._log[after:] if entry.record.type == GAME_END][:limit]
+        ends = [entry for entry in self._log[after:] if entry.record.type == GAME_END][:limit]
+        return [msgspec.structs.replace(entry, private=bool(self._invite_of(entry))) for entry in ends]
 
     async def position(self) -> int:
         return len(self._log)
@@ -188,6 +195,8 @@ class MemoryLog:
         running: bool = False,
         opened_by: str | None = None,
         agent: str | None = None,
+        hidden: bool = False,
+        invite: str | None = None,
     ) -> Sequence[ListedGame]:
         mine = None if opened_by is None else self._opened_by(opened_by)
         found = [
@@ -196,6 +205,7 @@ class MemoryLog:
             if line is not None
             and (mine is None or line.stream in mine)
             and (agent is None or self._sits(line.stream, agent))
+            and (line.summary.invite == invite if invite else hidden or not line.summary.hidden)
             and phase in (None, line.summary.phase)
             and (before is None or (line.created_at, line.stream) < before)
             and (idle_since is None or line.updated_at <= idle_since)
@@ -237,7 +247,10 @@ def _stored(stream: str, new: NewRecord, position: int) -> PublicRecord:
     return PublicRecord(record=record, public=new.public, lobby=new.lobby, closes=new.closes)
 
 
-def _outgoing(entry: PublicRecord) -> Outgoing:
+def _outgoing(entry: PublicRecord, invite: str) -> Outgoing:
     record = entry.record
     encoded = msgspec.json.encode(record)
-    return Outgoing(record.position, record.stream, record.type, encoded, entry.public, entry.lobby, entry.closes)
+    return Outgoing(
+        record.position, record.stream, record.type, encoded, entry.public, entry.lobby, entry.closes,
+        "" if entry.closes else invite,
+    )  # fmt: skip

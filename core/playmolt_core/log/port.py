@@ -108,6 +108,8 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
     public: bytes | None
     lobby: bytes | None
     closes: bool
+    invite: str = ""
+    """The hash of the invite of a private game, as long as the game runs."""
 
 
 class PublicRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -115,6 +117,8 @@ class PublicRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     public: bytes | None
     lobby: bytes | None
     closes: bool
+    private: bool = False
+    """Of what `results` gives: whether the game was private."""
 
 
 class ListedGame(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,11 +211,15 @@ class EventLog(Protocol):
         running: bool = False,
         opened_by: str | None = None,
         agent: str | None = None,
+        hidden: bool = False,
+        invite: str | None = None,
     ) -> Sequence[ListedGame]:
         """List games newest first (created_at, then id), older than `before`; archived ones are left out.
 
         `opened_by` keeps those whose first record has this actor; it goes with none of the others. `running` keeps
         those that are not over; `idle_since` those of them that nothing happened in since then. `agent` keeps those in
-        which that agent sits or sat to the end; it goes with `phase` alone.
+        which that agent sits or sat to the end; it goes with `phase` alone. `invite` gives the private game of this
+        hash of an invite, and goes with none of the others. Private games are listed once they are over; where `hidden`
+        ones are asked for, before that, too.
         """
         ...

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
+from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
@@ -136,8 +137,8 @@ class PostgresLog:
     async def _public_records(self, query: str, after: int, limit: int) -> Sequence[PublicRecord]:
         rows = await self._pool.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit)
         return [
-            PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes)
-            for *fields, public, lobby, closes in rows
+            PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes, private=private)
+            for *fields, public, lobby, closes, private in rows
         ]
 
     async def position(self) -> int:
@@ -160,18 +161,22 @@ class PostgresLog:
         running: bool = False,
         opened_by: str | None = None,
         agent: str | None = None,
+        hidden: bool = False,
+        invite: str | None = None,
     ) -> Sequence[ListedGame]:
         page = (game, *(before or _LATEST), limit)
-        if opened_by is not None:
+        if invite is not None:
+            rows = await self._pool.fetch(_SQL["game_of_invite"], game, invite)
+        elif opened_by is not None:
             rows = await self._pool.fetch(_SQL["games_opened_by"], *page, opened_by)
         elif agent is not None:
             rows = await self._pool.fetch(_SQL["games_of_agent"], *page, phase, agent)
         elif running or idle_since is not None:
-            rows = await self._pool.fetch(_SQL["games_running"], *page, phase, idle_since)
+            rows = await self._pool.fetch(_SQL["games_running"], *page, phase, idle_since, hidden)
         elif phase is not None:
-            rows = await self._pool.fetch(_SQL["games_in_phase"], *page, phase)
+            rows = await self._pool.fetch(_SQL["games_in_phase"], *page, phase, hidden)
         else:
-            rows = await self._pool.fetch(_SQL["games"], *page)
+            rows = await self._pool.fetch(_SQL["games"], *page, hidden)
         return [_game(*row) for row in rows]
 
 
@@ -213,6 +218,10 @@ def _game(
     created_at: datetime,
     updated_at: datetime,
     version: int,
+    language: GameLanguage,
+    invite: str,
 ) -> ListedGame:
-    summary = GameSummary(phase=phase, round=round, seated=seated, needed=needed, over=over)
+    summary = GameSummary(
+        phase=phase, round=round, seated=seated, needed=needed, over=over, language=language, invite=invite
+    )
     return ListedGame(stream=stream, summary=summary, created_at=created_at, updated_at=updated_at, version=version)

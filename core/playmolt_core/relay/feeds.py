@@ -71,7 +71,7 @@ def public_message(entry: Outgoing) -> Message:
     stream = entry.stream
     if entry.public is None:
         return Message(subjects.sealed(game_of(stream), stream), b"")
-    headers = _CLOSES if entry.closes else {}
+    headers = _CLOSES if entry.closes else {subjects.INVITE_HEADER: entry.invite} if entry.invite else {}
     if tracing.on() and (carried := trace_of(entry)):
         headers = {**headers, subjects.TRACE_HEADER: carried}
     return Message(subjects.spectate(game_of(stream), stream), entry.public, headers)

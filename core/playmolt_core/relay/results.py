@@ -68,7 +68,7 @@ def finished_games(entries: Iterable[PublicRecord]) -> Iterator[FinishedGame]:
         except msgspec.MsgspecError as error:
             _log.error("unreadable_results", stream=record.stream, version=record.version, detail=str(error))
             continue
-        yield FinishedGame(record.stream, game_type, time_of(record), seats, ended.private)
+        yield FinishedGame(record.stream, game_type, time_of(record), seats, entry.private)
 
 
 def _seat(result: Any) -> Seat:
@@ -88,5 +88,5 @@ def _reader(game_type: str) -> Callable[[bytes | msgspec.Raw], Any]:
     """What reads a `game_end` of a type."""
     messages = BOT_GAMES.get(game_type)
     result: Any = (messages and messages.result) or _Unplaced
-    ended = msgspec.defstruct("Ended", [("results", list[result]), ("private", bool, False)])
+    ended = msgspec.defstruct("Ended", [("results", list[result])])
     return msgspec.json.Decoder(ended).decode

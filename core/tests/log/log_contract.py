@@ -83,6 +83,13 @@ class Game:
         return other
 
 
+def opened(game: Game, summary: GameSummary) -> StreamAppend:
+    """The first event of a game of which its configuration says what the summary does."""
+    config = {"language": summary.language, "invite_sha256": summary.invite}
+    data = canonical_json({"config": config, "needed": summary.needed})
+    return game.adds(1, kind="game_created", data=data, summary=summary)
+
+
 def unit(*streams: StreamAppend, outcomes: Sequence[Outcome] = ()) -> Unit:
     return Unit(streams=streams, outcomes=outcomes)
 
@@ -428,6 +435,26 @@ class LogContract:
         assert (line.stream, line.summary, line.version) == ("ox-1", running, 3)
         assert (line.created_at, line.updated_at) == (NOON, later)
         assert await log.games("ox", phase="ended", before=None, limit=9) == []
+
+    async def test_a_private_game_is_found_by_its_invite_and_listed_once_it_is_over(self, log: EventLog) -> None:
+        game, invite = Game("ox-1"), "f" * 64
+        waiting = GameSummary("waiting", 0, 1, 5, language="en", invite=invite)
+        over = GameSummary("ended", 9, 5, 5, over=True, language="en", invite=invite)
+        await log.append([unit(opened(game, waiting)), unit(Game("ox-2").adds(1))])
+        for ask in ({}, {"phase": "waiting"}, {"running": True}):
+            listed = await log.games("ox", **{"phase": None, "before": None, "limit": 9, **ask})
+            assert [line.stream for line in listed] == ["ox-2"]
+            listed = await log.games("ox", **{"phase": None, "before": None, "limit": 9, "hidden": True, **ask})
+            assert [line.stream for line in listed] == ["ox-2", "ox-1"]
+        [found] = await log.games("ox", phase=None, before=None, limit=9, invite=invite)
+        assert (found.stream, found.summary) == ("ox-1", waiting)
+        assert await log.games("ox", phase=None, before=None, limit=9, invite="e" * 64) == []
+        assert await log.games("trial", phase=None, before=None, limit=9, invite=invite) == []
+        await log.append([unit(game.adds(1, kind="game_end", closes=True, summary=over))])
+        [_, ended] = await log.games("ox", phase=None, before=None, limit=9)
+        assert (ended.stream, ended.summary) == ("ox-1", over)
+        assert [entry.invite for entry in await log.outgoing(0, 9)] == [invite, "", ""], "closed, it is anybody's"
+        assert [entry.private for entry in await log.results(0, 9)] == [True]
 
     async def test_idle_games_are_running_ones_that_nothing_happened_in(self, log: EventLog) -> None:
         over = GameSummary(phase="ended", round=9, seated=5, needed=5, over=True)

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.games.game_messages import PublicMessage
-from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER
+from playmolt_schemas.subjects import CLOSES_HEADER, INVITE_HEADER, TRACE_HEADER
 
 DISCOVERY: Final = "$SRV.PING.{service}"
 
@@ -92,7 +92,9 @@ class FenceHeaders(msgspec.Struct, frozen=True):
 
 
 class PublicHeaders(FenceHeaders, frozen=True):
-    """As for a full record; a message that closes the feed of its game says so, one of a traced request names it."""
+    """As for a full record; a message that closes the feed of its game says so, all others of a private game carry the
+    hash of its invite, one of a traced request names it."""
 
     closes: Literal["1"] | UnsetType = msgspec.field(name=CLOSES_HEADER, default=UNSET)
+    invite: str | UnsetType = msgspec.field(name=INVITE_HEADER, default=UNSET)
     trace: TraceContext | UnsetType = msgspec.field(name=TRACE_HEADER, default=UNSET)

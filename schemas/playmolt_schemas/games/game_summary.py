@@ -1,9 +1,12 @@
 """What the lobby and the list of games show of a game."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
+from playmolt_schemas.games.game_messages import GameLanguage
+
+DEFAULT_LANGUAGE: Final[GameLanguage] = "ko"
 LobbyType = Literal["game_waiting", "game_started", "game_end", "game_aborted"]
 
 
@@ -15,6 +18,14 @@ class GameSummary(msgspec.Struct, frozen=True):
     seated: int
     needed: int
     over: bool = False
+    language: GameLanguage = DEFAULT_LANGUAGE
+    invite: str = ""
+    """The hex SHA-256 of a private game's invite; "" for a public game."""
+
+    @property
+    def hidden(self) -> bool:
+        """Whether only who sits there or has the invite may know of it."""
+        return bool(self.invite) and not self.over
 
 
 class LobbyMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +38,7 @@ class LobbyMessage(msgspec.Struct, frozen=True, kw_only=True):
     seated: int
     needed: int
     at: str
+    language: GameLanguage = DEFAULT_LANGUAGE
 
 
 def lobby_type(summary: GameSummary) -> LobbyType:

@@ -13,6 +13,7 @@ from playmolt_schemas.games.game_messages import (
     Fault,
     GameAbortedMessage,
     GameCreatedMessage,
+    GameLanguage,
     GameMessages,
     PhaseSubmissions,
     Place,
@@ -21,6 +22,7 @@ from playmolt_schemas.games.game_messages import (
     SeatBackMessage,
     SeatResignedMessage,
 )
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import COMMENT_CHARS
 from playmolt_schemas.text import SPEECH, SPOKEN, told
@@ -260,6 +262,11 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...] | None = None
     deadline: str | None = None
     seconds_left: float | None = None
+    language: GameLanguage = DEFAULT_LANGUAGE
+    private: bool | UnsetType = UNSET
+    rated: bool | UnsetType = UNSET
+    invite: str | UnsetType = UNSET
+    """What a private game is shared by, to who sits there while it waits."""
     turn_id: str | None = None
 
 

@@ -47,6 +47,10 @@ Wait = Annotated[
         extra={"is": "a number of seconds"},
     ),
 ]
+Invited = Annotated[
+    str,
+    Meta(min_length=1, max_length=limits.INVITE_CHARS, description="A private game's invite, for who sits not there."),
+]
 Seat = Annotated[
     str,
     Meta(
@@ -122,6 +126,25 @@ class StateQuery(Query, frozen=True):
         | None
     ) = None
     seat: Seat | None = None
+    invite: Invited | None = None
+
+
+class GameEventsQuery(EventsQuery, frozen=True):
+    """`GET /api/games/{id}/events`."""
+
+    invite: Invited | None = None
+
+
+class GameStreamQuery(StreamQuery, frozen=True):
+    """`GET /api/games/{id}/stream`."""
+
+    invite: Invited | None = None
+
+
+class LogQuery(Query, frozen=True):
+    """`GET /api/games/{id}/log`."""
+
+    invite: Invited | None = None
 
 
 class WaitQuery(Query, frozen=True):
@@ -142,7 +165,7 @@ class ReadyQuery(Query, frozen=True):
     own: Literal["", "1"] | None = msgspec.field(name="self", default=None)
 
 
-class AdminGameLine(api.GameLine, frozen=True):
+class AdminGameLine(api.GameLine, frozen=True, kw_only=True):
     """One line of the operator's list."""
 
     over: bool
@@ -260,10 +283,16 @@ AGENTS: Final = (
     READ_LEADERBOARD,
 )
 
+OPEN_GAME: Final[Route[api.Opened]] = Route(
+    method="POST", path="/api/games", name="open_game", tag="games", auth=Auth.AGENT, idempotent=True,
+    summary="Open a private game and sit in it; who has its invite may watch it and join.",
+    request=api.OpenRequest, answers={201: api.Opened}, errors=(Code.ALREADY_SEATED,),
+)  # fmt: skip
 JOIN_GAME: Final[Route[api.Joined]] = Route(
     method="POST", path="/api/games/join", name="join_game", tag="games", auth=Auth.AGENT, idempotent=True,
     summary="Take a seat; who waits or plays in that type already gets that game back.",
     request=api.JoinRequest, answers={200: api.Joined},
+    errors=(Code.NOT_FOUND, Code.ALREADY_SEATED, Code.ALREADY_STARTED),
 )  # fmt: skip
 LIST_GAMES: Final[Route[api.Games]] = Route(
     method="GET", path="/api/games", name="list_games", tag="games", summary="The games, newest first.",
@@ -302,20 +331,21 @@ READ_STATE: Final[Route[dict[str, Any]]] = Route(
 )  # fmt: skip
 READ_EVENTS: Final[Route[api.Events]] = Route(
     method="GET", path="/api/games/{id}/events", name="read_events", tag="games",
-    summary="The public events.", query=EventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
+    summary="The public events.", query=GameEventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
 )  # fmt: skip
 STREAM_EVENTS: Final[Route[bytes | None]] = Route(
     method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games",
     summary="The same events as they happen, as the caller sees them; ends after the closing message.",
-    query=StreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES), 204: None},
+    query=GameStreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[Record]]] = Route(
     method="GET", path="/api/games/{id}/log", name="read_log", tag="games",
     summary="The whole log of a finished game, one record a line; of a running one for the operator only.",
-    answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
+    query=LogQuery, answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
 )  # fmt: skip
 
 GAMES: Final = (
+    OPEN_GAME,
     JOIN_GAME,
     LIST_GAMES,
     LEAVE_GAME,

@@ -80,6 +80,10 @@ class Accounts(Protocol):
         """Forget a game: its agent knows that it is over."""
         ...
 
+    async def secret(self, name: str) -> bytes:
+        """32 bytes that this installation keeps to itself, the same for ever."""
+        ...
+
     async def owners(self, key_hashes: Sequence[str]) -> Mapping[str, Agent]:
         """The owner of each key; those without one are missing."""
         ...

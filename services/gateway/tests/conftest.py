@@ -1,6 +1,7 @@
 """Twins in memory of everything the gateway needs, and a client over them."""
 
 import asyncio
+import hashlib
 import json
 import os
 import signal
@@ -205,6 +206,10 @@ class TwinStore:
     async def told(self, agent_id: str, game_id: str) -> None:
         self.check()
         self.seats.get(agent_id, {}).pop(game_id, None)
+
+    async def secret(self, name: str) -> bytes:
+        self.check()
+        return hashlib.sha256(name.encode()).digest()
 
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
         self.check()

@@ -10,7 +10,8 @@ from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invali
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.action_fields import ActionShapes
-from playmolt_schemas.games.game_messages import Action, PublicMessage
+from playmolt_schemas.games.game_messages import Action, GameLanguage, PublicMessage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
 from playmolt_schemas.identity import identity_of
 from playmolt_schemas.limits import COMMENT_CHARS
@@ -46,8 +47,17 @@ class Ox(SeatedGame[State, Seat]):
 
     def __init__(self, questions: content.Content | None = None) -> None:
         self._content = questions or content.shipped()
+        self._shipped = questions is None
         self.content_version = self._content.version
         super().__init__()
+
+    @override
+    def content_in(self, language: GameLanguage) -> str:
+        return self.content_version if language == DEFAULT_LANGUAGE else self._told_in(language).version
+
+    def _told_in(self, language: GameLanguage) -> content.Content:
+        own = language == DEFAULT_LANGUAGE or not self._shipped
+        return self._content if own else content.shipped(language)
 
     @override
     def initial(self, game_id: str) -> State:
@@ -77,7 +87,7 @@ class Ox(SeatedGame[State, Seat]):
 
     @override
     def start(self, state: State) -> GameStarted:
-        questions = self._content.questions
+        questions = self._told_in(state.language).questions
         offset = draws.below(state.seed, "offset", len(questions))
         return GameStarted(
             participants=tuple(Player(id=seat.id, name=seat.name, **identity_of(seat)) for seat in state.seats),

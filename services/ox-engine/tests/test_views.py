@@ -9,7 +9,7 @@ from playmolt_schemas.games.ox import OxMessage, OxState
 FIELDS = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",
     "decisions", "scoreboard", "history", "allowed_actions", "phase_submissions", "results",
-    "faults", "deadline", "seconds_left", "turn_id",
+    "faults", "deadline", "seconds_left", "language", "turn_id",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],
@@ -58,6 +58,7 @@ def test_a_waiting_game_shows_its_seats(table: Any) -> None:
         "deadline": None,
         "seconds_left": None,
         "turn_id": None,
+        "language": "ko",
     }
 
 
@@ -287,5 +288,13 @@ def test_the_operator_sees_nothing_pending_when_nothing_is(table: Any) -> None:
 def test_the_card_follows_the_game(table: Any) -> None:
     summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, _, state in table.seated().log]
     assert [summary["seated"] for summary in summaries] == [0, 1, 2, 3, 4, 5, 5, 5]
-    assert summaries[-1] == {"phase": "first_choice", "round": 1, "seated": 5, "needed": 5, "over": False}
+    assert summaries[-1] == {
+        "phase": "first_choice",
+        "round": 1,
+        "seated": 5,
+        "needed": 5,
+        "over": False,
+        "language": "ko",
+        "invite": "",
+    }
     assert table.decider.summary(table.played_to("end", 5).state).over

@@ -75,29 +75,32 @@ class Backfill:
         self._metrics = metrics
         self._deadline = deadline
         self._calls = asyncio.Semaphore(_ENGINE_CALLS)
-        self._under_way: dict[tuple[str, int], asyncio.Task[Page]] = {}
+        self._under_way: dict[tuple[str, int, str], asyncio.Task[Page]] = {}
 
-    async def page(self, game_id: str, after: int) -> Page:
+    async def page(self, game_id: str, after: int, invite: str = "") -> Page:
         """What follows a version, from wherever it is held. Raises BusUnavailable and UnknownGame."""
-        task = self._under_way.get((game_id, after))
+        asked = (game_id, after, invite)
+        task = self._under_way.get(asked)
         if task is None:
-            task = self._under_way[game_id, after] = asyncio.create_task(self._fetch(game_id, after))
-            task.add_done_callback(lambda _: self._under_way.pop((game_id, after)))
+            task = self._under_way[asked] = asyncio.create_task(self._fetch(*asked))
+            task.add_done_callback(lambda _: self._under_way.pop(asked))
         return await asyncio.shield(task)
 
-    async def _fetch(self, game_id: str, after: int) -> Page:
+    async def _fetch(self, game_id: str, after: int, invite: str) -> Page:
         if after < _NATS_UP_TO:
             raws = await self._source.history(game_type(game_id), game_id, after, PAGE_MESSAGES)
             if row := _in_a_row(after, raws):
                 self._metrics.counts['backfills_total{source="nats"}'] += 1
                 return Page(row)
-        return await self.engine(game_id, after)
+        return await self.engine(game_id, after, invite)
 
-    async def engine(self, game_id: str, after: int) -> Page:
+    async def engine(self, game_id: str, after: int, invite: str = "") -> Page:
         """Ask the engine, which knows the head and the end as well. Raises BusUnavailable and UnknownGame."""
         body = msgspec.json.encode({"after": after, "limit": PAGE_MESSAGES})
         async with self._calls:
-            answer = await self._source.submit(game_type(game_id), "feed", game_id, body, deadline=self._deadline)
+            answer = await self._source.submit(
+                game_type(game_id), "feed", game_id, body, invite=invite, deadline=self._deadline
+            )
         if answer.status == 404:
             raise UnknownGame(game_id)
         if answer.status != 200:

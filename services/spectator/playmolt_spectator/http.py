@@ -1,6 +1,7 @@
 """HTTP in: routes, refusals, and the step from a request to a watcher (api.md, Feeds)."""
 
 import asyncio
+import hashlib
 import re
 import socket
 from collections.abc import Callable
@@ -99,6 +100,12 @@ def after_of(query: str) -> int | None:
     given = parse_qs(query, keep_blank_values=True)
     values = next((given[name] for name in _POSITIONS if given.get(name, [""]) != [""]), given.get("after", []))
     return version(values[0] if values else None) if len(values) < 2 else None
+
+
+def invite_of(query: str) -> str:
+    """The hash of the invite in a query, "" for none; of several none counts."""
+    given = parse_qs(query).get("invite", [])
+    return hashlib.sha256(given[0].encode("utf-8", "surrogatepass")).hexdigest() if len(given) == 1 else ""
 
 
 class Server:
@@ -270,9 +277,9 @@ class Connection(asyncio.Protocol):
             return
         self._server.check_room()
         if kind == "ws":
-            await self._open_socket(request, game_id, after_of(query))
+            await self._open_socket(request, game_id, after_of(query), invite_of(query))
         else:
-            await self._open_events(request, game_id, after_of(query))
+            await self._open_events(request, game_id, after_of(query), invite_of(query))
 
     @staticmethod
     def _feed(path: str) -> tuple[str | None, str]:
@@ -289,7 +296,7 @@ class Connection(asyncio.Protocol):
         if game_id and (kind in SESSION_TYPES or kind not in self._server.source.present().union(WATCHED_TYPES)):
             raise UnknownGame(game_id)
 
-    async def _open_events(self, request: h11.Request, game_id: str, after: int | None) -> None:
+    async def _open_events(self, request: h11.Request, game_id: str, after: int | None, invite: str) -> None:
         self._known(game_id)
         last = dict(request.headers).get(b"last-event-id")
         if last:
@@ -313,11 +320,11 @@ class Connection(asyncio.Protocol):
             return True
 
         try:
-            await self._open(game_id, after or 0, take_over, answered)
+            await self._open(game_id, after or 0, invite, take_over, answered)
         except BusUnavailable:
             self._send(head(200, _EVENT_STREAM) + (b"" if request.method == b"HEAD" else _COME_BACK))
 
-    async def _open_socket(self, request: h11.Request, game_id: str, after: int | None) -> None:
+    async def _open_socket(self, request: h11.Request, game_id: str, after: int | None, invite: str) -> None:
         self._known(game_id)
         protocol, response = self._handshake(request)
 
@@ -330,7 +337,7 @@ class Connection(asyncio.Protocol):
             self._hand_over(take_over()).finish(BAD_REQUEST, "after is the version you have, in digits")
             return
         try:
-            await self._open(game_id, after or 0, take_over)
+            await self._open(game_id, after or 0, invite, take_over)
         except BusUnavailable:
             self._hand_over(take_over()).finish(TRY_AGAIN, "the source of this feed does not answer now")
 
@@ -355,24 +362,25 @@ class Connection(asyncio.Protocol):
         self,
         game_id: str,
         after: int,
+        invite: str,
         take_over: Callable[[], Watcher],
         answered: Callable[[Feed | None], bool] = lambda _: False,
     ) -> None:
         """Have a watcher take over, unless the request is answered once it is known what is watched."""
         server = self._server
         if game_id:
-            feed = await server.hub.hold(game_id, after)
+            feed = await server.hub.hold(game_id, after, invite)
             try:
                 server.check_room()
                 done = answered(feed)
             except Refusal:
-                server.hub.release(game_id, feed)
+                server.hub.release(feed)
                 raise
             if done:
-                server.hub.release(game_id, feed)
+                server.hub.release(feed)
                 return
             watcher = self._hand_over(take_over())
-            server.hub.attach(game_id, feed, watcher, after)
+            server.hub.attach(feed, watcher, after)
         else:
             await server.lobby.wait_ready()
             server.check_room()

@@ -25,15 +25,20 @@ _EARLY = 512
 _log = log("hub")
 
 
+Key = tuple[str, str]
+"""A game's id and the hash of the invite that its watchers have: the engine says whether it opens the game."""
+
+
 class Feed(Channel):
     """One game's messages, 1, 2, 3 … without a hole, as they were stored."""
 
     def __init__(
-        self, game_id: str, after: int, source: Source, backfill: Backfill, metrics: Metrics, timeouts: Timeouts
+        self, key: Key, after: int, source: Source, backfill: Backfill, metrics: Metrics, timeouts: Timeouts
     ) -> None:
         super().__init__(metrics)
         self.holders = 0
-        self._id = game_id
+        self.key = key
+        self._id, self._invite = key
         self._source = source
         self._backfill = backfill
         self._timeouts = timeouts
@@ -49,7 +54,7 @@ class Feed(Channel):
         try:
             async with asyncio.timeout(self._timeouts.connect):
                 self._watch = await self._source.watch(game_type(self._id), self._id)
-                page = await self._backfill.engine(self._id, after)
+                page = await self._backfill.engine(self._id, after, self._invite)
         except TimeoutError:
             raise BusUnavailable(f"no engine answered for {self._id} in time") from None
         self.head = page.head
@@ -85,7 +90,7 @@ class Feed(Channel):
         pause = self._timeouts.retry_first
         while True:
             with suppress(BusUnavailable, UnknownGame):
-                page = await self._backfill.page(self._id, version)
+                page = await self._backfill.page(self._id, version, self._invite)
                 if page.messages:
                     return page.messages
             await asyncio.sleep(pause)
@@ -182,7 +187,7 @@ class Feed(Channel):
         ask = self._backfill.engine if everything else self._backfill.page
         limit = None if everything else max(self._early)
         try:
-            page = await ask(self._id, self.head)
+            page = await ask(self._id, self.head, self._invite)
         except (BusUnavailable, UnknownGame) as error:
             _log.warning("backfill_failed", game=self._id, error=repr(error))
             return False
@@ -208,42 +213,41 @@ class Hub:
         self._backfill = backfill
         self._metrics = metrics
         self._timeouts = timeouts
-        self._feeds: dict[str, Feed] = {}
+        self._feeds: dict[Key, Feed] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     @property
     def watched(self) -> int:
         return len(self._feeds)
 
-    async def hold(self, game_id: str, after: int) -> Feed:
+    async def hold(self, game_id: str, after: int, invite: str = "") -> Feed:
         """A game's feed, kept until `release`. Raises UnknownGame and BusUnavailable."""
-        feed = self._feeds.get(game_id)
+        key = (game_id, invite)
+        feed = self._feeds.get(key)
         if feed is None or feed.failed:
-            feed = self._feeds[game_id] = Feed(
-                game_id, after, self._source, self._backfill, self._metrics, self._timeouts
-            )
+            feed = self._feeds[key] = Feed(key, after, self._source, self._backfill, self._metrics, self._timeouts)
         feed.holders += 1
         try:
             await asyncio.shield(feed.opened)
         except BaseException:
-            self.release(game_id, feed)
+            self.release(feed)
             raise
         return feed
 
-    def release(self, game_id: str, feed: Feed) -> None:
+    def release(self, feed: Feed) -> None:
         """Let go of a feed; the last one out unsubscribes."""
         feed.holders -= 1
         if not feed.holders:
-            if self._feeds.get(game_id) is feed:
-                del self._feeds[game_id]
+            if self._feeds.get(feed.key) is feed:
+                del self._feeds[feed.key]
             self._spawn(feed.close())
 
-    def attach(self, game_id: str, feed: Feed, watcher: Watcher, after: int) -> None:
+    def attach(self, feed: Feed, watcher: Watcher, after: int) -> None:
         """Let a watcher read from version `after` on; it takes over one hold on the feed."""
 
         def left() -> None:
             feed.leave(watcher)
-            self.release(game_id, feed)
+            self.release(feed)
 
         feed.join(watcher)
         watcher.left = left

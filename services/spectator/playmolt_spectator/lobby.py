@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.games.game_summary import GameSummary, LobbyMessage, lobby_type
+from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE, GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX
 
@@ -35,6 +36,7 @@ class Line(msgspec.Struct, frozen=True):
     needed: int
     updated_at: str
     over: bool = False
+    language: GameLanguage = DEFAULT_LANGUAGE
 
 
 class _Lines(msgspec.Struct):
@@ -56,6 +58,7 @@ def shown(line: Line) -> LobbyMessage:
         seated=line.seated,
         needed=line.needed,
         at=line.updated_at,
+        language=line.language,
     )
 
 

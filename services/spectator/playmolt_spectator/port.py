@@ -20,7 +20,7 @@ class GameWatch(Watch, Protocol):
 
 class Source(Protocol):
     def submit(
-        self, game: str, op: Op, target: str, body: bytes = b"{}", *, deadline: float | None = None
+        self, game: str, op: Op, target: str, body: bytes = b"{}", *, invite: str = "", deadline: float | None = None
     ) -> "Future[Answer]":
         """Ask an engine; the future gives its answer or BusUnavailable after `deadline` seconds."""
         ...

@@ -101,7 +101,7 @@ class FakeBus:
         }
 
     def submit(
-        self, game: str, op: Op, target: str, body: bytes = b"{}", *, deadline: float | None = None
+        self, game: str, op: Op, target: str, body: bytes = b"{}", *, invite: str = "", deadline: float | None = None
     ) -> "Future[Answer]":
         future: Future[Answer] = asyncio.get_running_loop().create_future()
         ask = msgspec.json.decode(body)

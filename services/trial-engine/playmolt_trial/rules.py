@@ -11,7 +11,8 @@ from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invali
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.action_fields import ActionShapes
-from playmolt_schemas.games.game_messages import Action, PublicMessage
+from playmolt_schemas.games.game_messages import Action, GameLanguage, PublicMessage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
@@ -75,8 +76,17 @@ class Trial(SeatedGame[State, Seat]):
 
     def __init__(self, cases: content.Content | None = None) -> None:
         self._content = cases or content.shipped()
+        self._shipped = cases is None
         self.content_version = self._content.version
         super().__init__()
+
+    @override
+    def content_in(self, language: GameLanguage) -> str:
+        return self.content_version if language == DEFAULT_LANGUAGE else self._told_in(language).version
+
+    def _told_in(self, language: GameLanguage) -> content.Content:
+        own = language == DEFAULT_LANGUAGE or not self._shipped
+        return self._content if own else content.shipped(language)
 
     @override
     def initial(self, game_id: str) -> State:
@@ -114,7 +124,7 @@ class Trial(SeatedGame[State, Seat]):
     def start(self, state: State) -> GameStarted:
         roles = draws.shuffle(state.seed, "roles", ROLES)
         return GameStarted(
-            case=draws.choice(state.seed, "case", self._content.cases),
+            case=draws.choice(state.seed, "case", self._told_in(state.language).cases),
             participants=tuple(
                 Party(id=seat.id, name=seat.name, role=role, **identity_of(seat))
                 for seat, role in zip(state.seats, roles, strict=True)

@@ -9,7 +9,7 @@ from playmolt_schemas.games.trial import ACTIONS, TrialMessage, TrialState
 FIELDS = [
     "game_id", "gameType", "version", "phase", "round", "maxRounds", "case", "self", "participants", "history",
     "allowed_actions", "phase_submissions", "tally", "verdict", "results",
-    "faults", "deadline", "seconds_left", "turn_id",
+    "faults", "deadline", "seconds_left", "language", "turn_id",
 ]  # fmt: skip
 MESSAGES = {
     "game_created": ["needed"],
@@ -58,6 +58,7 @@ def test_a_waiting_trial_shows_its_seats_without_roles(table: Any) -> None:
         "deadline": None,
         "seconds_left": None,
         "turn_id": None,
+        "language": "ko",
     }
 
 
@@ -184,5 +185,13 @@ def test_the_operator_sees_the_votes(table: Any) -> None:
 def test_the_card_follows_the_game(table: Any) -> None:
     summaries = [msgspec.to_builtins(table.decider.summary(state)) for _, _, state in table.seated().log]
     assert [summary["seated"] for summary in summaries] == [0, 1, 2, 3, 4, 5, 6, 6]
-    assert summaries[-1] == {"phase": "opening", "round": 0, "seated": 6, "needed": 6, "over": False}
+    assert summaries[-1] == {
+        "phase": "opening",
+        "round": 0,
+        "seated": 6,
+        "needed": 6,
+        "over": False,
+        "language": "ko",
+        "invite": "",
+    }
     assert table.played_to("verdict").speak("JUDGE").decider.summary(table.state).over

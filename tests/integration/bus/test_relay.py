@@ -33,8 +33,9 @@ from playmolt_core.relay.relay import CHECK_SECONDS, POLL_SECONDS, FeedBroken, R
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.games.game_summary import GameSummary
 
-from core.tests.log.log_contract import Game, unit
+from core.tests.log.log_contract import Game, opened, unit
 from tests.integration.log import finished
 from tests.integration.log.finished import ox_results
 
@@ -161,6 +162,20 @@ async def test_both_streams_hold_the_log_position_for_position(log: PostgresLog,
         "spectate.ox.ox-1", '{"type":"game_end","말":"끝"}'.encode(), {subjects.CLOSES_HEADER: "1"}
     )
     await assert_same(log, bus)
+
+
+async def test_a_private_games_messages_carry_the_hash_of_its_invite_until_the_last(
+    log: PostgresLog, bus: JetStream
+) -> None:
+    game, invite = Game("ox-1"), "f" * 64
+    summary = GameSummary("waiting", 0, 1, 5, invite=invite)
+    await log.append([unit(opened(game, summary)), unit(Game("ox-2").adds(1))])
+    await log.append([unit(game.adds(1, summary=summary))])
+    await log.append([unit(game.adds(1, kind="game_aborted", closes=True, summary=summary))])
+    await Relay(log, bus, LIMIT).step()
+    shown = await held(bus, subjects.SPECTATE_STREAM, [1, 2, 3, 4])
+    hidden = {subjects.INVITE_HEADER: invite}
+    assert [message and message.headers for message in shown] == [hidden, {}, hidden, {subjects.CLOSES_HEADER: "1"}]
 
 
 async def test_a_long_log_goes_over_in_batches(log: PostgresLog, bus: JetStream) -> None:

@@ -42,7 +42,7 @@ def trial_results(prosecutor: str, defender: str, others: Sequence[str], *, guil
     ]
 
 
-def ended(game: Game, results: Sequence[Mapping[str, Any]], at: datetime = NOON, **more: Any) -> list[Unit]:
+def ended(game: Game, results: Sequence[Mapping[str, Any]], at: datetime = NOON) -> list[Unit]:
     """The end of a game, to be appended."""
-    data = canonical_json({"results": results, **more})
+    data = canonical_json({"results": results})
     return [unit(game.adds(1, kind="game_end", closes=True, data=data, at=at))]

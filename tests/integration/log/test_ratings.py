@@ -15,8 +15,9 @@ from playmolt_core.db.ratings import Line
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import Projector, rebuild
+from playmolt_schemas.games.game_summary import GameSummary
 
-from core.tests.log.log_contract import NOON, Game
+from core.tests.log.log_contract import NOON, Game, opened, unit
 from tests.integration.log.finished import ended, ox_results, trial_results
 
 AGENTS = [f"agent-{letter}" for letter in "abcdefg"]
@@ -190,7 +191,9 @@ async def test_rated_are_public_games_of_two_who_are_not_house(log: PostgresLog,
     ends = moments()
     one = {agent: identity for agent, identity in HOUSE.items() if agent != "agent-a"}
     await log.append(ended(Game("ox-1"), ox_results(AGENTS[:5], one), next(ends)))
-    await log.append(ended(Game("ox-2"), ox_results(AGENTS[:5]), next(ends), private=True))
+    private = Game("ox-2")
+    await log.append([unit(opened(private, GameSummary("waiting", 0, 1, 5, invite="f" * 64)))])
+    await log.append(ended(private, ox_results(AGENTS[:5]), next(ends)))
     await project(log, pool)
     projections = PgProjections(pool)
     assert await projections.ratings_of("agent-a", None) == {}

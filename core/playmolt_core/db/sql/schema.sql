@@ -72,10 +72,14 @@ CREATE TABLE log.stream (
   updated_at timestamptz      NOT NULL,
   -- An archived stream stands at its version on a hash of zeros, which nothing can follow: append refuses it as it is.
   archived   boolean          NOT NULL DEFAULT false,
+  -- Both follow from the first event. `invite`: the hex SHA-256 of what a private game is shared by.
+  language   text             NOT NULL DEFAULT 'ko',
+  invite     text COLLATE "C",
   CHECK ((phase IS NULL) = (over IS NULL))
 ) WITH (fillfactor = 45);
 CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
+CREATE UNIQUE INDEX stream_invite ON log.stream (invite) WHERE invite IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
 
 -- The type of a stream is named once, when the stream is made: a generated column is computed anew by every update.
@@ -110,6 +114,16 @@ CREATE INDEX event_results ON log.event (position) WHERE type = 'game_end';
 CREATE INDEX event_joined ON log.event ((data ->> 'agent_id'), stream) WHERE type = 'agent_joined';
 -- Who opened a stream: the list of a person's sessions.
 CREATE INDEX event_opened_by ON log.event ((metadata ->> 'actor'), stream) WHERE version = 1;
+
+CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE log.stream AS s
+  SET language = coalesce(NEW.data #>> '{config,language}', s.language), invite = NEW.data #>> '{config,invite_sha256}'
+  WHERE s.stream = NEW.stream;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note_opening AFTER INSERT ON log.event FOR EACH ROW
+  WHEN (NEW.version = 1 AND NEW.type = 'game_created') EXECUTE FUNCTION log.note_opening();
 
 -- What a command was answered, for its repetition.
 CREATE TABLE log.outcome (
@@ -510,7 +524,14 @@ CREATE TABLE account.seat (
   PRIMARY KEY (agent_id, game_id)
 );
 
+-- What an installation keeps to itself, made by the first gateway that needs it.
+CREATE TABLE account.secret (
+  name  text  PRIMARY KEY,
+  value bytea NOT NULL CHECK (octet_length(value) = 32)
+);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
+GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;

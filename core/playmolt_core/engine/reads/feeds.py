@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from playmolt_schemas.api import GameLine
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import RUN_TYPES, rfc3339
@@ -29,6 +30,8 @@ class List(msgspec.Struct, frozen=True):
     open: bool = False
     idle_seconds: int | None = None
     agent: str | None = None
+    invite: str | None = None
+    """The private game of this hash of an invite, and no other."""
 
 
 class FeedReads:
@@ -41,14 +44,14 @@ class FeedReads:
 
     async def events(self, pending: PendingCall) -> Reply:
         page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
-        if await self._sources.streams.snapshot(stream) is None:
+        if await self._sources.shown(pending.call) is None:
             return refusal(NO_GAME)
         messages = fitting(map(on_one_line, await self._log.public(stream, page.after, page.most)))
         return 200, b'{"events":[%b],"next_after":%d}' % (b",".join(messages), page.after + len(messages))
 
     async def feed(self, pending: PendingCall) -> Reply:
         page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
-        snapshot = await self._sources.streams.snapshot(stream)
+        snapshot = await self._sources.shown(pending.call)
         if snapshot is None:
             return refusal(self._sources.unknown)
         viewer = self._sources.viewer(snapshot, pending.call.agent)
@@ -82,6 +85,8 @@ class FeedReads:
             idle_since=idle,
             running=request.open,
             agent=request.agent,
+            hidden=pending.call.operator,
+            invite=request.invite,
         )
         return 200, _encode({"games": [self._line(game) for game in found]})
 
@@ -95,6 +100,8 @@ class FeedReads:
             summary.seated,
             summary.needed,
             rfc3339(game.created_at),
+            summary.language,
+            True if summary.invite else UNSET,
         )
         extra = {"over": summary.over, "updated_at": rfc3339(game.updated_at), "version": game.version}
         shown: dict[str, Any] = msgspec.to_builtins(line)
@@ -102,7 +109,7 @@ class FeedReads:
 
     async def log(self, pending: PendingCall) -> Reply:
         page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
-        snapshot = await self._sources.streams.snapshot(stream)
+        snapshot = await self._sources.shown(pending.call)
         if snapshot is None:
             return refusal(NO_GAME)
         refused = None if pending.call.operator else self._log_closed(pending, snapshot)

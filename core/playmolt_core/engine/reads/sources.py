@@ -5,11 +5,13 @@ from typing import Any
 
 import msgspec
 from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
 
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import NO_GAME
+from playmolt_core.engine.privacy import closed_to
 from playmolt_core.engine.reads.history import Histories
 from playmolt_core.game.decider import PUBLIC, Decider, Refused, Viewer
 from playmolt_core.game.snapshot import Snapshot
@@ -62,6 +64,11 @@ class Sources:
 
     def viewer(self, snapshot: Snapshot, agent: str) -> Viewer:
         return Viewer(agent) if agent and agent in self.decider.participants(snapshot.state) else PUBLIC
+
+    async def shown(self, call: Call) -> Snapshot | None:
+        """The game that a call is about; None where its caller may not know of it. Raises LogUnavailable, Archived."""
+        snapshot = await self.streams.snapshot(call.target)
+        return None if snapshot is None or closed_to(self.decider, snapshot, call) else snapshot
 
     async def unless_archived(self, stream: str) -> Snapshot | None:
         """Raises LogUnavailable."""

@@ -42,7 +42,7 @@ class StateReads:
 
     async def state(self, pending: PendingCall) -> Reply:
         request = msgspec.json.decode(pending.call.body, type=StateAt)
-        snapshot = await self._sources.streams.snapshot(pending.call.target)
+        snapshot = await self._sources.shown(pending.call)
         if snapshot is None:
             return refusal(NO_GAME)
         viewer = self._viewer(pending, snapshot, request)

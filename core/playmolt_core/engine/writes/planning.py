@@ -15,6 +15,7 @@ from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Forfeited, F
 from playmolt_core.engine.api_requests import BadBody
 from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.engine.privacy import closed_to
 from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.engine.writes.gathering import Gathering
 from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Repeat, refusal
@@ -54,17 +55,21 @@ class Planner:
     def plan(self, pending: PendingCall) -> Planned:
         """Raises BadBody, and whatever a bug in rules raises."""
         call = pending.call
-        if call.op == "join":
-            return self._seating.join(pending)
+        if call.op in ("open", "join"):
+            return self._seating.seat(pending)
         entry = self._streams(call.target)
         if entry is None:
             return Need(call.target)
         if number_of(call.command_id) in entry.seen and not pending.afresh:
             return Repeat(entry.stream)
-        if call.op == "leave":
+        return self.api_commands.plan(pending, entry) if call.op == "command" else self._of_a_seat(pending, entry)
+
+    def _of_a_seat(self, pending: PendingCall, entry: CachedStream) -> Planned:
+        """What is asked of a game that may be private; a worker of this process asks in nobody's name."""
+        if pending.command is None and closed_to(self._decider, entry.head, pending.call):
+            return refusal(entry, self.api_commands.unknown(pending))
+        if pending.call.op == "leave":
             return self._seating.leave(pending, entry)
-        if call.op == "command":
-            return self.api_commands.plan(pending, entry)
         return self._decide(pending, entry)
 
     def _decide(self, pending: PendingCall, entry: CachedStream) -> Plan:

@@ -1,22 +1,34 @@
 """Plans of `join` and `leave`: a seat is taken in a game and in the lobby of its type, in one unit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from playmolt_schemas.api import Joined, Left
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.codes import Code
+from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE, GameSummary
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
-from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.engine.pending_call import NO_GAME, PendingCall
+from playmolt_core.engine.privacy import closed_to
 from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Repeat, refusal
 from playmolt_core.engine.writes.sealing import append
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
 
 _encode = msgspec.json.encode
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Body of `join` and `open`."""
+
+    language: GameLanguage = DEFAULT_LANGUAGE
+    fill: Literal["house"] | None = None
+    fill_after_seconds: int = 0
+    deadline_seconds: int | None = None
 
 
 class Seating:
@@ -50,21 +62,54 @@ class Seating:
         append(seat, Accepted((SeatLeft(agent_id=agent, game_id=entry.stream),)), at, pending.call)
         return Plan((change, seat), 200, _encode(Left()), remember_on=entry)
 
-    def join(self, pending: PendingCall) -> Planned:
+    def seat(self, pending: PendingCall) -> Planned:
+        """Seat the caller: in a private game of its own (`open`), in one it has the invite of, or in a public one."""
         lobby = self._streams(self._lobby)
         if lobby is None:
             return Need(self._lobby)
         if number_of(pending.call.command_id) in lobby.seen:
             return Repeat(self._lobby)
+        seated = self._sits(pending, lobby)
+        if isinstance(seated, Need):
+            return seated
+        if pending.call.op == "open":
+            return self._open(pending, lobby) if seated is None else _already_seated(seated)
+        if pending.call.target:
+            return self._enter(pending, lobby, seated)
+        return self._seat(pending, lobby) if seated is None else self._seated_already(pending, lobby, seated)
+
+    def _open(self, pending: PendingCall, lobby: CachedStream) -> Plan:
+        """Open a private game under the id that the call names."""
+        wanted = _wanted(pending)
+        config = self._config | {"language": wanted.language, "invite_sha256": pending.call.invite}
+        if wanted.fill is not None:
+            config |= {"fill": wanted.fill, "fill_after_seconds": wanted.fill_after_seconds}
+        if wanted.deadline_seconds is not None:
+            config |= {"phase_deadline_seconds": wanted.deadline_seconds}
+        return self._take_seat(pending, lobby, fresh_stream(self._decider, pending.call.target), [], config)
+
+    def _enter(self, pending: PendingCall, lobby: CachedStream, seated: CachedStream | None) -> Planned:
+        """Give a seat in the private game that the call names, to who has its invite."""
+        game = self._streams(pending.call.target)
+        if game is None:
+            return Need(pending.call.target)
+        if not game.head.summary.invite or closed_to(self._decider, game.head, pending.call):
+            return refusal(game, NO_GAME)
+        if seated is game:
+            return self._seated_already(pending, lobby, game)
+        return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
+
+    def _sits(self, pending: PendingCall, lobby: CachedStream) -> CachedStream | Need | None:
+        """The game of this type in which the caller waits or plays."""
         state: Lobby = lobby.head.state
         seated = state.seat_of(pending.call.agent)
-        if seated is not None and seated not in pending.archived:
-            entry = self._streams(seated)
-            if entry is None:
-                return Need(seated)
-            if not entry.head.summary.over and not self._decider.resigned(entry.head.state, pending.call.agent):
-                return self._seated_already(pending, lobby, entry)
-        return self._seat(pending, lobby)
+        if seated is None or seated in pending.archived:
+            return None
+        entry = self._streams(seated)
+        if entry is None:
+            return Need(seated)
+        gone = entry.head.summary.over or self._decider.resigned(entry.head.state, pending.call.agent)
+        return None if gone else entry
 
     def _seated_already(self, pending: PendingCall, lobby: CachedStream, entry: CachedStream) -> Plan:
         body = self._joined(entry.stream, entry.head.summary)
@@ -81,36 +126,53 @@ class Seating:
         if found is None:
             found = fresh_stream(self._decider, time_ordered_id(self._decider.game, at, pending.call.command_id))
             happened.append(GameOpened(game_id=found.stream))
-        change = Change(found)
-        at = max(at, found.head.at)
-        refused = self._seat_in(change, pending, at)
+        return self._take_seat(pending, lobby, found, happened)
+
+    def _take_seat(
+        self,
+        pending: PendingCall,
+        lobby: CachedStream,
+        game: CachedStream,
+        happened: list[Event],
+        config: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Seat the caller in a game; `happened` is what the lobby has to hear besides."""
+        change = Change(game)
+        at = max(self._now(), lobby.head.at, game.head.at)
+        refused = self._seat_in(change, pending, at, config)
         if refused:
-            return refusal(found, refused)
-        happened.append(SeatTaken(agent_id=pending.call.agent, game_id=found.stream))
-        if change.head.summary.phase != "waiting":
-            happened.append(GameClosed(game_id=found.stream))
+            return refusal(game, refused)
+        happened.append(SeatTaken(agent_id=pending.call.agent, game_id=game.stream))
+        if change.head.summary.phase != "waiting" and not change.head.summary.invite:
+            happened.append(GameClosed(game_id=game.stream))
         seat = Change(lobby)
         append(seat, Accepted(tuple(happened)), at, pending.call)
-        return Plan((seat, change), 200, self._joined(found.stream, change.head.summary), remember_on=lobby)
+        return Plan((seat, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
 
     def _waiting(self, pending: PendingCall, lobby: CachedStream, happened: list[Event]) -> CachedStream | Need | None:
-        """Find the first game that waits; those before it are closed to the lobby, which had not heard of it."""
+        """Find the first game of the language that waits; the lobby had not heard that those before it do not."""
+        language = _wanted(pending).language
         for game_id in lobby.head.state.open:
             if game_id not in pending.archived:
                 entry = self._streams(game_id)
                 if entry is None:
                     return Need(game_id)
                 if entry.head.summary.phase == "waiting":
-                    return entry
+                    if entry.head.summary.language == language:
+                        return entry
+                    continue
             happened.append(GameClosed(game_id=game_id))
         return None
 
-    def _seat_in(self, change: Change, pending: PendingCall, at: datetime) -> Refused | None:
+    def _seat_in(
+        self, change: Change, pending: PendingCall, at: datetime, config: Mapping[str, Any] | None
+    ) -> Refused | None:
         commands: list[Command] = [
             Join(agent_id=pending.call.agent, name=pending.call.name, identity=pending.call.identity)
         ]
         if change.head.version == 0:
-            commands.insert(0, Create(seed=self._draw_seed(), config=self._config))
+            opened = config or self._config | {"language": _wanted(pending).language}
+            commands.insert(0, Create(seed=self._draw_seed(), config=opened))
         for command in commands:
             decision = self._decider.decide(change.head.state, command, at)
             if isinstance(decision, Refused):
@@ -119,4 +181,14 @@ class Seating:
         return None
 
     def _joined(self, stream: str, summary: GameSummary) -> bytes:
-        return _encode(Joined(stream, self._decider.game, summary.phase, summary.seated, summary.needed))
+        seats = (summary.phase, summary.seated, summary.needed)
+        return _encode(Joined(stream, self._decider.game, *seats, summary.language))
+
+
+def _wanted(pending: PendingCall) -> Wanted:
+    return msgspec.json.decode(pending.call.body, type=Wanted)
+
+
+def _already_seated(entry: CachedStream) -> Plan:
+    detail = f"You sit in {entry.stream}, and play one game of a type at a time: leave it, or play it to its end."
+    return refusal(entry, Refused(Code.ALREADY_SEATED, detail, game_id=entry.stream))

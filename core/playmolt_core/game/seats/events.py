@@ -1,10 +1,10 @@
 """What the log of every game with seats holds. Names and fields are stored for ever: change one, and add a version."""
 
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.games.game_messages import Fault, GameLanguage
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 
@@ -27,6 +27,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """That of every phase; None: those of `deadlines`."""
     deadlines: tuple[PhaseDeadline, ...] | UnsetType = UNSET
     """The game's own, as they were; a phase that is not there has none."""
+    language: GameLanguage | UnsetType = UNSET
+    """What its content is told in; in games of before the first one."""
+    invite_sha256: str | UnsetType = UNSET
+    """Of a private game: nobody knows of it without the invite or a seat until it ends."""
+    fill: Literal["house"] | UnsetType = UNSET
+    """Who takes the seats of a private game that stay empty so many seconds after it was opened."""
+    fill_after_seconds: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
 
 
 class SeatedEvent(Event, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
-from playmolt_schemas.games.game_messages import Fault
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.games.game_messages import Fault, GameLanguage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE, GameSummary
 from playmolt_schemas.identity import identity_of
 from typing_extensions import override
 
@@ -136,7 +136,13 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     @override
     def summary(self, state: S) -> GameSummary:
         return GameSummary(
-            phase=state.phase, round=state.round, seated=len(state.seats), needed=self.needed, over=state.over
+            phase=state.phase,
+            round=state.round,
+            seated=len(state.seats),
+            needed=self.needed,
+            over=state.over,
+            language=state.language,
+            invite=state.invite_sha256 or "",
         )
 
     @override
@@ -189,10 +195,14 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             needed=self.needed,
             seed=command.seed,
             rules_version=self.rules_version,
-            content_version=self.content_version,
+            content_version=self.content_in(config.language or DEFAULT_LANGUAGE),
             config=self._settled(config),
         )
         return Accepted((created,))
+
+    def content_in(self, language: GameLanguage) -> str:  # noqa: ARG002 -- for a game that tells its content in several
+        """The version of the content that a game of this language takes."""
+        return self.content_version
 
     def _settled(self, config: Config) -> Config:
         """A configuration with the game's own deadlines spelt out, unless the operator says one for all."""
@@ -334,7 +344,11 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
         return _over()
     if state.phase != "waiting":
         return Refused(Code.ALREADY_STARTED, "A game that has started cannot be left. Play it to its end.")
-    return Accepted((AgentLeft(agent_id=seat.id, name=seat.name),))
+    left = AgentLeft(agent_id=seat.id, name=seat.name)
+    others = (other for other in state.seats if other.id != seat.id)
+    if state.private and all(other.kind == "house" for other in others):
+        return Accepted((left, GameAborted(reason=ABANDONED, faults=())))
+    return Accepted((left,))
 
 
 def _end(state: SeatedState[Any], command: EndGame) -> Decision:

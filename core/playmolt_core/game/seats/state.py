@@ -8,7 +8,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.games.game_messages import Fault, GameLanguage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.identity import Identity, identity_of
 
 from playmolt_core.game.decider import Event
@@ -69,6 +70,20 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     """Of the seats of which there is something to say."""
     faults: tuple[Fault, ...] | UnsetType = UNSET
     """The ledger so far."""
+    spoken: GameLanguage | UnsetType = UNSET
+    invite_sha256: str | UnsetType = UNSET
+    fill_after_seconds: int | UnsetType = UNSET
+    """When house bots are asked into a private game; UNSET: they are not."""
+
+    @property
+    def language(self) -> GameLanguage:
+        """What the content is told in."""
+        return self.spoken or DEFAULT_LANGUAGE
+
+    @property
+    def private(self) -> bool:
+        """Whether its agents were invited."""
+        return bool(self.invite_sha256)
 
     @property
     def over(self) -> bool:
@@ -145,6 +160,9 @@ def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
         "seed": event.seed,
         "phase_deadline_seconds": config.phase_deadline_seconds,
         "deadlines": config.deadlines,
+        "spoken": config.language,
+        "invite_sha256": config.invite_sha256,
+        "fill_after_seconds": config.fill_after_seconds,
     }
 
 

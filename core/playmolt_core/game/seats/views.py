@@ -44,6 +44,11 @@ def time_of(at: datetime | None) -> str | None:
     return None if at is None else rfc3339(at)
 
 
+def openness_of(state: SeatedState[Any]) -> dict[str, Any]:
+    """What a view says of its language, and of a private game that it is one."""
+    return {"language": state.language, **({"private": True, "rated": False} if state.private else {})}
+
+
 def faults_of(state: SeatedState[Any]) -> Faults | None:
     """The ledger, once the game is over."""
     return (state.faults or ()) if state.over else None

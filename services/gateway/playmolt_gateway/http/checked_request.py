@@ -26,6 +26,7 @@ from playmolt_gateway.http.auth import Authenticator, Caller, Keys
 from playmolt_gateway.http.bodies import Bodies, parse
 from playmolt_gateway.http.conversion import convert
 from playmolt_gateway.http.idempotency import CommandId, command_id
+from playmolt_gateway.http.invites import Invites
 from playmolt_gateway.http.metrics import Metrics
 from playmolt_gateway.http.problems import (
     RETRY_SECONDS,
@@ -75,6 +76,7 @@ class Services:
         self.rates = Rates(settings, limits)
         self.address = PublicAddress(settings)
         self.bodies = Bodies()
+        self.invites = Invites(accounts)
         self.metrics = Metrics()
         self.closing = Closing()
 

@@ -22,7 +22,7 @@ async def admin_games(services: Services, request: CheckedRequest) -> Reply:
     wanted = {"phase": query.phase}
     if query.stuck:
         wanted |= {"open": True, "idle_seconds": services.settings.stuck_seconds}
-    found = await list_rows(services, query.gameType, wanted, query.limit, query.cursor)
+    found = await list_rows(services, query.gameType, wanted, query.limit, query.cursor, operator=True)
     if isinstance(found, Answer):
         return answer_response(found)
     return json_response(200, _encode(AdminGames(list(found[0]), found[1])))

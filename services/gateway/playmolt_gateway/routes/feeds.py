@@ -263,16 +263,7 @@ async def read_log(services: Services, request: CheckedRequest) -> Reply:
 
 
 def _log_page(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
-    body = msgspec.json.encode({"after": after, "limit": PAGE_MAX})
-    return services.bus.submit(
-        request.game,
-        "log",
-        request.params["id"],
-        body,
-        agent=request.caller.id,
-        operator=request.caller.operator,
-        trace=request.trace,
-    )
+    return ask_engine(services, request, "log", {"after": after, "limit": PAGE_MAX})
 
 
 async def _lines(services: Services, request: CheckedRequest, answer: Answer, poll: LongPoll) -> Chunks:

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_schemas import api
-from playmolt_schemas.codes import MISMATCH, Code, FieldFault
+from playmolt_schemas.codes import MISMATCH, NO_GAME, Code, FieldFault, problem_bytes
 from playmolt_schemas.envelopes import Answer, Op
-from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.identifiers import GAME_TYPES, id_of_command
 from playmolt_schemas.identity import Identity, identity_of
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes.platform import AdminGameLine, StateQuery
@@ -24,11 +24,14 @@ from playmolt_gateway.http.checked_request import (
     answer_response,
     game_of,
 )
+from playmolt_gateway.http.invites import invite_hash
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
 from playmolt_gateway.http.waiting import LongPoll, version_of, wait_for_newer
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _encode = msgspec.json.encode
+_WAITS_PRIVATE: Final = (b'"phase":"waiting"', b'"private":true')
+"""What stands in the state of a private game that waits. In a text the quotes would be escaped."""
 
 
 class _Place(msgspec.Struct):
@@ -45,6 +48,8 @@ class _Rows(msgspec.Struct):
 
 
 _seat_of = msgspec.json.Decoder(_Seat).decode
+_joined_of = msgspec.json.Decoder(api.Joined).decode
+_fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _rows_of = msgspec.json.Decoder(_Rows).decode
 
 
@@ -53,24 +58,82 @@ def ask_engine(
 ) -> "asyncio.Future[Answer]":
     """Send a read about the game of the path; `agent` says as whom, by default as the caller."""
     viewer = request.caller.id if agent is None else agent
-    return services.bus.submit(request.game, op, request.params["id"], _encode(body), agent=viewer, trace=request.trace)
+    return services.bus.submit(
+        request.game, op, request.params["id"], _encode(body), agent=viewer, operator=request.caller.operator,
+        trace=request.trace, invite=invite_hash(getattr(request.query, "invite", None)),
+    )  # fmt: skip
+
+
+async def open_game(services: Services, request: CheckedRequest) -> Reply:
+    """Open a private game under an id that follows from the command, and with it its invite."""
+    body: api.OpenRequest = request.body
+    if found := _faults(body):
+        return bad_request("; ".join(f"{fault.field} {fault.message}" for fault in found) + ".", *found)
+    game_id = id_of_command(body.gameType, request.command.id)
+    invite = await services.soon(services.invites.of(game_id))
+    wanted = {
+        "language": body.language,
+        "fill": body.fill,
+        "fill_after_seconds": body.fill_after_seconds or 0,
+        "deadline_seconds": body.deadline_seconds,
+    }
+    answer = await _seated(services, request, "open", game_id, wanted, invite)
+    if answer.status != 200:
+        return answer_response(answer)
+    told = _joined_of(answer.body)
+    seats = (told.phase, told.seated, told.needed, told.language)
+    return json_response(201, _encode(api.Opened(told.game_id, told.gameType, invite, *seats)))
+
+
+def _faults(body: api.OpenRequest) -> list[FieldFault]:
+    faults = []
+    if body.fill_after_seconds is not None and body.fill is None:
+        faults.append(FieldFault("fill_after_seconds", "goes with fill alone"))
+    if body.rated:
+        faults.append(FieldFault("rated", "must be false: a private game is not rated"))
+    return faults
 
 
 async def join_game(services: Services, request: CheckedRequest) -> Reply:
+    body: api.JoinRequest = request.body
+    game_id = ""
+    if body.invite is not None:
+        found = await _invited(services, request, body)
+        if not isinstance(found, str):
+            return found
+        game_id = found
+    return answer_response(await _seated(services, request, "join", game_id, {"language": body.language}, body.invite))
+
+
+async def _invited(services: Services, request: CheckedRequest, body: api.JoinRequest) -> str | Reply:
+    """The private game of an invite."""
+    wanted = _encode({"invite": invite_hash(body.invite)})
+    answer = await services.bus.submit(body.gameType, "games", "", wanted, trace=request.trace)
+    if answer.status != 200:
+        return answer_response(answer)
+    rows = _rows_of(answer.body).games
+    return rows[0].game_id if rows else Refusal(Code.NOT_FOUND, NO_GAME)
+
+
+async def _seated(
+    services: Services, request: CheckedRequest, op: Op, game_id: str, wanted: dict[str, Any], invite: str | None
+) -> Answer:
+    """Have the caller seated; an engine's refusal is its answer."""
     agent, command = request.caller.agent, request.command
     if command.fingerprint and not await services.soon(
         services.accounts.claim_join(agent.id, command.id, command.fingerprint)
     ):
-        return Refusal(Code.IDEMPOTENCY_MISMATCH, MISMATCH)
+        return Answer(0, Code.IDEMPOTENCY_MISMATCH.status, problem_bytes(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
     answer = await services.bus.submit(
-        request.body.gameType, "join", "", agent=agent.id, name=agent.name, identity=Identity(**identity_of(agent)),
-        command_id=command.id, fingerprint=command.fingerprint, trace=request.trace,
+        request.body.gameType, op, game_id, _encode(wanted), agent=agent.id, name=agent.name,
+        identity=Identity(**identity_of(agent)), command_id=command.id, fingerprint=command.fingerprint,
+        trace=request.trace, invite=invite_hash(invite),
     )  # fmt: skip
     if answer.status == 200:
         # Without it the agent is told of that game's end only if it asks while the game runs.
         with suppress(*AWAY):
             await services.soon(services.accounts.keep_seat(agent.id, _seat_of(answer.body).game_id))
-    return answer_response(answer)
+    return answer
 
 
 async def leave_game(services: Services, request: CheckedRequest) -> Reply:
@@ -104,9 +167,18 @@ def _before(cursor: str) -> tuple[str, str]:
 
 
 async def list_rows(
-    services: Services, game: str | None, wanted: dict[str, Any], limit: int, cursor: str | None
+    services: Services,
+    game: str | None,
+    wanted: dict[str, Any],
+    limit: int,
+    cursor: str | None,
+    *,
+    operator: bool = False,
 ) -> tuple[Sequence[AdminGameLine], str | None] | Answer:
-    """Merge the engines' lists, newest first; gives a page and the next cursor, or an engine's refusal."""
+    """Merge the engines' lists, newest first; gives a page and the next cursor, or an engine's refusal.
+
+    The operator's has private games that run, too.
+    """
     body = {key: value for key, value in wanted.items() if value is not None}
     if cursor is not None:
         body["before"] = _before(cursor)
@@ -114,7 +186,7 @@ async def list_rows(
     each = min(limit + 1, PAGE_MAX)
     games = (game,) if game else GAME_TYPES
     answers = await asyncio.gather(
-        *(services.bus.submit(g, "games", "", _encode(body | {"limit": each})) for g in games)
+        *(services.bus.submit(g, "games", "", _encode(body | {"limit": each}), operator=operator) for g in games)
     )
     rows: list[AdminGameLine] = []
     for answer in answers:
@@ -136,7 +208,17 @@ async def list_games(services: Services, request: CheckedRequest) -> Reply:
         return answer_response(found)
     rows, cursor = found
     lines = [
-        api.GameLine(row.game_id, row.gameType, row.phase, row.round, row.seated, row.needed, row.created_at)
+        api.GameLine(
+            row.game_id,
+            row.gameType,
+            row.phase,
+            row.round,
+            row.seated,
+            row.needed,
+            row.created_at,
+            row.language,
+            row.private,
+        )
         for row in rows
     ]
     return json_response(200, _encode(api.Games(lines, cursor)))
@@ -155,9 +237,9 @@ async def read_state(services: Services, request: CheckedRequest) -> Reply:
         return bad_request("at and seat look back; they go with neither after nor wait.", *faults)
     if looks_back:
         body = {key: value for key, value in (("at", query.at), ("seat", query.seat)) if value is not None}
-        return answer_response(await ask_engine(services, request, "state", body, agent=""))
+        return answer_response(await ask_engine(services, request, "state", body))
     if query.after is None or not query.wait:
-        return answer_response(await ask_engine(services, request, "state", {}))
+        return await _state(services, request, await ask_engine(services, request, "state", {}))
     return await _newer_state(services, request, query.after, min(query.wait, WAIT_SECONDS))
 
 
@@ -179,7 +261,18 @@ async def _newer_state(services: Services, request: CheckedRequest, after: int, 
                 await poll.first([wait_for_newer(watch, after, end - clock())], end - clock())
     finally:
         await watch.close()
-    return answer_response(answer)
+    return await _state(services, request, answer)
+
+
+async def _state(services: Services, request: CheckedRequest, answer: Answer) -> Reply:
+    """A state as its engine tells it, with the invite of a private game that waits for who sits there."""
+    if answer.status != 200 or not all(part in answer.body for part in _WAITS_PRIVATE):
+        return answer_response(answer)
+    state = _fields_of(answer.body)
+    if "self" not in state:
+        return answer_response(answer)
+    invite = await services.soon(services.invites.of(request.params["id"]))
+    return json_response(200, _encode(state | {"invite": invite}))
 
 
 def too_many_waits() -> Refusal:
@@ -190,4 +283,4 @@ def too_many_waits() -> Refusal:
 async def read_events(services: Services, request: CheckedRequest) -> Reply:
     """A page of the public events, byte for byte as they are stored."""
     body = {"after": request.query.after, "limit": request.query.limit}
-    return answer_response(await ask_engine(services, request, "events", body, agent=""))
+    return answer_response(await ask_engine(services, request, "events", body))

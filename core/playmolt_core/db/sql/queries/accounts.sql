@@ -34,6 +34,12 @@ SELECT game_id FROM account.seat WHERE agent_id = $1 ORDER BY taken_at, game_id 
 -- name: told
 DELETE FROM account.seat WHERE agent_id = $1 AND game_id = $2
 
+-- name: make_secret
+INSERT INTO account.secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING
+
+-- name: secret
+SELECT value FROM account.secret WHERE name = $1
+
 -- name: owners
 -- The inner SELECT hides the array from the planner, which would plan each call anew for its length: three times what
 -- finding one key costs. The limits cut nothing; they keep the look-ups while statistics call the tables small.

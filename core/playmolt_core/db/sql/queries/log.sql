@@ -37,7 +37,7 @@ SELECT stream, CASE WHEN archived THEN -1 ELSE version END AS version FROM log.s
 SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3
 
 -- name: forward
-SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes, false
 FROM log.event WHERE position > $1 ORDER BY position LIMIT $2
 
 -- name: settle_reader
@@ -50,19 +50,22 @@ SET enable_seqscan = off
 -- The JSON of a Record, field for field: see schemas/playmolt_schemas/records.py. What is quoted here is ASCII without
 -- anything to escape, and data and metadata are JSON already.
 SELECT
-  position, stream, type,
+  position, e.stream, type,
   convert_to(concat(
-    '{"stream":"', stream, '","version":', version, ',"position":', position, ',"type":"', type,
+    '{"stream":"', e.stream, '","version":', e.version, ',"position":', position, ',"type":"', type,
     '","schema_version":', schema_version, ',"data":', data, ',"metadata":', metadata,
     ',"at":"', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '","salt":"', encode(salt, 'hex'),
-    '","prev_hash":"', encode(prev_hash, 'hex'), '","hash":"', encode(hash, 'hex'), '"}'
+    '","prev_hash":"', encode(prev_hash, 'hex'), '","hash":"', encode(e.hash, 'hex'), '"}'
   ), 'UTF8'),
-  public, lobby, closes
-FROM log.event WHERE position > $1 ORDER BY position LIMIT $2
+  public, lobby, closes, CASE WHEN closes THEN '' ELSE coalesce(s.invite, '') END
+FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream
+WHERE position > $1 ORDER BY position LIMIT $2
 
 -- name: results
-SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
-FROM log.event WHERE type = 'game_end' AND position > $1 ORDER BY position LIMIT $2
+SELECT e.stream, e.version, e.position, e.type, e.schema_version, e.data, e.metadata, e.at, e.salt, e.prev_hash, e.hash,
+  e.public, e.lobby, e.closes, s.invite IS NOT NULL
+FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream
+WHERE e.type = 'game_end' AND e.position > $1 ORDER BY e.position LIMIT $2
 
 -- name: position
 SELECT position FROM log.head
@@ -74,33 +77,41 @@ SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE NOT isempt
 SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3
 
 -- name: games
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
 FROM log.stream
-WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3)
+WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR over OR $5)
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_in_phase
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
 FROM log.stream
-WHERE game = $1 AND phase = $5 AND (created_at, stream) < ($2, $3)
+WHERE game = $1 AND phase = $5 AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR over OR $6)
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_running
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
 FROM log.stream
 WHERE game = $1 AND NOT over AND (created_at, stream) < ($2, $3)
   AND ($5::text IS NULL OR phase = $5) AND ($6::timestamptz IS NULL OR updated_at <= $6)
+  AND (invite IS NULL OR $7)
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_of_agent
-SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version
+SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
+  s.language, coalesce(s.invite, '')
 FROM log.stream AS s
 WHERE s.stream IN (SELECT * FROM log.joined_by($6))
   AND s.game = $1 AND s.phase IS NOT NULL AND ($5::text IS NULL OR s.phase = $5) AND (s.created_at, s.stream) < ($2, $3)
+  AND (s.invite IS NULL OR s.over)
 ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
 
+-- name: game_of_invite
+SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+FROM log.stream WHERE game = $1 AND invite = $2 AND phase IS NOT NULL
+
 -- name: games_opened_by
-SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version
+SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
+  s.language, coalesce(s.invite, '')
 FROM log.stream AS s
 WHERE s.stream IN (SELECT * FROM log.opened_by($5)) AND s.game = $1 AND s.phase IS NOT NULL
   AND (s.created_at, s.stream) < ($2, $3)

@@ -1,0 +1,31 @@
+"""The invites of private games: worked out from a secret of the installation and the game's id, and stored nowhere."""
+
+import base64
+import hashlib
+import hmac
+from typing import Final
+
+from playmolt_gateway.ports import Accounts
+
+_BYTES: Final = 16
+_PURPOSE: Final = "invites"
+
+
+def invite_hash(invite: str | None) -> str:
+    """What is stored, sent and compared instead of an invite; "" for none."""
+    return hashlib.sha256(invite.encode("utf-8", "surrogatepass")).hexdigest() if invite else ""
+
+
+class Invites:
+    """Needs the accounts once; raises what they raise."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self._secret = b""
+
+    async def of(self, game_id: str) -> str:
+        """A private game's invite: 26 characters of a-z2-7."""
+        if not self._secret:
+            self._secret = await self._accounts.secret(_PURPOSE)
+        made = hmac.digest(self._secret, game_id.encode(), "sha256")[:_BYTES]
+        return base64.b32encode(made).decode().rstrip("=").lower()
