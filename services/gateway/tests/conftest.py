@@ -33,7 +33,7 @@ from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.identity import slug_of
 
 OPERATOR_KEY = "the-operators-own-key"
-Reply = tuple[int, Any] | Exception | None
+Reply = tuple[int, Any] | Answer | Exception | None
 
 
 class TwinWatch:
@@ -53,7 +53,7 @@ class TwinWatch:
 
 
 class TwinBus:
-    """`engine(game, call)` answers every call: (status, JSON), an exception, or None for never."""
+    """`engine(game, call)` answers every call: (status, JSON), a whole answer, an exception, or None for never."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Call]] = []
@@ -77,6 +77,8 @@ class TwinBus:
         reply = self.engine(game, call)
         if isinstance(reply, Exception):
             future.set_exception(reply)
+        elif isinstance(reply, Answer):
+            future.set_result(reply)
         elif reply is not None:
             status, value = reply
             data = value if isinstance(value, bytes) else msgspec.json.encode(value)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_gateway.routes import sessions
-from playmolt_schemas.envelopes import Call
+from playmolt_schemas.envelopes import Answer, Call
+from playmolt_schemas.routes.legal import REPORT_MEDIA
 
 SESSION = "jury-0190c3f8-1111-7222-8333-444455556666"
 CHAT = f"/api/jury/sessions/{SESSION}/chat/radical"
@@ -62,3 +63,30 @@ async def test_a_call_that_was_not_answered_may_be_done_and_says_so(platform: An
     answer = await chat(platform)
     assert problem(answer) == (503, "unavailable")
     assert "Idempotency-Key" in answer.json()["detail"]
+
+
+SCRIPT = b"<!DOCTYPE html><script>alert(1)</script>"
+
+
+@pytest.mark.parametrize(
+    ("asked", "content_type", "disposition"),
+    [
+        ("html", "text/html; charset=utf-8", "inline"),
+        ("md", "text/markdown; charset=utf-8", "attachment"),
+        ("pdf", "application/pdf", "attachment"),
+        ("docx", REPORT_MEDIA["docx"], "attachment"),
+    ],
+)
+async def test_a_report_runs_nothing_and_says_what_it_is_called(
+    platform: Any, asked: str, content_type: str, disposition: str
+) -> None:
+    session = SESSION.replace("jury", "legal")
+    platform.bus.engine = lambda _game, _call: Answer(0, 200, SCRIPT, content_type)
+    _, key = platform.agent()
+    answer = await platform.send("GET", f"/api/sessions/{session}/report?format={asked}", headers=key)
+    assert (answer.status_code, answer.content) == (200, SCRIPT)
+    assert answer.headers["content-disposition"] == f'{disposition}; filename="{session}.{asked}"'
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from playmolt_gateway.http.addresses import PublicAddress
+from playmolt_gateway.http.attachments import attachment
 from playmolt_gateway.http.auth import Authenticator, Caller, Keys
 from playmolt_gateway.http.bodies import Bodies, parse
 from playmolt_gateway.http.conversion import convert
@@ -182,9 +183,10 @@ def _game(route: Route, identifier: str) -> str | None:
     return game if not route.run or game in RUN_TYPES else None
 
 
-def answer_response(answer: Answer) -> Response:
+def answer_response(answer: Answer, name: str = "report") -> Response:
+    """Send what an engine answered; `name` is what a document is called that is no JSON."""
     if answer.content_type and answer.status < 400:
-        return Response(answer.body, answer.status, media_type=answer.content_type)
+        return attachment(answer, name)
     extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (202, 429, 503) else []
     return json_response(answer.status, answer.body, extra)
 

@@ -62,7 +62,7 @@ async def _whole(services: Services, request: CheckedRequest) -> Reply:
     while len(body) < answer.total and last.status == answer.status and last.body:
         last = await _submit(services, request, "query", len(body))
         body += last.body
-    return answer_response(msgspec.structs.replace(answer, body=body))
+    return answer_response(msgspec.structs.replace(answer, body=body), request.params.get("id", request.route.name))
 
 
 async def _made(services: Services, request: CheckedRequest) -> Answer:
