@@ -255,21 +255,41 @@ def test_components_are_the_folders_of_the_base(overlay: str) -> None:
     assert found <= policies
 
 
-def test_the_edge_leads_every_feed_to_the_spectator_and_ends_none() -> None:
-    route = named(render("prod"), "HTTPRoute", "playmolt")["spec"]
-    targets = {
-        (match["path"]["type"], match["path"]["value"]): (rule.get("backendRefs", [{}])[0].get("name"), rule)
+PRIVATE = re.compile(r"/(metrics|healthz|readyz|api/admin(/.*)?)")
+
+
+def leads(route: Json, path: str) -> str | None:
+    """The service that the edge leads a path to, as the Gateway API matches: by whole parts of it, as it was sent."""
+    found = {
+        rule["backendRefs"][0]["name"]
         for rule in route["rules"]
         for match in rule["matches"]
+        if path == match["path"]["value"]
+        or (match["path"]["type"] == "PathPrefix" and path.startswith(match["path"]["value"] + "/"))
     }
-    assert {path: name for (_, path), (name, _) in targets.items()} == {
-        "/metrics": None, "/ws": "spectator", "/sse": "spectator", "/": "gateway",
-    }  # fmt: skip
-    for name, rule in targets.values():
-        if name:
-            (backend,) = rule["backendRefs"]
-            (port,) = named(render("prod"), "Service", name)["spec"]["ports"]
-            assert backend["port"] == port["port"]
-            # "0s" is no limit; left out, a controller may take its own of 15 s.
-            assert rule["timeouts"] == {"request": "0s", "backendRequest": "0s"}
+    assert len(found) < 2, path
+    return found.pop() if found else None
+
+
+def test_the_edge_publishes_what_is_public_and_nothing_else() -> None:
+    route = named(render("prod"), "HTTPRoute", "playmolt")["spec"]
+    assert leads(route, "/ws/lobby") == leads(route, "/sse/games/ox-1") == "spectator"
+    for path in (re.sub(r"\{\w+\}", "x", one.path) for one in ROUTES):
+        assert leads(route, path) == (None if PRIVATE.fullmatch(path) else "gateway"), path
+    for path in (
+        "/metrics", "/%6detrics", "/metrics/", "//metrics", "/healthz", "/readyz", "/readyz?self", "/api/admin/games",
+        "/api/%61dmin/games", "/api//admin/games", "/api", "/apiary", "/gamester", "/wsx",
+    ):  # fmt: skip
+        assert leads(route, path) is None, path
+    assert all(len(rule["matches"]) <= 8 for rule in route["rules"])
+
+
+def test_the_edge_ends_no_feed() -> None:
+    route = named(render("prod"), "HTTPRoute", "playmolt")["spec"]
+    for rule in route["rules"]:
+        (backend,) = rule["backendRefs"]
+        (port,) = named(render("prod"), "Service", backend["name"])["spec"]["ports"]
+        assert backend["port"] == port["port"]
+        # "0s" is no limit; left out, a controller may take its own of 15 s.
+        assert rule["timeouts"] == {"request": "0s", "backendRequest": "0s"}
     assert not [one.path for one in ROUTES if one.path.startswith(("/ws", "/sse"))], "a route that the edge would hide"
