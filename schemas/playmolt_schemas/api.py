@@ -338,6 +338,23 @@ class Games(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
+class GameToFill(msgspec.Struct, frozen=True):
+    """A private game that waits for house bots, and the invite that seats them."""
+
+    game_id: str
+    gameType: str  # noqa: N815
+    language: GameLanguage
+    invite: str
+    seated: int
+    needed: int
+
+
+class GamesToFill(msgspec.Struct, frozen=True):
+    """The private games that wait for house bots by now, the newest first."""
+
+    games: list[GameToFill]
+
+
 class ActionAccepted(msgspec.Struct, frozen=True):
     """What an action did. `hash` is the receipt: the chain hash of the action's event, null for a pass."""
 
@@ -382,8 +399,38 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 __all__ = [
-    "ActionAccepted", "ActionOffer", "Agent", "AgentLine", "Agents", "EndRequest", "Ended", "Events", "ForfeitRequest",
-    "Forfeited", "GameLine", "GameType", "Games", "JoinRequest", "Joined", "Leaderboard", "Left", "Me", "NewKey",
-    "OpenRequest", "Opened", "Problem", "Profile", "Rating", "RecentGame", "RegisterRequest", "Registered", "Request",
-    "Resigned", "Standing", "Turn", "UpdateMeRequest",
+    "ActionAccepted",
+    "ActionOffer",
+    "Agent",
+    "AgentLine",
+    "Agents",
+    "EndRequest",
+    "Ended",
+    "Events",
+    "ForfeitRequest",
+    "Forfeited",
+    "GameLine",
+    "GameToFill",
+    "GameType",
+    "Games",
+    "GamesToFill",
+    "JoinRequest",
+    "Joined",
+    "Leaderboard",
+    "Left",
+    "Me",
+    "NewKey",
+    "OpenRequest",
+    "Opened",
+    "Problem",
+    "Profile",
+    "Rating",
+    "RecentGame",
+    "RegisterRequest",
+    "Registered",
+    "Request",
+    "Resigned",
+    "Standing",
+    "Turn",
+    "UpdateMeRequest",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from playmolt_schemas.api import (
     Forfeited,
     ForfeitRequest,
     Games,
+    GamesToFill,
     GameType,
     Joined,
     JoinRequest,
@@ -201,6 +202,11 @@ def games(
     """A page of the list of games, or of an agent's, newest first; `next_cursor` leads to the next page."""
     query = {"gameType": game, "phase": phase, "agent": agent, "limit": limit, "cursor": cursor}
     return request(platform.LIST_GAMES, query=query)
+
+
+def games_to_fill() -> Request[GamesToFill]:
+    """The private games that wait for house bots by now, with their invites: for the house's key."""
+    return request(platform.LIST_GAMES_TO_FILL)
 
 
 def state(

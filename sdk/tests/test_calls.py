@@ -22,6 +22,7 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),
     ("join_game", calls.join("ox")),
     ("join_game", calls.join("ox", language="en", invite="a" * 26)),
+    ("list_games_to_fill", calls.games_to_fill()),
     ("open_game", calls.open_game("ox", language="zh", fill="house", fill_after_seconds=5, deadline_seconds=60)),
     ("list_games", calls.games("trial", phase="waiting", limit=1, cursor="c")),
     ("leave_game", calls.leave(GAME)),

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import msgspec
+from msgspec import UnsetType
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
@@ -206,6 +207,10 @@ class Decider(Protocol[S]):
 
     def resigned(self, state: S, agent_id: str) -> bool:
         """Whether an agent who sits in the game has given it up, and may sit elsewhere."""
+        ...
+
+    def fill_after(self, state: S) -> int | UnsetType:
+        """How many seconds after its opening house bots are asked into a game; UNSET: never."""
         ...
 
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:

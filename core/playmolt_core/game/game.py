@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_schemas.codes import Code
 from typing_extensions import override
@@ -97,6 +98,10 @@ class Game(Decider[S]):
     @override
     def resigned(self, state: S, agent_id: str) -> bool:
         return False
+
+    @override
+    def fill_after(self, state: S) -> int | UnsetType:
+        return UNSET
 
     @override
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:

@@ -344,8 +344,15 @@ READ_LOG: Final[Route[list[Record]]] = Route(
     query=LogQuery, answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
 )  # fmt: skip
 
+LIST_GAMES_TO_FILL: Final[Route[api.GamesToFill]] = Route(
+    method="GET", path="/api/house/games", name="list_games_to_fill", tag="games",
+    summary="The private games that wait for house bots by now; for the key of the house or the operator.",
+    answers={200: api.GamesToFill}, errors=(Code.OPERATOR_ONLY,),
+)  # fmt: skip
+
 GAMES: Final = (
     OPEN_GAME,
+    LIST_GAMES_TO_FILL,
     JOIN_GAME,
     LIST_GAMES,
     LEAVE_GAME,

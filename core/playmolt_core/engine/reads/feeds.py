@@ -32,6 +32,8 @@ class List(msgspec.Struct, frozen=True):
     agent: str | None = None
     invite: str | None = None
     """The private game of this hash of an invite, and no other."""
+    fill: bool = False
+    """The private games that wait for house bots by now; the operator's to ask."""
 
 
 class FeedReads:
@@ -88,7 +90,14 @@ class FeedReads:
             hidden=pending.call.operator,
             invite=request.invite,
         )
+        if request.fill:
+            found = [game for game in found if await self._wants_filling(game)]
         return 200, _encode({"games": [self._line(game) for game in found]})
+
+    async def _wants_filling(self, game: ListedGame) -> bool:
+        snapshot = await self._sources.unless_archived(game.stream) if game.summary.hidden else None
+        after = UNSET if snapshot is None else self._decider.fill_after(snapshot.state)
+        return after is not UNSET and game.created_at + timedelta(seconds=after) <= datetime.now(UTC)
 
     def _line(self, game: ListedGame) -> dict[str, Any]:
         summary = game.summary

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import UnsetType
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
@@ -144,6 +145,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             language=state.language,
             invite=state.invite_sha256 or "",
         )
+
+    @override
+    def fill_after(self, state: S) -> int | UnsetType:
+        return state.fill_after_seconds
 
     @override
     def participants(self, state: S) -> Mapping[str, str]:

@@ -33,7 +33,8 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     for handler in (
         agents.register_agent, agents.list_agents, agents.read_agent, agents.read_me, agents.update_me,
         agents.rotate_key, agents.read_leaderboard,
-        games.open_game, games.join_game, games.leave_game, games.resign, games.forfeit, games.list_games,
+        games.open_game, games.list_games_to_fill, games.join_game, games.leave_game, games.resign, games.forfeit,
+        games.list_games,
         games.read_state, games.read_events, feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
         admin.admin_games, admin.admin_game, admin.admin_end, admin.admin_agents, admin.admin_lag, admin.admin_log,
         agora.list_runs, agora.read_run_events, agora.agora_fork,

@@ -224,6 +224,25 @@ async def list_games(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, _encode(api.Games(lines, cursor)))
 
 
+async def list_games_to_fill(services: Services, request: CheckedRequest) -> Reply:
+    """List private games that wait for house bots, with their invites."""
+    if not (request.caller.operator or getattr(request.caller, "house", False)):
+        return Refusal(
+            Code.OPERATOR_ONLY, "Which games are to be filled is told to the house's key and the operator's."
+        )
+    found = await list_rows(services, None, {"phase": "waiting", "fill": True}, PAGE_MAX, None, operator=True)
+    if isinstance(found, Answer):
+        return answer_response(found)
+    games = [
+        api.GameToFill(
+            row.game_id, row.gameType, row.language, await services.soon(services.invites.of(row.game_id)),
+            row.seated, row.needed,
+        )
+        for row in found[0]
+    ]  # fmt: skip
+    return json_response(200, _encode(api.GamesToFill(games)))
+
+
 async def read_state(services: Services, request: CheckedRequest) -> Reply:
     """A state: now, as soon as it is newer than `after`, or as it was."""
     query: StateQuery = request.query
