@@ -15,7 +15,7 @@ export UV_PYTHON := $(BIN)/python
 # Without compiled files every worker of the tests compiles every module anew, at every run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test check bench soak lock docs image dist
+.PHONY: help setup demo test check bench soak lock docs image dist typescript
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -71,6 +71,11 @@ image: ## build the image of all services with buildah and try it
 dist: $(DEV) ## build the wheels of what a bot author installs, into dist/
 	rm -rf dist
 	for member in $(DIST); do $(UV) build --quiet --wheel --no-build-isolation --out-dir dist $$member || exit; done
+
+typescript: $(RUN) ## make the types of sdk/typescript anew from the OpenAPI document (with Node)
+	cd sdk/typescript && npm install --silent
+	$(BIN)/python -m playmolt_gateway.routes.openapi > sdk/typescript/openapi.json
+	cd sdk/typescript && npm run --silent generate
 
 docs: $(RUN) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md

@@ -145,10 +145,15 @@ def _portable(schema: Any, template: str) -> Any:
     plain = {key: _portable(value, template) for key, value in schema.items()}
     if isinstance(plain.get("$ref"), str):
         plain["$ref"] = template.format(name=component_name(plain["$ref"]))
+    if isinstance(plain.get("propertyName"), str) and "mapping" in plain:
+        plain["mapping"] = {tag: template.format(name=component_name(name)) for tag, name in plain["mapping"].items()}
     if plain.get("items") is False:
         del plain["items"]
         plain["maxItems"] = len(plain["prefixItems"])
-    if "enum" in plain and all(isinstance(value, bool) for value in plain["enum"]):
+    choices = plain.get("enum")
+    if isinstance(choices, list) and all(isinstance(value, str) for value in choices):
+        plain["type"] = "string"
+    elif isinstance(choices, list) and all(isinstance(value, bool) for value in choices):
         plain |= {"type": "boolean", "const": plain.pop("enum")[0]}
     return plain
 

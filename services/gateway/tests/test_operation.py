@@ -287,6 +287,8 @@ class TestRoutes:
         for node in _nodes(document):
             if isinstance(node, dict) and isinstance(node.get("$ref"), str):
                 assert resolver.lookup(node["$ref"]).contents
+            if isinstance(node, dict) and isinstance(node.get("discriminator"), dict):
+                assert all(resolver.lookup(part).contents for part in node["discriminator"]["mapping"].values())
         schemas = list(document["components"]["schemas"].values())
         for path, methods in document["paths"].items():
             in_path = set(re.findall(r"{(\w+)}", path))

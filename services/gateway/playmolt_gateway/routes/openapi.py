@@ -1,6 +1,7 @@
 """The OpenAPI 3.1 document, made of the table of routes and the types of the messages."""
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
@@ -172,3 +173,9 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
             },
         },
     }
+
+
+if __name__ == "__main__":
+    from playmolt_schemas.routes.platform import ROUTES
+
+    sys.stdout.write(msgspec.json.encode(document(ROUTES)).decode())

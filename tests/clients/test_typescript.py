@@ -1,0 +1,66 @@
+"""`sdk/typescript`: its types are those of the OpenAPI document, and with them a bot plays a game under Node."""
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playmolt import bots
+from playmolt_cli.local.stack import Stack
+from playmolt_gateway.routes.documents import openapi_bytes
+
+SOURCE = Path(__file__).parents[2] / "sdk" / "typescript"
+SECONDS = 110
+NPM, NODE = shutil.which("npm"), shutil.which("node")
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    """The packages of its manifest, kept beside this interpreter's."""
+    manifest = (SOURCE / "package.json").read_bytes()
+    folder = Path(sys.prefix) / "npm" / f"typescript-{hashlib.sha256(manifest).hexdigest()[:16]}"
+    if not (folder / "made").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", ".npmrc"):
+            shutil.copy(SOURCE / name, folder)
+        run(folder, NPM, "install", "--no-audit", "--no-fund")
+        (folder / "made").touch()
+    return folder / "node_modules"
+
+
+@pytest.fixture
+def project(packages: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "typescript"
+    shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("node_modules", "dist", "openapi.json"))
+    (folder / "node_modules").symlink_to(packages)
+    return folder
+
+
+def run(folder: Path, *command: str | Path | None) -> str:
+    assert all(command), "these tests need Node and npm on PATH"
+    ended = subprocess.run(
+        [str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False,
+        env={name: value for name, value in os.environ.items() if name != "NODE_OPTIONS"},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_the_types_are_those_of_the_document(project: Path) -> None:
+    """After a change of the API: `make typescript`."""
+    (project / "openapi.json").write_text(json.dumps(json.loads(openapi_bytes())), "utf-8")
+    run(project, NPM, "run", "--silent", "generate")
+    assert (project / "src" / "api.d.ts").read_text("utf-8") == (SOURCE / "src" / "api.d.ts").read_text("utf-8")
+
+
+async def test_its_bot_plays_a_game(project: Path, platform: Stack) -> None:
+    await asyncio.to_thread(run, project, NPM, "run", "--silent", "build")
+    house = asyncio.create_task(bots.run_house_bots(platform.run.gateway, "ox", 4, seed="typescript"))
+    told = await asyncio.to_thread(run, project, NODE, "dist/examples/play.js", platform.run.gateway)
+    (game,) = {result.game_id for result in await house}
+    assert told.split()[1:] == ["points", "in", game]
