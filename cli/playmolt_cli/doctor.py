@@ -177,7 +177,7 @@ def _unseen(name: str, reason: str) -> Finding:
 
 async def _roles(pool: Pool) -> Finding:
     rows = await pool.fetch(
-        "SELECT rolname FROM pg_roles WHERE rolname = ANY($1) AND pg_has_role(current_user, oid, 'MEMBER')",
+        "SELECT rolname FROM pg_roles WHERE rolname = ANY($1) AND pg_has_role(current_user, oid, 'USAGE')",
         list(_ROLES),
     )
     missing = sorted(set(_ROLES) - {row[0] for row in rows})

@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.db.memberships import GROUP_ROLES, settle_memberships
 from playmolt_core.db.pool import Connection, close, connect, unavailable
 
 Phase = Literal["pre", "post", "all"]
@@ -27,7 +28,6 @@ _SESSION = {
     "statement_timeout": "10min",
     "idle_in_transaction_session_timeout": "10min",
 }
-ROLES: Final = ("owner", "engine", "relay", "gateway", "reader")
 _ROLES = """
 SELECT count(*) FILTER (WHERE rolname = ANY($1)) AS made,
   bool_or(rolname = current_user AND (rolcreaterole OR rolsuper)) AS can_be_made FROM pg_roles
@@ -40,6 +40,14 @@ CREATE TABLE IF NOT EXISTS migration.applied (
 GRANT USAGE ON SCHEMA migration TO PUBLIC;
 GRANT SELECT ON migration.applied TO PUBLIC;
 """
+_ASK_AN_ADMINISTRATOR: Final = (
+    "this login may not make or join the roles that are needed, and nothing was changed. Let an administrator run:"
+)
+_FORMERLY: Final = {
+    "0001_pre_schema.sql": "6b9e33cc83429156b8cf20683d3d98ed4214f515dc1072cb1790c0d06f77f1d0",
+    "0011_pre_game_roles.sql": "dfad233b9ee9d297a86dbd3fcbb3522ff54778e577db34da4f61c0460ee5faf2",
+}
+"""Checksums of files that did the same, but for a role that was there already."""
 _COMMENT = re.compile(r"--[^\n]*")
 
 
@@ -104,6 +112,8 @@ async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None 
             await connection.execute(f"SET lock_timeout = '{_QUEUE_SECONDS}s'")
             await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
             await connection.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
+            if statements := await settle_memberships(connection):
+                raise MigrationRefused(_ASK_AN_ADMINISTRATOR + "".join(f"\n  {one};" for one in statements))
             await connection.execute(_TABLE)
             return await _apply(connection, wanted, phase)
     finally:
@@ -118,12 +128,12 @@ async def await_database(url: str, seconds: float) -> None:
             connection = await connect(url, writes=True)
             try:
                 with unavailable():
-                    (roles,) = await connection.fetch(_ROLES, [f"playmolt_{role}" for role in ROLES])
+                    (roles,) = await connection.fetch(_ROLES, list(GROUP_ROLES))
             finally:
                 await close(connection)
-            if roles["can_be_made"] or roles["made"] == len(ROLES):
+            if roles["can_be_made"] or roles["made"] == len(GROUP_ROLES):
                 return
-            fault = f"{len(ROLES) - roles['made']} of the roles playmolt_{{{','.join(ROLES)}}} are not there"
+            fault = f"{len(GROUP_ROLES) - roles['made']} of the roles {', '.join(GROUP_ROLES)} are not there"
         except LogUnavailable as error:
             fault = str(error)
         if time.monotonic() > until:
@@ -152,7 +162,7 @@ async def _applied(connection: Connection) -> dict[str, str]:
 
 def _missing(wanted: Sequence[Migration], applied: dict[str, str]) -> list[Migration]:
     for migration in wanted:
-        if applied.get(migration.name, migration.checksum) != migration.checksum:
+        if applied.get(migration.name, migration.checksum) not in (migration.checksum, _FORMERLY.get(migration.name)):
             raise MigrationRefused(
                 f"{migration.name} was changed after it was applied: put the file back and write a new migration"
             )

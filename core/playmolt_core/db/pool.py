@@ -40,6 +40,7 @@ _AWAY = (
     asyncpg.exceptions.DeadlockDetectedError,
     asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
 )
+_SETTINGS = "SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS s (name)"
 READ_ONLY: Final = "read_only"
 """The reason that `/readyz` gives."""
 _IS_APPLIED = "SELECT EXISTS (SELECT FROM migration.applied WHERE name = $1)"
@@ -128,6 +129,7 @@ class Pool:
         self._writes = writes
         self._needs = needs
         self._migrated = True
+        self._dropped = ""
         self._reserved: list[Reserved] = []
         self._renewed_at = time.monotonic()
         self.age = 0
@@ -156,10 +158,20 @@ class Pool:
         except asyncpg.TargetServerAttributeNotMatched:
             await self.distrust()
             raise
-        except asyncpg.InvalidParameterValueError as error:
-            raise NotMigrated(f"the role {self._role} is not there, run `playmolt migrate`: {error}") from error
+        except (asyncpg.InvalidParameterValueError, NotPermitted) as error:
+            raise NotMigrated(f"the role {self._role} cannot be taken, run `playmolt migrate`: {error}") from error
+        await self._check(connection)
         self.read_only = False
         return connection
+
+    async def _check(self, connection: Connection) -> None:
+        """Ask once whether it has what was asked for: a pooler may drop settings without a word."""
+        wanted = _session(self._role)
+        told = await connection.fetch(_SETTINGS, list(wanted))
+        self._dropped = ", ".join(row["name"] for row in told if row["value"] != wanted[row["name"]])
+        if self._dropped:
+            connection.terminate()
+            raise LogUnavailable(f"Postgres, or a pooler before it, dropped: {self._dropped}")
 
     async def connect(self) -> Connection:
         """Open a connection that is not shared and is the caller's to close."""
@@ -168,6 +180,7 @@ class Pool:
         except ReadOnly:
             await self.distrust()
             raise
+        await self._check(connection)
         self.read_only = False
         return connection
 
@@ -263,6 +276,8 @@ class Pool:
         """Why it is of no use though it answers; empty while it does not, and when all is well."""
         if self.read_only:
             return READ_ONLY
+        if self._dropped:
+            return f"a pooler dropped: {self._dropped}"
         return "" if self._migrated else f"waiting for migration {self._needs}"
 
     async def parts(self) -> dict[str, bool | str]:

@@ -20,6 +20,7 @@ DECLARE
 BEGIN
   FOREACH name IN ARRAY ARRAY['playmolt_owner', 'playmolt_engine', 'playmolt_relay', 'playmolt_gateway', 'playmolt_reader']
   LOOP
+    CONTINUE WHEN to_regrole(name) IS NOT NULL;  -- made for a login that makes none
     BEGIN
       EXECUTE format('CREATE ROLE %I NOLOGIN', name);
     EXCEPTION WHEN duplicate_object OR unique_violation THEN

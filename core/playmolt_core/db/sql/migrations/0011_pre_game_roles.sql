@@ -5,6 +5,7 @@ DECLARE
   member oid;
 BEGIN
   FOREACH name IN ARRAY ARRAY['agora', 'experiment', 'jury', 'legal', 'ox', 'trial'] LOOP
+    CONTINUE WHEN to_regrole('playmolt_game_' || name) IS NOT NULL;  -- made for a login that makes none
     BEGIN
       EXECUTE format('CREATE ROLE %I NOLOGIN', 'playmolt_game_' || name);
     EXCEPTION WHEN duplicate_object OR unique_violation THEN
