@@ -11,20 +11,24 @@ from playmolt_core.db.pool import Connection
 from playmolt_core.db.queries import queries
 
 _SQL = queries("memberships")
+OWNER: Final = "playmolt_owner"
 GROUP_ROLES: Final = tuple(f"playmolt_{name}" for name in ("owner", "engine", "relay", "gateway", "reader"))
 ROLES: Final = (*GROUP_ROLES, *sorted(game_role(game) for games in ENGINES.values() for game in games))
 
 
 async def settle_memberships(connection: Connection) -> list[str]:
-    """Make what is missing of our roles and join them, all or nothing. Where the login may not, nothing is changed and
-    the statements are given that an administrator has to run."""
+    """Make what is missing of our roles and join them. Where the login may not make one, or not join the owner,
+    nothing is changed and the statements are given that an administrator has to run.
+
+    Of the other roles a login that only migrates needs none; who may, joins them, so that services can use it as well.
+    """
     lacking = await connection.fetch(_SQL["lacking"], list(ROLES))
     statements = await _statements(connection, lacking)
-    unable = [row for row in lacking if not row["own_doing"]]
+    unable = {row["name"] for row in lacking if not row["own_doing"] and (row["missing"] or row["name"] == OWNER)}
     if unable or not await connection.fetchval(_SQL["may_create"]):
         return statements
     async with connection.transaction():
-        for statement in statements:
+        for statement in await _statements(connection, [row for row in lacking if row["own_doing"]]):
             await connection.execute(statement)
     return []
 
