@@ -125,6 +125,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         _env("PLAYMOLT_LIMIT_LOOPBACK", "Whether the limit of registration holds for callers on this machine."),
     ] = False
+    anchor_seconds: Annotated[
+        Natural,
+        _env("PLAYMOLT_ANCHOR_SECONDS", "How often `up` signs where the log stands (`log anchor`); 0: never."),
+    ] = 600
     deadline_seconds: Annotated[
         Seconds,
         _env(

@@ -12,6 +12,8 @@ import string
 import sys
 from collections.abc import Mapping
 
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playmolt_cli.local.embedded.nats import USERS
 from playmolt_core.db.logins import LOGINS as SERVICE_LOGINS
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
@@ -31,6 +33,12 @@ def password() -> str:
     return secrets.choice(string.ascii_letters) + "".join(secrets.choice(_LETTERS) for _ in range(39))
 
 
+def signing_key() -> str:
+    """Draw the key that signs where the log stands."""
+    pem = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return Ed25519PrivateKey.generate().private_bytes(*pem).decode()
+
+
 def values() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {f"{login}-credentials": {} for login in (*LOGINS, *USERS, "postgres", "nats")}
     for login in (*LOGINS, "postgres"):
@@ -38,6 +46,7 @@ def values() -> dict[str, dict[str, str]]:
     for user in USERS:
         found[f"{user}-credentials"]["nats-password"] = password()
     found["nats-credentials"]["sys-password"] = password()
+    found["log-anchor-key"] = {"anchor-key.pem": signing_key()}
     found["gateway-credentials"]["operator-key"] = f"op_{password()}"
     return found
 

@@ -13,7 +13,7 @@ ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
 ON_THE_LOG = ("gateway", *ENGINES, "relay")
 SERVICES = (*ON_THE_LOG, "spectator")
 WITH_MODELS = ("trial-engine", "legal-orchestrator", "agora-runner")
-JOBS = ("migrations", "log-verify")
+JOBS = ("migrations", "log-anchor", "log-verify")
 NAMESPACES = {
     "edge": {"playmolt/edge": "true"},
     "monitoring": {"playmolt/monitoring": "true"},

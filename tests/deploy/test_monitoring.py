@@ -191,6 +191,7 @@ def test_alerts_wait_for_what_passes_by_itself() -> None:
         "ServiceRestarts",
         "MigrationFailed",
         "LogVerifyFailed",
+        "LogAnchorFailed",
         *(f"{name}Budget{ending}" for name, _ in OBJECTIVES.values() for ending in BURNS),
     }
     assert len({rule["alert"] for rule in alerts()}) == len(alerts())

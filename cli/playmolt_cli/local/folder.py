@@ -73,6 +73,16 @@ class Folder:
         """Where a generated operator key is kept."""
         return self.path / "operator-key"
 
+    @property
+    def anchors(self) -> Path:
+        """Where signed heads of the log are kept."""
+        return self.path / "anchors.jsonl"
+
+    @property
+    def anchor_key(self) -> Path:
+        """Where the key that signs them is kept."""
+        return self.path / "anchor-key.pem"
+
     def log(self, name: str) -> Path:
         """Where a child's output goes."""
         return self.path / "logs" / f"{name}.log"

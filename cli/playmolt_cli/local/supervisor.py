@@ -1,6 +1,7 @@
 """Keeps the platform's processes alive on one machine."""
 
 import asyncio
+import math
 import os
 import signal
 import socket
@@ -16,12 +17,13 @@ from playmolt_core.ops.sockets import listening
 from playmolt_core.settings import Settings
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
-from playmolt_cli.local.embedded import Nats, Postgres, Server, free_port
+from playmolt_cli.local.embedded import Nats, Postgres, Server, child, free_port
+from playmolt_cli.local.embedded.child import PYTHON
 from playmolt_cli.local.embedded.nats import READER, USERS
 from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
-from playmolt_cli.local.services import Counts, Fleet, Program, address
+from playmolt_cli.local.services import Counts, Fleet, Program, address, environment
 
 READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
@@ -97,6 +99,8 @@ class Supervisor:
         self._run_is_old = False
         self._stop = threading.Event()
         self._hurry = False
+        self._anchoring: subprocess.Popen[bytes] | None = None
+        self._anchor_at = math.inf
 
     def start(self, prepare: Callable[[str], None]) -> None:
         """Start everything. `prepare` is given the database's URL before any service starts (migrations).
@@ -187,6 +191,22 @@ class Supervisor:
                 self._tell_error(kept.program.name, line)
         if self._run_is_old:
             self._renew_run()
+        if time.monotonic() >= self._anchor_at:
+            self._anchor()
+
+    def _anchor(self) -> None:
+        """Have the log's heads signed by a process of its own: one at a time."""
+        self._anchor_at = time.monotonic() + self._settings.anchor_seconds
+        if self._anchoring is not None and self._anchoring.poll() is None:
+            return
+        command = [*PYTHON, "-m", "playmolt_cli", "log", "anchor", "--data", str(self._folder.path)]
+        log, told = self._folder.log("anchor"), environment(Settings())
+        if self._anchoring is not None and self._anchoring.returncode:
+            self._tell("anchor", f"failed; log: {log}")
+        try:
+            self._anchoring = child.spawn(command, log=log, environment=told, death_signal=signal.SIGTERM)
+        except OSError as error:
+            self._tell_error("anchor", f"cannot be started: {error}")
 
     def _start_again(self, kept: Kept) -> None:
         try:
@@ -237,6 +257,8 @@ class Supervisor:
                     raise NotReadyError(self._missing(waiting.values(), seconds))
             self._stop.wait(TICK_SECONDS if waiting else 0)
         self._ready = not waiting
+        if self._ready and self._settings.anchor_seconds:
+            self._anchor_at = time.monotonic()
         self._run_is_old = True
         self._renew_run()
 
@@ -260,6 +282,8 @@ class Supervisor:
     def stop(self) -> None:
         """End everything in order: who takes requests first, the servers last; each kind at once, bounded."""
         self._folder.remove_run()
+        if self._anchoring is not None:
+            child.end(self._anchoring, signal.SIGTERM, STOP_SECONDS)
         for rank in sorted({kept.program.rank for kept in self._kept}):
             self._stop_all([kept for kept in self._kept if kept.program.rank == rank])
         for shared in (self._gateway, self._spectator):

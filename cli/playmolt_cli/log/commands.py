@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from playmolt_cli.games import deciders
+from playmolt_cli.log.anchor import anchor, anchor_breaks
 from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
 from playmolt_cli.log.check import check as fold_everything
@@ -45,6 +46,7 @@ def log() -> None:
     """
 
 
+log.add_command(anchor)
 log.add_command(archive)
 
 
@@ -66,9 +68,17 @@ async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
 
 @log.command()
 @files_argument
+@click.option(
+    "--anchors",
+    "place",
+    is_flag=False,
+    flag_value="",
+    metavar="[PLACE]",
+    help="Compare with the anchors of a file, too. Default: anchors.jsonl in the data folder.",
+)
 @data_option
 @json_option
-def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
+def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json: bool) -> None:
     """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
 
     EXACT: every stored state hash agrees; "decided again": today's rules decide each of its commands as it was, too, as
@@ -76,10 +86,19 @@ def verify(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
     ratings are compared with what follows from the log. Exit status 1 on a break.
     With files, as `log export`, `log archive` and a gateway's /log give them, it checks those instead: also that every
     game is there to its end, or what the manifest beside the file lists.
+    With --anchors it also finds a log that was rewritten and is consistent in itself.
 
     Example: playmolt log verify --json
     """
-    result = verified_files(files) if files else with_database(data, verified)
+
+    async def work(event_log: PostgresLog, pool: Pool) -> Verification:
+        against = [] if place is None else await anchor_breaks(pool, data, place)
+        found = await verified(event_log, pool)
+        return replace(found, breaks=found.breaks + against)
+
+    if files and place is not None:
+        raise Failure("anchors are compared with the log itself: leave the files out")
+    result = verified_files(files) if files else with_database(data, work)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:

@@ -280,3 +280,39 @@ async def _tamper(url: str) -> None:
         assert changed == "UPDATE 1"
     finally:
         await connection.close()
+
+
+def test_a_log_is_anchored_and_compared_with_its_anchors(data: Path, tmp_path: Path) -> None:
+    nothing = _run("log", "verify", "--anchors", "--data", data)
+    assert nothing.exit_code == 2
+    assert "log anchor" in nothing.output
+    place, key = tmp_path / "anchors.jsonl", tmp_path / "key.pem"
+    for options in ((), ("--out", place, "--key", key), ("--out", place, "--key", key)):
+        done = _run("log", "anchor", "--data", data, *options)
+        assert done.exit_code == 0, done.output
+    assert Folder(data).anchor_key.stat().st_mode & 0o777 == key.stat().st_mode & 0o777 == 0o600
+    for anchors in (("--anchors",), ("--anchors", place)):
+        verified = _run("log", "verify", "--json", "--data", data, *anchors)
+        assert (verified.exit_code, json.loads(verified.stdout)["breaks"]) == (0, [])
+    place.write_text(place.read_text().replace(RUNNING, ENDED, 1))
+    edited = _run("log", "verify", "--json", "--data", data, "--anchors", place)
+    assert edited.exit_code == 1
+    assert "edited" in json.loads(edited.stdout)["breaks"][0]["problem"]
+    refused = _run("log", "anchor", "--data", data, "--out", place, "--key", key)
+    assert refused.exit_code == 2
+
+
+def test_a_log_rewritten_in_itself_is_named_by_stream(data: Path, play: Play, tmp_path: Path) -> None:
+    place = tmp_path / "anchors.jsonl"
+    assert _run("log", "anchor", "--data", data, "--out", place).exit_code == 0
+    other = Path(tempfile.mkdtemp(prefix="playmolt-test-"))
+    other.chmod(0o755)
+    with Postgres(Folder(other).postgres) as server:
+        asyncio.run(_fill(server.url, play))
+    try:
+        rewritten = _run("log", "verify", "--json", "--data", other, "--anchors", place)
+        assert rewritten.exit_code == 1
+        assert {each["stream"] for each in json.loads(rewritten.stdout)["breaks"]} == {RUNNING, ENDED}
+        assert _run("log", "verify", "--json", "--data", other).exit_code == 0
+    finally:
+        shutil.rmtree(other, ignore_errors=True)

@@ -1,6 +1,9 @@
 """What the processes of an `up` can do with what they were told: each is tried with its own login, from outside."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,6 +15,8 @@ from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded.nats import SERVICES
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db.logins import LOGINS, roles_of
+
+from tests.integration.conftest import StackFactory
 
 
 def told(stack: Stack, name: str) -> dict[str, str]:
@@ -65,3 +70,14 @@ async def test_the_readers_logins_read_and_do_nothing_else(running: Stack) -> No
     assert json.loads(message.data)["stream"].startswith("ox-")
     await message.ack_sync()
     await bus.close()
+
+
+def test_up_anchors_its_log_by_itself(stack: StackFactory) -> None:
+    up = stack(PLAYMOLT_ANCHOR_SECONDS="1")
+    until = time.monotonic() + 60
+    while not (up.folder.anchors.exists() and len(up.folder.anchors.read_bytes().splitlines()) > 1):
+        assert time.monotonic() < until, up.folder.log("anchor").read_text()
+        time.sleep(0.1)
+    command = [sys.executable, "-m", "playmolt_cli", "log", "verify", "--anchors", "--data", str(up.folder.path)]
+    verified = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert verified.returncode == 0, verified.stdout + verified.stderr

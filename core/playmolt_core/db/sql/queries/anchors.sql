@@ -1,0 +1,11 @@
+-- name: heads
+SELECT DISTINCT ON (stream) stream, version, hash FROM log.event WHERE position > $1 AND position <= $2
+ORDER BY stream, version DESC
+
+-- name: hashes
+-- Of an archived stream the end is known, and of its other records only that they were taken out.
+SELECT h.stream, h.version, coalesce(e.hash, CASE a.version WHEN h.version THEN a.hash END)
+FROM unnest($1::text[], $2::integer[]) AS h (stream, version)
+LEFT JOIN log.event AS e ON e.stream = h.stream AND e.version = h.version
+LEFT JOIN log.archived AS a ON a.stream = h.stream
+WHERE e.hash IS NOT NULL OR a.stream IS NOT NULL

@@ -1,0 +1,244 @@
+"""Anchors: signed heads of streams, kept outside the database, against whoever can write every hash anew.
+
+A file of lines, each an anchor as JSON: what it says and an Ed25519 signature of that. An anchor holds the heads of the
+streams that moved since the one before it, and the digest of that one's line.
+"""
+
+import base64
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+from playmolt_schemas.records import ZERO_HASH
+
+from playmolt_core.db.pool import Pool
+from playmolt_core.db.queries import queries
+from playmolt_core.log.verify import Break
+
+STEP: Final = 50_000
+"""Positions whose heads are read at once."""
+_OTHERS: Final = 0o037
+_SQL = queries("anchors")
+
+
+class Head(msgspec.Struct, frozen=True, array_like=True):
+    """A record that a stream ended with: its version and its hash."""
+
+    stream: str
+    version: int
+    hash: str
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """What an anchor says: the log stood at `position`, and these streams at these heads."""
+
+    at: str
+    position: int
+    previous: str
+    """SHA-256 of the line before; zeros in the first."""
+    key: str
+    heads: list[Head]
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """`statement` is the very JSON that was signed."""
+
+    statement: msgspec.Raw
+    signature: str
+
+
+class Heads(Protocol):
+    """What anchors need of a log."""
+
+    async def position(self) -> int: ...
+
+    async def heads(self, after: int, to: int) -> Mapping[str, tuple[int, str]]:
+        """The last version, with its hash, of each stream among the positions after one and up to another."""
+        ...
+
+    async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
+        """The hashes of these versions as far as they are there; "" for a record that was archived."""
+        ...
+
+
+class PostgresHeads:
+    """Every method raises LogUnavailable when the database is away."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def position(self) -> int:
+        return int(await self._pool.value(queries("log")["position"]))
+
+    async def heads(self, after: int, to: int) -> Mapping[str, tuple[int, str]]:
+        rows = await self._pool.fetch(_SQL["heads"], after, to)
+        return {stream: (version, last.hex()) for stream, version, last in rows}
+
+    async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
+        rows = await self._pool.fetch(_SQL["hashes"], [head.stream for head in heads], [head.version for head in heads])
+        return {(stream, version): found.hex() if found else "" for stream, version, found in rows}
+
+
+class BadKey(ValueError):
+    """The file holds no key that may be used; the message says why."""
+
+
+class BadAnchor(ValueError):
+    """A line is no anchor, or not the one that was signed."""
+
+
+def signing_key(path: Path) -> Ed25519PrivateKey:
+    """The key of a file (PKCS 8, PEM), made with mode 600 where there is none. Raises BadKey."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = Ed25519PrivateKey.generate()
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        return made
+    if path.stat().st_mode & _OTHERS:
+        raise BadKey(f"{path} is open to others: give it mode 600")
+    try:
+        key = load_pem_private_key(path.read_bytes(), password=None)
+    except (ValueError, TypeError) as error:
+        raise BadKey(f"{path}: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise BadKey(f"{path} holds no Ed25519 key")
+    return key
+
+
+def _public(key: Ed25519PrivateKey) -> str:
+    return base64.b64encode(key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+
+
+async def append(log: Heads, place: Path, key: Ed25519PrivateKey, at: str) -> Statement:
+    """Sign where the streams stand that moved since the last anchor of a file, and append it, written through.
+
+    Raises BadAnchor for a file that was edited, or signed with another key, and LogUnavailable.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(place) as file:
+        last, line = _last(file)
+        if last and last.key != _public(key):
+            raise BadAnchor(f"{place} was signed with another key: use that one, or begin another file")
+        position = await log.position()
+        if last and position < last.position:
+            raise BadAnchor(f"the log is at {position}, and was anchored at {last.position}: it was set back")
+        heads: dict[str, tuple[int, str]] = {}
+        for after in range(last.position if last else 0, position, STEP):
+            heads |= await log.heads(after, min(after + STEP, position))
+        statement = Statement(
+            at=at,
+            position=position,
+            previous=hashlib.sha256(line).hexdigest() if line else ZERO_HASH,
+            key=_public(key),
+            heads=[Head(stream, *heads[stream]) for stream in sorted(heads)],
+        )
+        file.write(_signed(statement, key))
+        file.flush()
+        os.fsync(file.fileno())
+    return statement
+
+
+def _signed(statement: Statement, key: Ed25519PrivateKey) -> bytes:
+    said = msgspec.json.encode(statement)
+    signature = base64.b64encode(key.sign(said)).decode()
+    return msgspec.json.encode(Anchor(msgspec.Raw(said), signature)) + b"\n"
+
+
+@contextmanager
+def _locked(place: Path) -> Iterator[BinaryIO]:
+    with place.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def _last(file: BinaryIO) -> tuple[Statement | None, bytes]:
+    """The last statement with its line; the whole file is checked on the way."""
+    file.seek(0)
+    last, line = None, b""
+    for statement, line in statements(file):  # noqa: B007 -- the last of both is wanted
+        last = statement
+    return last, line
+
+
+def statements(lines: Iterator[bytes] | BinaryIO, key: str = "") -> Iterator[tuple[Statement, bytes]]:
+    """What the anchors of a file say, each with its line; raises BadAnchor at the first that was edited.
+
+    `key`: the public key that must have signed them; "": whichever signed the first.
+    """
+    previous = ZERO_HASH
+    for number, line in enumerate(lines, 1):
+        statement = _checked(line, number)
+        if statement.previous != previous:
+            raise BadAnchor(f"anchor {number} does not follow the one before: one was taken out or edited")
+        if key and statement.key != key:
+            raise BadAnchor(f"anchor {number} was signed with another key")
+        previous, key = hashlib.sha256(line).hexdigest(), statement.key
+        yield statement, line
+
+
+def _checked(line: bytes, number: int) -> Statement:
+    try:
+        anchor = msgspec.json.decode(line, type=Anchor)
+        statement = msgspec.json.decode(anchor.statement, type=Statement)
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(statement.key, validate=True))
+        key.verify(base64.b64decode(anchor.signature, validate=True), bytes(anchor.statement))
+    except InvalidSignature as error:
+        raise BadAnchor(f"anchor {number} was edited: its signature does not fit") from error
+    except ValueError as error:
+        raise BadAnchor(f"anchor {number} cannot be read: {error}") from error
+    if not line.endswith(b"\n"):
+        raise BadAnchor(f"anchor {number} is cut off")
+    return statement
+
+
+async def compare(log: Heads, place: Path, key: str = "") -> list[Break]:
+    """Where a log is not what the anchors of a file say, or the file is not what was signed; each stream once.
+
+    `key`: the public key (base64) that must have signed them; "": the file's own, the same for all.
+    """
+    breaks: dict[str, Break] = {}
+    end, at = await log.position(), 0
+    with place.open("rb") as file:
+        try:
+            for statement, _ in statements(file, key):
+                at = statement.position
+                for each in await _differing(log, statement.heads):
+                    breaks.setdefault(each.stream, each)
+        except BadAnchor as error:
+            breaks[""] = Break("", 0, str(error))
+    if at > end:
+        breaks.setdefault("", Break("", 0, f"the log ends at position {end}, and was anchored at {at}"))
+    return list(breaks.values())
+
+
+async def _differing(log: Heads, heads: Sequence[Head]) -> list[Break]:
+    found: list[Break] = []
+    for place in range(0, len(heads), 1_000):
+        some = heads[place : place + 1_000]
+        hashes = await log.hashes(some)
+        for head in some:
+            present = hashes.get((head.stream, head.version))
+            if present not in (head.hash, ""):
+                what = "is not the one that was anchored" if present else "was anchored and is not there"
+                found.append(Break(head.stream, head.version, f"the record {what}"))
+    return found
+
+
+def public_key(path: Path) -> str:
+    """The public key of a signing key's file, "" where there is none. Raises BadKey."""
+    return _public(signing_key(path)) if path.exists() else ""
