@@ -133,7 +133,7 @@ def secret_keys(value: object) -> Iterator[tuple[str, str]]:
             if key in ("secretKeyRef", "accessKeyId", "secretAccessKey", "region"):
                 yield part["name"], part["key"]
             elif key in ("secretRef", "secret", "passwordSecret"):
-                yield part["name"], ""
+                yield part.get("name") or part["secretName"], ""  # of a variable or of a volume
             elif key == "certificateRefs":
                 yield from ((one["name"], "") for one in part)
             else:
