@@ -16,6 +16,12 @@ from playmolt_legal.report.document import Cell, Document, Line, Section, docume
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _FONT: Final = "Malgun Gothic"
 # XML 1.0 has no place for these, not even escaped.
+_REGIONS: Final = {"en": "en-US", "ko": "ko-KR"}
+_PROGRAM: Final = (
+    b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+    b'<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties">'
+    b"<Application>PlayMolt</Application></Properties>"
+)
 _NO_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -32,6 +38,7 @@ class _Book:
         style: Any = self._book.styles["Normal"]
         style.font.name = _FONT
         style.element.get_or_add_rPr().get_or_add_rFonts().set(qn("w:eastAsia"), _FONT)
+        self._speak(_REGIONS[laid_out.language])
 
     def written(self) -> bytes:
         laid_out, book = self._laid_out, self._book
@@ -45,10 +52,22 @@ class _Book:
         book.save(file)
         return _settled(file.getvalue())
 
+    def _speak(self, language: str) -> None:
+        """Say the language of every text: else a word processor takes its own, and checks spelling by that."""
+        defaults = self._book.styles.element.find(f"{qn('w:docDefaults')}/{qn('w:rPrDefault')}/{qn('w:rPr')}")
+        for holder, tag in ((defaults, "w:lang"), (self._book.settings.element, "w:themeFontLang")):
+            said = holder.find(qn(tag))
+            if said is None:
+                said = OxmlElement(tag)
+                holder.append(said)
+            for script in ("w:val", "w:eastAsia"):
+                said.set(qn(script), language)
+
     def _pin(self) -> None:
         properties = self._book.core_properties
         properties.title = _xml(self._laid_out.title)[:255]
-        properties.author = "PlayMolt"
+        properties.author = properties.last_modified_by = "PlayMolt"
+        properties.comments = ""
         properties.language = self._laid_out.language
         properties.created = properties.modified = datetime(*_EPOCH, tzinfo=UTC)
 
@@ -73,6 +92,8 @@ class _Book:
 
     def _table(self, section: Section) -> None:
         table = self._book.add_table(rows=len(section.table), cols=len(section.table[0]), style="Table Grid")
+        heading = OxmlElement("w:tblHeader")
+        table.rows[0]._tr.get_or_add_trPr().append(heading)  # noqa: SLF001 -- the library has no call for heading rows
         # Row by row: a look-up of one cell walks the whole table.
         for row, cells in zip(table.rows, section.table, strict=True):
             for cell, held in zip(row.cells, cells, strict=True):
@@ -116,11 +137,11 @@ def _xml(text: str) -> str:
 
 
 def _settled(package: bytes) -> bytes:
-    """Write the package anew without the clock in it."""
+    """Write the package anew without the clock, and the template's program, in it."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(file, "w") as new:
         for name in sorted(old.namelist(), key=lambda name: (name != "[Content_Types].xml", name)):
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, old.read(name))
+            new.writestr(entry, _PROGRAM if name == "docProps/app.xml" else old.read(name))
     return file.getvalue()

@@ -1,5 +1,11 @@
-"""The report as PDF, with a Korean font inside. The same report gives the same bytes."""
+"""The report as PDF, with a Korean font inside. The same report gives the same bytes.
 
+What the font has no picture of is written as its number, and a note at the end says so: nothing is left out silently.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,6 +21,12 @@ _LINE: Final = 6.0
 """Height of a line in millimetres."""
 _INDENT: Final = 5.0
 _KEPT: Final = 4 * _LINE
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_VARIANTS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_STAND_INS: Final[Mapping[str, str]] = {
+    "en": "Characters that this document's font lacks are written as their Unicode numbers: {}.",
+    "ko": "이 문서의 글꼴에 없는 문자는 유니코드 번호로 적었습니다: {}.",
+}
 
 
 def render_pdf(report: Report) -> bytes:
@@ -31,6 +43,8 @@ class _Paper:
         self._pdf.set_lang(laid_out.language)
         self._pdf.add_font(_FONT, fname=sans_path())
         self._pdf.add_page()
+        self._drawn = getattr(self._pdf.fonts[_FONT], "cmap")  # noqa: B009 -- of a TrueType font alone
+        self._stand_ins: dict[str, None] = {}
         self._links = {anchor: self._pdf.add_link() for anchor in sorted(laid_out.anchors)}
 
     def written(self) -> bytes:
@@ -39,7 +53,19 @@ class _Paper:
             self._line(line)
         for section in self._laid_out.sections:
             self._section(section)
+        if self._stand_ins:
+            self._line(Line(text=_STAND_INS[self._laid_out.language].format(", ".join(self._stand_ins))))
         return bytes(self._pdf.output())
+
+    def _shown(self, text: str) -> str:
+        return "".join([char if ord(char) in self._drawn else self._stand_in(char) for char in text])
+
+    def _stand_in(self, char: str) -> str:
+        if unicodedata.category(char) in _UNSEEN or _VARIANTS.match(char):
+            return char
+        number = f"U+{ord(char):04X}"
+        self._stand_ins[number] = None
+        return number
 
     def _head(self, text: str, size: int, kept: float = _KEPT) -> None:
         # A heading alone at the foot of a page loses what it titles.
@@ -47,7 +73,7 @@ class _Paper:
             self._pdf.add_page()
         self._pdf.ln(2)
         self._pdf.set_font(_FONT, size=size)
-        self._pdf.multi_cell(0, size * 0.5, text, align="L", new_x="LMARGIN", new_y="NEXT")
+        self._pdf.multi_cell(0, size * 0.5, self._shown(text), align="L", new_x="LMARGIN", new_y="NEXT")
         self._pdf.ln(1)
         self._pdf.set_font(_FONT, size=10)
 
@@ -71,10 +97,10 @@ class _Paper:
         pdf.set_x(left + _INDENT)
         if line.anchor:
             self._anchor(line.anchor)
-        pdf.write(_LINE, f"{line.anchor} {line.text}" if line.anchor else line.text)
+        pdf.write(_LINE, self._shown(f"{line.anchor} {line.text}" if line.anchor else line.text))
         for ref in line.refs:
             pdf.write(_LINE, " [")
-            pdf.write(_LINE, ref, self._links.get(ref, ""))
+            pdf.write(_LINE, self._shown(ref), self._links.get(ref, ""))
             pdf.write(_LINE, "]")
         pdf.set_left_margin(left)
         pdf.ln(_LINE)
@@ -89,5 +115,5 @@ class _Paper:
             if pdf.will_page_break(_LINE):
                 pdf.add_page()
             for cell in row:
-                pdf.cell(width, _LINE, cell.text, border=1, link=self._links.get(cell.ref, ""))
+                pdf.cell(width, _LINE, self._shown(cell.text), border=1, link=self._links.get(cell.ref, ""))
             pdf.ln(_LINE)
