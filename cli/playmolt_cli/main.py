@@ -6,7 +6,7 @@ import sys
 import click
 
 from playmolt_cli.agora.commands import agora
-from playmolt_cli.bots import bots
+from playmolt_cli.bots.commands import bots
 from playmolt_cli.demo.commands import demo
 from playmolt_cli.doctor import doctor
 from playmolt_cli.jury.commands import jury

@@ -79,6 +79,38 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them (`up` makes one)."),
     ] = ""
+    house_key: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_HOUSE_KEY",
+            "Bearer key that registers agents of kind house, without limit, and is good for nothing else (`up` makes"
+            " one).",
+        ),
+    ] = ""
+    fill_seconds: Annotated[
+        Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] | None,
+        _env(
+            "PLAYMOLT_FILL_SECONDS",
+            "How long an agent that is not house waits in a public lobby before house bots take the seats that are"
+            " left; 0: for ever. Unset: 20 in `up`, else 0.",
+        ),
+    ] = None
+    house_models: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_HOUSE_MODELS",
+            "Aliases of PLAYMOLT_MODELS, comma separated, that take every second seat that the house fills. Empty:"
+            " none.",
+        ),
+    ] = ""
+    house_budget: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_HOUSE_BUDGET",
+            "What those models may come to in a day (UTC), as in money=1.5,tokens=400000,calls=2000; then scripted bots"
+            " take their seats. Empty: no limit.",
+        ),
+    ] = ""
     registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anybody may register an agent.")] = (
         True
     )

@@ -24,7 +24,7 @@ from playmolt.errors import (
     UnexpectedAnswer,
     Unreachable,
 )
-from playmolt.loop import Action, Bot, BotObject, GameResult, Turn
+from playmolt.loop import Action, Bot, BotObject, Forfeit, GameResult, Turn
 from playmolt.retries import Retry
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "BotObject",
     "Client",
     "CredentialsUnusable",
+    "Forfeit",
     "GameResult",
     "PlayMoltError",
     "RateLimited",

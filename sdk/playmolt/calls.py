@@ -100,11 +100,14 @@ def request(
 
 
 def register(
-    name: str, *, version: str | None = None, about: str | None = None, kind: Kind = "bot"
+    name: str, *, version: str | None = None, about: str | None = None, kind: Kind = "bot", model: str | None = None
 ) -> Request[Registered]:
-    """Register an agent; the client acts as it from then on. Keep `api_key`: it is shown once."""
-    body = RegisterRequest(name=name, version=version, about=about, kind=kind)
-    return replace(request(platform.REGISTER_AGENT, body=body), anonymous=True, spare=True)
+    """Register an agent; the client acts as it from then on. Keep `api_key`: it is shown once.
+
+    `kind="house"`, which alone may carry a model, takes the house's or the operator's key: it is sent.
+    """
+    body = RegisterRequest(name=name, version=version, about=about, kind=kind, model=model)
+    return replace(request(platform.REGISTER_AGENT, body=body), anonymous=kind != "house", spare=True)
 
 
 def me() -> Request[Me]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 from playmolt_schemas import api
@@ -34,7 +34,14 @@ TURN_WAIT_SECONDS = 8
 """The longest wait for a turn; between two such waits the loop looks whether the game is over."""
 _SETTLED = frozenset(
     code.wire
-    for code in (Code.STALE_TURN, Code.ALREADY_SUBMITTED, Code.ALREADY_RESIGNED, Code.GAME_OVER, Code.NOT_STARTED)
+    for code in (
+        Code.STALE_TURN,
+        Code.ALREADY_SUBMITTED,
+        Code.ALREADY_RESIGNED,
+        Code.GAME_OVER,
+        Code.NOT_STARTED,
+        Code.NOTHING_TO_FORFEIT,
+    )
 )
 _ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {name: game.actions for name, game in BOT_GAMES.items()}
 _BOT_FAULTS = frozenset(
@@ -60,14 +67,26 @@ class Turn(api.Turn, frozen=True):
     refused: Problem | None = None
 
 
+class Forfeit(msgspec.Struct, frozen=True):
+    """What a bot gives that has no answer: its submission is let go, and nobody waits for it.
+
+    `what` (1 to 40 of a-z, 0-9 and _) goes into the ledger of faults, under the bot or what it depends on (`provider`).
+    """
+
+    what: str
+    kind: Literal["bot", "provider"] = "bot"
+
+
 class BotObject(Protocol):
     """A bot as an object: `act` gets the state and the allowed actions and gives the action (or an awaitable of it)."""
 
-    def act(self, state: State, actions: Sequence[ActionOffer], /) -> Action | Awaitable[Action]: ...
+    def act(
+        self, state: State, actions: Sequence[ActionOffer], /
+    ) -> Action | Forfeit | Awaitable[Action | Forfeit]: ...
 
 
-Bot = Callable[[Turn], Action | Awaitable[Action]] | BotObject
-"""A bot: a callable from Turn to the action, or an object with `act(state, actions)`."""
+Bot = Callable[[Turn], Action | Forfeit | Awaitable[Action | Forfeit]] | BotObject
+"""A bot: a callable from Turn to the action or a Forfeit, or an object with `act(state, actions)`."""
 
 
 class GameResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +126,7 @@ Step = Request[Any] | Ask | Pause
 Steps = Generator[Step, Any, T]
 
 
-def decide(bot: Bot, turn: Turn) -> Action | Awaitable[Action]:
+def decide(bot: Bot, turn: Turn) -> Action | Forfeit | Awaitable[Action | Forfeit]:
     """Ask a bot; raises BotFailed when it raises."""
     act: Callable[..., Action | Awaitable[Action]] | None = getattr(bot, "act", None)
     if act is not None:
@@ -208,11 +227,11 @@ class Seat:
             turn.game_id, turn.gameType, turn.state, turn.actions, turn_id=turn.turn_id, refused=self._refused
         )
         action: Any = yield Ask(offered)
-        if not isinstance(action, Mapping):
+        if not isinstance(action, Mapping | Forfeit):
             self._fault(_no_action(action))
             return
         try:
-            request = calls.act(self._game_id, _answering(turn.turn_id, action))
+            request = self._answer(turn.turn_id, action)
         except (UnicodeEncodeError, TypeError, msgspec.MsgspecError) as error:
             self._fault(_no_action(action, f"JSON cannot hold it: {error}"))
             return
@@ -231,6 +250,11 @@ class Seat:
             self._acted_at = accepted.version
             self._in_a_row, self._refused = 0, None
             self._hold = 0 if accepted.phase in OVER else 1
+
+    def _answer(self, turn_id: str | None, action: Action | Forfeit) -> Request[Any]:
+        if isinstance(action, Forfeit):
+            return calls.forfeit(self._game_id, action.what, kind=action.kind, turn_id=turn_id)
+        return calls.act(self._game_id, _answering(turn_id, action))
 
     def _fault(self, refusal: Problem) -> None:
         self._refused = refusal

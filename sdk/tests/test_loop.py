@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
-from playmolt import AsyncClient, BotFailed, Client, Refused, Retry, Stalled, Turn, bots, play, play_async
+from playmolt import AsyncClient, BotFailed, Client, Forfeit, Refused, Retry, Stalled, Turn, bots, play, play_async
 from playmolt.calls import Request
 from playmolt.loop import Ask, Seat
 from playmolt_core.game.seats.views import allowed_actions_of
@@ -49,6 +50,19 @@ async def against_house(arena: Arena, me: Any) -> Any:
     """Play `me` (an awaitable of its result) and four house bots."""
     result, _ = await asyncio.gather(me, bots.run_house_bots(arena.url, "ox", 4, seed="house"))
     return result
+
+
+def test_a_bot_that_has_no_answer_lets_its_submission_go() -> None:
+    seat = Seat("ox-1", 60.0, 3, lambda: 0.0).play()
+    assert str(next(seat)) == "GET /api/agents/me/turn"
+    offers = [ActionOffer("first_choice", {})]
+    asked = seat.send(api.Turn("ox-1", "ox", {"version": 3, "phase": "first_choice"}, offers, turn_id="t"))
+    assert isinstance(asked, Ask)
+    request = seat.send(Forfeit("model_away", "provider"))
+    assert isinstance(request, Request)
+    assert str(request) == "POST /api/games/ox-1/forfeit"
+    assert msgspec.json.decode(request.body or b"") == {"what": "model_away", "kind": "provider", "turn_id": "t"}
+    assert str(seat.send(api.Forfeited(version=4, phase="first_choice"))) == "GET /api/agents/me/turn"
 
 
 async def test_a_result_is_told_also_when_the_rating_cannot_be_had(arena: Start) -> None:

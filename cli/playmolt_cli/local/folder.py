@@ -161,6 +161,13 @@ class Folder:
             self._write(self.operator_key_file.name, f"op_{secrets.token_urlsafe(32)}\n")
         return self.operator_key_file.read_text("utf-8").strip()
 
+    def house_key(self) -> str:
+        """The folder's key of the house, made once."""
+        path = self.path / "house-key"
+        if not path.exists():
+            self._write(path.name, f"house_{secrets.token_urlsafe(32)}\n")
+        return path.read_text("utf-8").strip()
+
     def passwords(self, users: Iterable[str]) -> dict[str, str]:
         """The NATS users' passwords, made once and kept."""
         return self._passwords("nats-users.json", users)

@@ -54,7 +54,9 @@ _MODULES = {
     "spectator": "playmolt_spectator",
     **{service: engine.module for service, engine in engines().items()},
 }
-_RANKS = {"gateway": 0, "spectator": 1, "relay": 3}
+_HOUSE = "house"
+_HOUSE_MODULE = "playmolt_cli.house"
+_RANKS = {_HOUSE: -1, "gateway": 0, "spectator": 1, "relay": 3}
 _ENGINE_RANK = 2
 _CHAIN_RANK = 3
 
@@ -65,8 +67,12 @@ def service_settings(
     """Give a service its part of the settings: its own NATS user, database login and role, and no secret of another's.
 
     `logins`: service → URL of the database. Without them, or without `passwords`, which is with servers from outside,
-    what the environment says stays. The spectator gets no database.
+    what the environment says stays. The spectator gets no database, the house neither database nor NATS.
     """
+    if service == _HOUSE:
+        return replace(
+            common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="", jury_secret=""
+        )
     mine = replace(common, database_role=group_role(service), data=Settings().data)
     mine = replace(mine, database_url=logins.get(service, mine.database_url))
     if passwords:
@@ -74,7 +80,7 @@ def service_settings(
     if service == "spectator":
         mine = replace(mine, database_url="")
     if service != "gateway":
-        mine = replace(mine, operator_key="")
+        mine = replace(mine, operator_key="", house_key="")
     if service != "trial-engine":
         mine = replace(mine, evm_deployer_key="", jury_secret="")
     return mine
@@ -114,6 +120,8 @@ class Fleet(msgspec.Struct, frozen=True):
         numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
         numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators}
         chain = [self._chain(self.chain)] if self.chain else []
+        if self.settings.fill_seconds:  # it has nothing to do else
+            numbers[_HOUSE] = 1
         return chain + [self._program(service, number) for service, count in numbers.items() for number in range(count)]
 
     def _chain(self, folder: Path) -> Program:
@@ -127,7 +135,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _program(self, service: str, number: int) -> Program:
         settings = service_settings(service, self.settings, self.passwords, self.logins)
-        command, fds = [*PYTHON, "-m", _MODULES[service]], []
+        command, fds = [*PYTHON, "-m", _MODULES.get(service, _HOUSE_MODULE)], []
         shared = {"gateway": self.gateway, "spectator": self.spectator}.get(service)
         if shared:
             fds = [shared.fileno()]
@@ -137,6 +145,8 @@ class Fleet(msgspec.Struct, frozen=True):
         else:
             port = free_port()
             settings = replace(settings, health_port=port)
+        if service == _HOUSE:
+            command += ["--url", address(settings.host, self.gateway.getsockname()[1])]
         name = f"{service}-{number + 1}"
         log, told = self.log_of(name), environment(settings)
         health = f"{address(settings.host, port)}/readyz"

@@ -26,7 +26,8 @@ class Stack:
     def __init__(self, folder: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
         self.folder = Folder(folder)
         self._options = options
-        self._environment = {**os.environ, **(environment or {})}
+        # Who waits here waits for the others that a demo or a test is about to seat.
+        self._environment = {"PLAYMOLT_FILL_SECONDS": "0", **os.environ, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
 
     @property

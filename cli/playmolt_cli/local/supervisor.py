@@ -34,6 +34,8 @@ STEADY_SECONDS = 10.0
 BACKOFF_FIRST = 0.25
 BACKOFF_MOST = 5.0
 QUIET_SECONDS = 10.0
+FILL_SECONDS = 20
+"""How long somebody waits for others on one machine before house bots come."""
 _SERVER_RANK = {"nats": 4, "postgres": 5}
 
 Tell = Callable[[str, str], None]
@@ -142,6 +144,10 @@ class Supervisor:
         settings = self._settings
         if not settings.operator_key:
             settings = replace(settings, operator_key=self._folder.operator_key())
+        if not settings.house_key:
+            settings = replace(settings, house_key=self._folder.house_key())
+        if settings.fill_seconds is None:
+            settings = replace(settings, fill_seconds=FILL_SECONDS)
         if not settings.database_url:
             settings = replace(settings, database_url=self._serve(Postgres(self._folder.postgres)).url)
         if not settings.nats_url:

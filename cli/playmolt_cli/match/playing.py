@@ -3,15 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Mapping
 from inspect import isawaitable
-from pathlib import Path
 from typing import Any
 
 from playmolt_cli.match.entrants import Entrant, Player
 from playmolt_cli.match.python_file import broke_at
 from playmolt_cli.match.table import Forfeits, Table, TableTurn
 from playmolt_cli.match.watchdog import TookTooLong, Watchdog
-
-_NO_FILE = Path(__file__)
 
 
 async def play(table: Table, players: Mapping[str, Player], entrants: Mapping[str, Entrant], watchdog: Watchdog) -> Any:
@@ -29,7 +26,6 @@ async def play(table: Table, players: Mapping[str, Player], entrants: Mapping[st
 async def _answer(player: Player, entrant: Entrant, turn: TableTurn, watchdog: Watchdog) -> Any:
     if entrant.kind in {"model", "url"}:
         return await player(turn)  # bound by itself, with repairs and repeats; what it raises ends the game for now
-    file = entrant.file or _NO_FILE
     try:
         watchdog.begin()
         try:
@@ -39,11 +35,15 @@ async def _answer(player: Player, entrant: Entrant, turn: TableTurn, watchdog: W
         if type(answer) is not dict and isawaitable(answer):
             return await _awaited(answer, watchdog.seconds)
     except (TookTooLong, TimeoutError) as late:
-        return Forfeits("timeout", at=broke_at(late, file))
+        return Forfeits("timeout", at=_broke_at(late, entrant))
     except Exception as crash:  # whatever a bot raises is its own fault, and nobody else's
-        return Forfeits("crash", at=broke_at(crash, file))
+        return Forfeits("crash", at=_broke_at(crash, entrant))
     else:
         return answer
+
+
+def _broke_at(error: BaseException, entrant: Entrant) -> str | None:
+    return broke_at(error, entrant.file) if entrant.file else None
 
 
 async def _awaited(answer: Awaitable[Any], seconds: float) -> Any:

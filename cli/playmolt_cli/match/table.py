@@ -5,11 +5,12 @@ It says whom to ask and takes the answer, so that whoever drives it may wait as 
 
 from collections.abc import Callable, Generator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt.loop import TRIES
+from playmolt.loop import TRIES, Forfeit
+from playmolt_core.game import decider as commands
 from playmolt_core.game.decider import (
     Accepted,
     Act,
@@ -18,7 +19,6 @@ from playmolt_core.game.decider import (
     Create,
     Decider,
     Event,
-    Forfeit,
     Join,
     Refused,
     Viewer,
@@ -41,11 +41,9 @@ class Stuck(Exception):
     """Nobody is asked for anything, and the game is not over."""
 
 
-class Forfeits(msgspec.Struct, frozen=True):
-    """The answer of a player who lets a submission go; `at` is the line of its file that broke."""
+class Forfeits(Forfeit, frozen=True):
+    """A submission that is let go; `at` is the line of a player's file that broke."""
 
-    what: str
-    kind: Literal["bot", "provider"] = "bot"
     at: str | None = None
 
 
@@ -140,7 +138,7 @@ class Table:
         offers, refused = self._offers(allowed), None
         for attempt in range(1, TRIES + 1):
             answer = yield TableTurn(self._decider, self.state, seat, offers, refused)
-            if isinstance(answer, Forfeits):
+            if isinstance(answer, Forfeit):
                 self._forfeit(seat, answer)
                 return
             refusal = self._act(seat, answer)
@@ -160,8 +158,9 @@ class Table:
             return Refused(Code.INVALID_ACTION, unsent, fault=ledger.bot(seat.agent_id, "refused"))
         return self._do(Act(agent_id=seat.agent_id, action=taken))
 
-    def _forfeit(self, seat: Sitting, answer: Forfeits) -> None:
-        self._do(Forfeit(agent_id=seat.agent_id, kind=answer.kind, what=answer.what), answer.at)
+    def _forfeit(self, seat: Sitting, answer: Forfeit) -> None:
+        command = commands.Forfeit(agent_id=seat.agent_id, kind=answer.kind, what=answer.what)
+        self._do(command, getattr(answer, "at", None))
 
     def _do(self, command: Command, broke_at: str | None = None) -> Refused | None:
         if self._gathered:

@@ -1,7 +1,6 @@
 """Matches in this process: who sits where, what is counted against whom, and what the report says of it."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -125,14 +124,15 @@ def test_what_json_cannot_hold_is_refused_and_asked_again(bots: str) -> None:
 
 
 async def test_a_bot_that_does_not_come_back_lets_its_submissions_go(bots: str) -> None:
-    watchdog, seed = Watchdog(seconds=0.02), "s"
+    watchdog, seed = Watchdog(seconds=0.3), "s"
     entrants = [python("slow", f"{bots}:slow", Path()), *(house(f"h{n}", {}, "random", seed) for n in range(4))]
     tournament = Tournament(deciders(), entrants, watchdog)
     with watchdog.on_guard():
         (played,) = [one async for one in tournament.play(deals("m", seed, [("ox", 1, 5)], 5))]
-    assert Counter({fault.what: fault.count for fault in played.faults}) == {"timeout": 10}
-    assert played.faults[0].at is not None
-    assert played.faults[0].at.startswith("mine.py:")
+    faults = [fault for fault in played.faults if fault.player == "slow"]
+    assert {fault.what for fault in faults} == {"timeout"}
+    assert sum(fault.count for fault in faults) == 10
+    assert all((fault.at or "").startswith("mine.py:") for fault in faults)
 
 
 def test_a_trial_rates_its_two_parties_and_ranks_its_teams() -> None:

@@ -91,6 +91,18 @@ async def test_house_agents_are_the_operators(platform: Any, problem: Any) -> No
     assert made.json()["model"] == "local"
 
 
+async def test_the_houses_key_registers_house_agents_and_nothing_else(make_platform: Any, problem: Any) -> None:
+    platform = make_platform(house_key="house", registration_open=False)
+    await platform.gateway.listen()
+    key = {"Authorization": "Bearer house"}
+    made = await platform.send("POST", "/api/agents", json={"name": "House", "kind": "house"}, headers=key)
+    assert made.status_code == 201
+    other = await platform.send("POST", "/api/agents", json={"name": "Ada"}, headers=key)
+    assert problem(other) == (403, "operator_only")
+    assert problem(await platform.send("GET", "/api/agents/me", headers=key)) == (401, "unauthorized")
+    assert problem(await platform.send("GET", "/api/admin/games", headers=key)) == (403, "operator_only")
+
+
 class TestFindingAgents:
     async def test_anybody_may_see_who_an_agent_is(self, platform: Any, problem: Any) -> None:
         agent_id, key = platform.agent("Ada")

@@ -44,10 +44,12 @@ _OPERATOR_ONLY: Final = Refusal(Code.OPERATOR_ONLY, "This call is the operator's
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who calls: an agent (`agent.id` not ""), the operator, or anybody."""
+    """Who calls: an agent (`agent.id` not ""), the operator, the house, or anybody."""
 
     agent: Agent = Agent("", "")
     operator: bool = False
+    house: bool = False
+    """The process that fills games: it registers agents of kind house and is nobody elsewhere."""
     key_hash: str = ""
 
     @property
@@ -175,9 +177,10 @@ class Keys:
 
 
 class Authenticator:
-    def __init__(self, keys: Keys, operator_key: str) -> None:
+    def __init__(self, keys: Keys, operator_key: str, house_key: str = "") -> None:
         self._keys = keys
         self._operator_key = operator_key.encode()
+        self._house_key = house_key.encode()
 
     async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | Refusal:  # noqa: PLR0911 -- a return for each kind of caller
         """The caller behind an Authorization header; a key that is sent must be valid on every route."""
@@ -213,7 +216,10 @@ class Authenticator:
             agent = await self._keys.agent(key_hash)
             if agent:
                 return Caller(agent=agent, key_hash=key_hash)
-        return Caller(operator=True) if self._is_operators(key) else None
+        if self._is_operators(key):
+            return Caller(operator=True)
+        house = bool(self._house_key) and hmac.compare_digest(key, self._house_key)
+        return Caller(house=True) if house else None
 
     def _is_operators(self, key: bytes) -> bool:
         return bool(self._operator_key) and hmac.compare_digest(key, self._operator_key)

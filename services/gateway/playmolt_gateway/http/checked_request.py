@@ -73,7 +73,7 @@ class Services:
         self.accounts = accounts
         self.projections = projections
         self.keys = Keys(accounts, bus)
-        self.authenticator = Authenticator(self.keys, settings.operator_key)
+        self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
         self.rates = Rates(settings, limits)
         self.address = PublicAddress(settings)
         self.bodies = Bodies()

@@ -41,8 +41,8 @@ class Rates:
         return await self._taken(f"{bucket}:{caller.agent.id}", rate, f"A key may send {limit} {bucket}")
 
     async def registration_refusal(self, caller: Caller, scope: Scope) -> Refusal | None:
-        """Take one from the bucket of the address that registers; the operator has none."""
-        if self._registration is None or caller.operator:
+        """Take one from the bucket of the address that registers; the operator and the house have none."""
+        if self._registration is None or caller.operator or caller.house:
             return None
         address = address_of(scope, self._trusted)
         if address is not None and address.is_loopback and not self._limit_loopback:

@@ -18,7 +18,7 @@ from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
 from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
 from playmolt_schemas.text import shows, unfit, unstorable
 
-from playmolt_gateway.http.auth import CACHED_SECONDS, UNKNOWN_KEY, hash_of, new_key
+from playmolt_gateway.http.auth import CACHED_SECONDS, UNKNOWN_KEY, Caller, hash_of, new_key
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
 
@@ -58,16 +58,26 @@ def _refused(found: dict[str, str]) -> Refusal:
     return bad_request(f"Mend the body and send it again: {told}.", *faults(found))
 
 
+def _refused_kind(body: api.RegisterRequest, caller: Caller) -> Refusal | None:
+    """Refuse a kind that is not the caller's to register, and a model of an agent that has none."""
+    house = body.kind == "house"
+    if body.model is not None and not house:
+        return _refused({"model": 'goes with kind "house" alone'})
+    if house and not (caller.operator or caller.house):
+        return Refusal(Code.OPERATOR_ONLY, "House agents are the operator's: register as a bot or a person.")
+    if caller.house and not house:
+        return Refusal(Code.OPERATOR_ONLY, "The house's key registers agents of kind house alone.")
+    return None
+
+
 async def register_agent(services: Services, request: CheckedRequest) -> Reply:
-    if not services.settings.registration_open:
+    if not services.settings.registration_open and not request.caller.house:
         return Refusal(Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask its operator for a key.")
     body: api.RegisterRequest = request.body
     if refused := _refused_texts(body):
         return refused
-    if body.model is not None and body.kind != "house":
-        return _refused({"model": 'goes with kind "house" alone'})
-    if body.kind == "house" and not request.caller.operator:
-        return Refusal(Code.OPERATOR_ONLY, "House agents are the operator's: register as a bot or a person.")
+    if refused := _refused_kind(body, request.caller):
+        return refused
     if limited := await services.soon(services.rates.registration_refusal(request.caller, request.scope)):
         return limited
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()

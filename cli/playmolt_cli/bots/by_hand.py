@@ -1,4 +1,4 @@
-"""`playmolt bots`: house bots on a running platform."""
+"""`playmolt bots GAME`: house bots on a running platform, seated by hand."""
 
 import asyncio
 import json
@@ -23,7 +23,11 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
 
 TELLING_SECONDS: Final = 10
 _KNOWN = policies()
-_POLICIES = "; ".join(f"{game}: {', '.join(names)}" for game, names in sorted(_KNOWN.items()))
+_HELP: Final = """Seat house bots and let them play until their games have ended.
+
+    Fewer bots than a game needs wait for others to join.
+
+    Example: playmolt bots {game} --n 4"""
 
 
 def gateway_url(data: Path | None) -> str:
@@ -33,25 +37,30 @@ def gateway_url(data: Path | None) -> str:
     return run.gateway if run is not None else f"http://{settings.host}:{settings.port}"
 
 
-@click.command()
-@click.argument("game", type=click.Choice(sorted(_KNOWN)))
-@click.option("--n", "count", type=click.IntRange(1, 10_000), help="How many bots. Default: as many as fill a game.")
-@click.option("--policy", default=MIXED, show_default=True, help=f"How they play. {_POLICIES}.")
-@click.option("--seed", default="house", show_default=True, help="Same seed, same decisions.")
-@click.option(
-    "--url", help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT."
-)
-@data_option
-@json_option
-def bots(
+def by_hand(game: GameType) -> click.Command:
+    """The command that seats house bots in a game."""
+
+    @click.command(game, help=_HELP.format(game=game))
+    @click.option(
+        "--n", "count", type=click.IntRange(1, 10_000), help="How many bots. Default: as many as fill a game."
+    )
+    @click.option("--policy", default=MIXED, show_default=True, help=f"How they play: {', '.join(_KNOWN[game])}.")
+    @click.option("--seed", default="house", show_default=True, help="Same seed, same decisions.")
+    @click.option(
+        "--url",
+        help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT.",
+    )
+    @data_option
+    @json_option
+    def seat(count: int | None, policy: str, seed: str, url: str | None, data: Path | None, as_json: bool) -> None:
+        _seat(game, count, policy, seed, url, data, as_json)
+
+    return seat
+
+
+def _seat(
     game: GameType, count: int | None, policy: str, seed: str, url: str | None, data: Path | None, as_json: bool
 ) -> None:
-    """Seat house bots and let them play until their games have ended.
-
-    Fewer bots than a game needs wait for others to join.
-
-    Example: playmolt bots ox --n 4 --policy contrarian
-    """
     if policy not in _KNOWN[game]:
         raise Failure(f"{game} has no policy {policy!r}: choose one of {', '.join(_KNOWN[game])}")
     url = url or gateway_url(data)

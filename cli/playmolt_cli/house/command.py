@@ -1,0 +1,80 @@
+"""`playmolt bots house`: the process that keeps anybody from waiting alone."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Final
+
+import click
+from playmolt.errors import PlayMoltError
+from playmolt_core.llm.catalogue import load
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.models import Models
+from playmolt_core.ops import health, telemetry
+from playmolt_core.settings import Settings, from_environment
+
+from playmolt_cli.house.budget import BadBudget, limits_of
+from playmolt_cli.house.filling import Filling
+from playmolt_cli.house.models import HouseModels, UnknownAlias
+from playmolt_cli.model_seats.scripted import cast
+
+_KEEPING_SECONDS: Final = 5.0
+"""How long seats are given back at the end."""
+
+
+@click.command()
+@click.option("--url", help="The gateway. Default: PLAYMOLT_HOST and PLAYMOLT_PORT.")
+def house(url: str | None) -> None:
+    """Fill public lobbies with house bots, until SIGTERM.
+
+    An agent that is not house and has waited PLAYMOLT_FILL_SECONDS gets house bots to play with. It needs
+    PLAYMOLT_HOUSE_KEY, and uses the public API alone. `up` starts it.
+
+    Example: playmolt bots house --url http://127.0.0.1:8080
+    """
+    settings = from_environment()
+    telemetry.configure("house", settings.log_level)
+    if not settings.house_key:
+        raise click.ClickException("PLAYMOLT_HOUSE_KEY is not set: the gateway has to know the same")
+    try:
+        models = _models(settings)
+    except (BadBudget, UnknownAlias) as error:
+        raise click.ClickException(str(error)) from error
+    asyncio.run(_serve(url or f"http://{settings.host}:{settings.port}", settings, models))
+
+
+def _models(settings: Settings) -> HouseModels:
+    catalogue = load(settings.models, os.environ)
+    aliases = [alias.strip() for alias in settings.house_models.split(",") if alias.strip()]
+    models = Models(catalogue, MemoryLimits(), cast(), seed="house")
+    return HouseModels(aliases, catalogue, models, Path(settings.data) / "house", limits_of(settings.house_budget))
+
+
+async def _serve(url: str, settings: Settings, models: HouseModels) -> None:
+    stopping = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stopping.set)
+    filling = Filling(url, settings.house_key, settings.fill_seconds or 0, models)
+
+    async def ready() -> dict[str, bool | str]:
+        return {"platform": filling.answered or not settings.fill_seconds}
+
+    server = await health.serve(settings.health_port, ready, lambda: "", settings.host)
+    work = asyncio.create_task(filling.run() if settings.fill_seconds else stopping.wait())
+    ended = asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait([work, ended], return_when=asyncio.FIRST_COMPLETED)
+        if work.done() and not stopping.is_set():
+            work.result()  # a bug ends the process, to be started anew
+    finally:
+        for task in (work, ended):
+            task.cancel()
+        await asyncio.gather(work, ended, return_exceptions=True)
+        try:
+            async with asyncio.timeout(_KEEPING_SECONDS):
+                await filling.close()
+        except (TimeoutError, PlayMoltError):
+            telemetry.log("house").warning("seats_not_given_back")
+        await models.close()
+        await server.close()

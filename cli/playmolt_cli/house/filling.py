@@ -1,0 +1,154 @@
+"""Filling public lobbies: who waits there long enough gets house bots to play with, over the public API alone."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt.bots.house_bots import house_bots
+from playmolt.client import AsyncClient
+from playmolt.errors import PlayMoltError
+from playmolt.loop import Bot
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.api import GameLine
+
+from playmolt_cli.house.models import HouseModels
+
+LOOK_SECONDS: Final = 1.0
+PATIENCE_SECONDS: Final = 7200.0
+MOST_SEATS: Final = 500
+"""House bots that play at once; lobbies beyond them wait until some are free."""
+_log = log("house")
+
+
+class _Guest(msgspec.Struct):
+    """A house bot in a game."""
+
+    client: AsyncClient
+    playing: asyncio.Task[Any]
+
+
+class Filling:
+    """Looks at the lobbies again and again. House bots alone never start a game and never wait in one."""
+
+    def __init__(
+        self, url: str, key: str, seconds: float, models: HouseModels, *, seed: str = "house",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self._anybody = AsyncClient(url)
+        self._url = url
+        self._key = key
+        self._seconds = seconds
+        self._models = models
+        self._seed = seed
+        self._clock = clock
+        self._waiting_since: dict[str, float] = {}
+        self._guests: dict[str, list[_Guest]] = {}
+        self._idle: dict[str, list[AsyncClient]] = {}
+        self._seated = 0
+        self.answered = False
+        """Whether the platform answered the last look."""
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self.look()
+                self.answered = True
+            except PlayMoltError as error:
+                self.answered = False
+                _log.warning("platform_away", detail=str(error)[:300])
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Fill what has waited long enough, and leave what waits for nobody."""
+        lines = [line for game in house_bots() for line in (await self._anybody.games(game, phase="waiting")).games]
+        waiting = {line.game_id for line in lines}
+        self._waiting_since = {game: since for game, since in self._waiting_since.items() if game in waiting}
+        for line in lines:
+            await self._look_at(line)
+
+    async def close(self) -> None:
+        """Give back the seats of games that wait; those that run go on when the house is back, or miss deadlines."""
+        for game_id in list(self._guests):
+            await self._leave(game_id)
+        clients = [client for idle in self._idle.values() for client in idle]
+        await asyncio.gather(self._anybody.aclose(), *(client.aclose() for client in clients))
+
+    async def _look_at(self, line: GameLine) -> None:
+        participants = (await self._anybody.state(line.game_id))["participants"]
+        if all(seat.get("kind") == "house" for seat in participants):
+            self._waiting_since.pop(line.game_id, None)
+            await self._leave(line.game_id)
+            return
+        since = self._waiting_since.setdefault(line.game_id, self._clock())
+        if self._clock() - since < self._seconds:
+            return
+        for _ in range(min(line.needed - len(participants), MOST_SEATS - sum(map(len, self._guests.values())))):
+            if not await self._fill(line):
+                return
+
+    async def _fill(self, line: GameLine) -> bool:
+        """Take a seat where the lobby gives one; False when that is elsewhere, because others were faster."""
+        number = self._seated
+        alias = self._models.next_alias() if number % 2 else None
+        name = f"house {alias}" if alias else f"house {number + 1}"
+        pool = self._idle.setdefault(alias or "", [])
+        client = pool.pop() if pool else await self._registered(name, alias)
+        try:
+            joined = await client.join(line.gameType, language=line.language)
+        except PlayMoltError:
+            await client.aclose()
+            raise
+        self._seated += 1
+        bot = self._models.bot(alias, name) if alias else self._scripted(line.gameType, number)
+        playing = asyncio.create_task(self._play(client, bot, line.gameType, joined.game_id, pool))
+        self._guests.setdefault(joined.game_id, []).append(_Guest(client, playing))
+        return joined.game_id == line.game_id
+
+    def _scripted(self, game: str, number: int) -> Bot:
+        bots = house_bots()[game]
+        return bots.make(bots.mixed[number % len(bots.mixed)], f"{self._seed}/{number}")
+
+    async def _registered(self, name: str, alias: str | None) -> AsyncClient:
+        client = AsyncClient(self._url, self._key)
+        try:
+            await client.register(name, kind="house", model=alias)
+        except BaseException:
+            await client.aclose()
+            raise
+        return client
+
+    async def _play(self, client: AsyncClient, bot: Bot, game: str, game_id: str, pool: list[AsyncClient]) -> None:
+        try:
+            await client.play(bot, game, game_id=game_id, patience=PATIENCE_SECONDS)
+        except PlayMoltError as error:
+            _log.warning("seat_failed", game=game_id, error=type(error).__name__, detail=str(error)[:300])
+            await client.aclose()
+        else:
+            pool.append(client)
+        finally:
+            self._forget(game_id)
+
+    def _forget(self, game_id: str) -> None:
+        guests = self._guests.get(game_id, [])
+        left = [guest for guest in guests if guest.playing is not asyncio.current_task()]
+        if left:
+            self._guests[game_id] = left
+        else:
+            self._guests.pop(game_id, None)
+            self._models.end(game_id)
+
+    async def _leave(self, game_id: str) -> None:
+        """Stop playing a game, and give its seats back where it still waits."""
+        guests: Sequence[_Guest] = self._guests.pop(game_id, [])
+        for guest in guests:
+            guest.playing.cancel()
+        await asyncio.gather(*(guest.playing for guest in guests), return_exceptions=True)
+        for guest in guests:
+            try:
+                await guest.client.leave(game_id)
+            except PlayMoltError as error:
+                _log.info("seat_kept", game=game_id, detail=str(error)[:300])
+            await guest.client.aclose()
+        self._models.end(game_id)

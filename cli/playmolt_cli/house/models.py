@@ -1,0 +1,110 @@
+"""The models of the house: which takes the next seat, and how one plays it over the public API."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, cast, get_args
+
+from playmolt.loop import Action, Forfeit, Turn
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.models import Models
+from playmolt_schemas.identifiers import rfc3339
+
+from playmolt_cli.house.budget import Days
+from playmolt_cli.model_seats.budget import Amount, BudgetSpent, Limits
+from playmolt_cli.model_seats.calls import Calls
+from playmolt_cli.model_seats.prompts import Language, Prompt, shipped
+from playmolt_cli.model_seats.requests import Voice
+from playmolt_cli.model_seats.seat import Bench, ModelSeat, NoAction
+
+AsyncBot = Callable[[Turn], Awaitable[Action | Forfeit]]
+_LANGUAGES: Final = get_args(Language)
+_UNKNOWN_LANGUAGE: Final[Language] = "ko"
+"""That of games which do not say theirs."""
+_SPENT: Final = Forfeit("model_unavailable", "provider")
+_ONE_CALL: Final = Amount(calls=1)
+
+
+class UnknownAlias(ValueError):
+    """An alias that PLAYMOLT_MODELS does not have."""
+
+
+class HouseModels:
+    """The aliases that play, in turn. Calls and prompts are kept in a folder, a file a game."""
+
+    def __init__(
+        self, aliases: list[str], catalogue: Catalogue, models: Models, folder: Path, limits: Limits,
+        prompt: Prompt | None = None,
+    ) -> None:  # fmt: skip
+        """Raises UnknownAlias. `prompt` is one of one's own, in place of the shipped ones."""
+        for alias in aliases:
+            if models.get(alias) is None:
+                known = ", ".join(catalogue.aliases)
+                raise UnknownAlias(f"PLAYMOLT_HOUSE_MODELS: no alias {alias!r} in PLAYMOLT_MODELS; there are {known}")
+        self._aliases = aliases
+        self._catalogue = catalogue
+        self._models = models
+        self._folder = folder
+        self._days = Days(limits)
+        self._limits = limits
+        self._prompt = prompt
+        self._calls: dict[str, Calls] = {}
+        self._next = 0
+
+    def next_alias(self) -> str | None:
+        """Whose turn it is to take a seat; None without models, and when the day's budget is spent."""
+        if not self._aliases or not (self._days.today.spent + _ONE_CALL).within(self._limits):
+            return None
+        alias = self._aliases[self._next % len(self._aliases)]
+        self._next += 1
+        return alias
+
+    def bot(self, alias: str, name: str) -> AsyncBot:
+        """A bot that asks the model. What the budget does not allow is let go."""
+        seats: dict[str, tuple[ModelSeat, int]] = {}
+
+        async def play(turn: Turn) -> Action | Forfeit:
+            if turn.game_id not in seats:
+                seats[turn.game_id] = self._seat(alias, name, turn)
+            seat, number = seats[turn.game_id]
+            refused = turn.refused.detail if turn.refused else None
+            try:
+                answer = await seat.action(f"{number}:{turn.state['version']}", turn.state, list(turn.actions), refused)
+            except BudgetSpent:
+                return _SPENT
+            return Forfeit(answer.what, answer.kind) if isinstance(answer, NoAction) else answer
+
+        return play
+
+    def end(self, game_id: str) -> None:
+        """A game is over: its calls are closed."""
+        calls = self._calls.pop(game_id, None)
+        if calls is not None:
+            calls.close()
+
+    async def close(self) -> None:
+        for game_id in list(self._calls):
+            self.end(game_id)
+        await self._models.close()
+
+    def _seat(self, alias: str, name: str, turn: Turn) -> tuple[ModelSeat, int]:
+        said = turn.state.get("language")
+        language = cast("Language", said) if said in _LANGUAGES else _UNKNOWN_LANGUAGE
+        prompt = self._prompt or shipped(turn.gameType, language)
+        self._keep(prompt)
+        if turn.game_id not in self._calls:
+            self._calls[turn.game_id] = Calls(self._folder / f"{turn.game_id}.calls.jsonl")
+        bench = Bench(
+            catalogue=self._catalogue, models=self._models, calls=self._calls[turn.game_id],
+            budget=self._days.today, clock=lambda: rfc3339(datetime.now(UTC)),
+        )  # fmt: skip
+        voice = Voice(alias=alias, system=prompt.filled(name, language), language=language, session=turn.game_id)
+        me = turn.state["self"]["id"]
+        number = 1 + [seat["id"] for seat in turn.state["participants"]].index(me)
+        return ModelSeat(bench, voice, name, lambda *_: None), number
+
+    def _keep(self, prompt: Prompt) -> None:
+        path = self._folder / "prompts" / f"{prompt.sha256}.md"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(prompt.text, encoding="utf-8")

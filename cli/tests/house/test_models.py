@@ -1,0 +1,55 @@
+"""The house's models: who takes the next seat, and what a day's budget ends."""
+
+from pathlib import Path
+
+import pytest
+from playmolt.loop import Forfeit, Turn
+from playmolt_cli.house.models import HouseModels, UnknownAlias
+from playmolt_cli.match.table import Sitting, Table, TableTurn
+from playmolt_cli.model_seats.budget import Limits
+from playmolt_cli.model_seats.scripted import cast
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.models import Models
+from playmolt_ox.rules import Ox
+
+
+def house(folder: Path, aliases: list[str], limits: Limits) -> HouseModels:
+    catalogue = Catalogue()
+    return HouseModels(aliases, catalogue, Models(catalogue, MemoryLimits(), cast()), folder, limits)
+
+
+def first_turn() -> Turn:
+    rules = Ox()
+    seats = [Sitting(f"agent-{number}", f"a{number}") for number in range(5)]
+    table = Table(rules, rules.initial("ox-1"), seats)
+    table.open("1")
+    asked: TableTurn = next(table.play())
+    return Turn(asked.game_id, "ox", asked.state, asked.actions)
+
+
+def test_an_alias_that_is_not_in_the_catalogue_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnknownAlias, match="'locl'"):
+        house(tmp_path, ["scripted", "locl"], Limits())
+
+
+async def test_a_model_acts_and_its_call_is_kept_with_its_prompt(tmp_path: Path) -> None:
+    models = house(tmp_path, ["scripted"], Limits())
+    assert models.next_alias() == "scripted"
+    action = await models.bot("scripted", "house scripted")(first_turn())
+    assert not isinstance(action, Forfeit)
+    assert action["type"] == "first_choice"
+    await models.close()
+    begun, ended = (tmp_path / "ox-1.calls.jsonl").read_text("utf-8").splitlines()
+    assert '"turn":"1:8"' in begun
+    assert '"outcome":"ok"' in ended
+    assert len(list((tmp_path / "prompts").iterdir())) == 1
+
+
+async def test_a_spent_budget_ends_the_days_seats_of_models(tmp_path: Path) -> None:
+    models = house(tmp_path, ["scripted"], Limits(calls=1))
+    turn = first_turn()
+    await models.bot("scripted", "one")(turn)
+    assert models.next_alias() is None
+    assert await models.bot("scripted", "two")(turn) == Forfeit("model_unavailable", "provider")
+    await models.close()

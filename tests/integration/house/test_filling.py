@@ -1,0 +1,58 @@
+"""The house's process on a real platform: who waits gets bots to play with, and bots alone never wait."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from playmolt import calls
+from playmolt.bots import seats
+from playmolt.client import AsyncClient
+from playmolt.errors import Refused
+from playmolt_cli.local.stack import Stack
+
+SETTINGS = {"PLAYMOLT_FILL_SECONDS": "1", "PLAYMOLT_HOUSE_MODELS": "scripted", "PLAYMOLT_REGISTRATION_LIMIT": "30/3600"}
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(tmp_path_factory.mktemp("house") / "data", environment=SETTINGS) as running:
+        yield running
+
+
+@pytest.mark.parametrize("game", ["ox", "trial"])
+async def test_who_waits_alone_plays_a_whole_game_against_the_house(stack: Stack, game: str) -> None:
+    async with AsyncClient(stack.run.gateway) as client:
+        await client.register("alone")
+        result = await client.play(seats(game, 1)[0], game)
+        kinds = [seat["kind"] for seat in result.state["participants"]]
+        models = [seat["model"] for seat in result.state["participants"]]
+    assert result.phase == "end"
+    assert (kinds.count("bot"), kinds.count("house")) == (1, len(kinds) - 1)
+    assert set(models) == {None, "scripted"}
+    kept = stack.folder.path / "house" / f"{result.game_id}.calls.jsonl"
+    lines = kept.read_text("utf-8").splitlines()
+    assert len(lines) % 2 == 0
+    assert lines
+
+
+async def test_the_house_leaves_a_lobby_in_which_nobody_waits(stack: Stack) -> None:
+    async with AsyncClient(stack.run.gateway) as client:
+        await client.register("in two minds")
+        left = (await client.join("trial")).game_id
+        await client.leave(left)
+        async with asyncio.timeout(60):
+            while (state := await client.state(left))["participants"]:
+                await client.state(left, after=state["version"], wait=5)
+        assert state["phase"] == "waiting"
+
+
+async def test_the_houses_key_registers_house_agents_and_is_nobody_elsewhere(stack: Stack) -> None:
+    key = stack.folder.house_key()
+    async with AsyncClient(stack.run.gateway, key) as client:
+        with pytest.raises(Refused, match="operator_only"):
+            await client.send(replace(calls.register("no house bot"), anonymous=False))
+        with pytest.raises(Refused, match="unauthorized"):
+            await client.join("ox")
+        made = await client.register("house of a test", kind="house", model="scripted")
+        assert (made.kind, made.model) == ("house", "scripted")
