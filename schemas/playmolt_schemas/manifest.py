@@ -58,6 +58,8 @@ class GameModule(msgspec.Struct, frozen=True, kw_only=True):
     watch: Resource | None = None
     """A folder with `narration.<language>.json`, which tells its events on the page and in the terminal, `watch.js`,
     which draws it, and `texts.<language>.json`, the texts of the drawing."""
+    drawing: Reference | None = None
+    """Draws a state as a picture: `(state, words, sheet) -> Picture` (`playmolt_gateway.pictures.scene`)."""
     archived: bool = True
     """Whether its streams may leave the log once they are over: nothing reads them any more."""
     place: int = 100

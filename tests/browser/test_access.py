@@ -32,7 +32,7 @@ def test_a_page_is_named_legible_and_fits_a_phone(reader: Reader, path: str) -> 
 
 
 def test_the_timeline_says_where_it_stands(reader: Reader, ended: Ended) -> None:
-    page = reader(f"/watch/{ended.ox}#v=20", language="zh-CN", screen=PHONE, scheme="dark")
+    page = reader(f"/watch/{ended.ox}?v=20", language="zh-CN", screen=PHONE, scheme="dark")
     page.wait_for_selector("#scene .card")
     expect(page.locator("#seat")).to_be_visible()
     assert faults(page) == []

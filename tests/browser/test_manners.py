@@ -216,7 +216,7 @@ def test_an_experiment_that_is_not_there_says_so_and_nothing_else(reader: Reader
 
 
 def test_an_agent_of_a_run_is_sat_with_and_the_operator_reads_its_thoughts(reader: Reader, long_run: str) -> None:
-    page = reader(f"/watch/{long_run}#v=40")
+    page = reader(f"/watch/{long_run}?v=40")
     expect(page.locator(".timeline input")).to_have_value("40")
     page.select_option("#seat", "archivist_01")
     expect(page.locator("#scene")).to_contain_text("What archivist_01 was told")

@@ -65,7 +65,7 @@ def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader
     chose.click()
     expect(page.locator("section[aria-labelledby=known] .only")).to_contain_text(SECRET)
     known_from = moment(page)
-    page.goto(f"/watch/{game}#v={known_from}")
+    page.goto(f"/watch/{game}?v={known_from}")
     page.wait_for_selector("#scene .card")
     expect(page.locator("#scene")).not_to_contain_text(SECRET)
 
@@ -83,14 +83,14 @@ def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, ended: Ended
     middle = moment(page)
     assert abs(middle - head(page) / 2) < 3
     stands_at(page, middle)
-    assert page.url.endswith(f"#v={middle}")
+    assert page.url.endswith(f"?v={middle}")
 
     slider.press("ArrowLeft")
     stands_at(page, middle - 1)
     page.get_by_role("button", name="One event on").click()
     stands_at(page, middle)
 
-    linked = reader(f"/watch/{ended.trial}#v={middle}")
+    linked = reader(f"/watch/{ended.trial}?v={middle}")
     stands_at(linked, middle)
     assert linked.locator("#scene").inner_text() == page.locator("#scene").inner_text()
     linked.get_by_role("button", name="To the end").click()
@@ -101,7 +101,7 @@ def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, 
     page = reader(f"/watch/{ended.trial}")
     tally = page.locator(".log button", has_text="The jury:")
     voted = int(tally.get_attribute("data-v") or 0) - 1
-    linked = reader(f"/watch/{ended.trial}#v={voted}")
+    linked = reader(f"/watch/{ended.trial}?v={voted}")
     stands_at(linked, voted)
     assert "The vote:" not in linked.locator("#scene").inner_text()
     jurors = linked.locator("#seat option", has_text="Juror")

@@ -13,6 +13,7 @@ TRIAL: Final = GameModule(
     messages=Reference("playmolt_schemas.games.trial:MESSAGES"),
     guide=Resource(_GATEWAY, "texts/trial.md"),
     watch=Resource(_GATEWAY, "web/games/trial"),
+    drawing=Reference("playmolt_gateway.pictures.trial:draw"),
     place=1,
 )
 OX: Final = GameModule(
@@ -22,6 +23,7 @@ OX: Final = GameModule(
     messages=Reference("playmolt_schemas.games.ox:MESSAGES"),
     guide=Resource(_GATEWAY, "texts/ox.md"),
     watch=Resource(_GATEWAY, "web/games/ox"),
+    drawing=Reference("playmolt_gateway.pictures.ox:draw"),
     place=2,
 )
 LEGAL: Final = GameModule(
@@ -44,6 +46,7 @@ AGORA: Final = GameModule(
     service="agora-runner",
     messages=Reference("playmolt_schemas.agora.feed:MESSAGES"),
     watch=Resource(_GATEWAY, "web/games/agora"),
+    drawing=Reference("playmolt_gateway.pictures.agora:draw"),
     archived=False,  # an experiment reads its runs for ever
     place=5,
 )

@@ -58,8 +58,9 @@ class Player(Identity, frozen=True, kw_only=True):
 
 
 class OxParticipant(Player, frozen=True, kw_only=True):
-    """A seat as all see it."""
+    """A seat as all see it; `submitted` says that what the phase asks of it is in."""
 
+    submitted: bool
     away: bool
     resigned: bool
 

@@ -5,7 +5,8 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.route import HTML, Auth, Media, Query, Route
+from playmolt_schemas.routes.games_query import GamesQuery
+from playmolt_schemas.routes.route import HTML, JSON, Auth, Media, Query, Route
 
 ANY_FILE: Final = "*/*"
 
@@ -21,6 +22,31 @@ class PageWords(Query, frozen=True):
     lang: Literal["ko", "en", "zh"] | None = None
     session: _Id | None = None
     experiment: _Id | None = None
+    v: _Id | None = None
+    seat: _Id | None = None
+    invite: _Id | None = None
+
+
+class WatchWords(Query, frozen=True):
+    """What an address may say to a page, a picture or a file of a game."""
+
+    unread = True
+
+    lang: Literal["ko", "en", "zh"] | None = None
+    v: (
+        Annotated[str, Meta(max_length=20, description="A moment; the last one where there is none of that number.")]
+        | None
+    ) = None
+    seat: _Id | None = None
+    url: Annotated[str, Meta(description="`/oembed`: the address of a game's page.")] | None = None
+    theme: Literal["light", "dark"] | None = None
+    tall: Literal["1"] | None = None
+
+
+class RowsQuery(GamesQuery, frozen=True):
+    """The filters of `GET /api/games`; `over` leaves out what waits or runs."""
+
+    over: bool = False
 
 
 PAGES_WEB: Final = (
@@ -29,9 +55,44 @@ PAGES_WEB: Final = (
         summary="The lobby and the leaderboard.", answers=_PAGE, query=PageWords,
     ),
     Route(
+        method="GET", path="/games", name="page_games", tag="pages", auth=Auth.NONE, alone=True,
+        summary="The games that are over, to be searched; the address is the search.", answers=_PAGE, query=PageWords,
+    ),
+    Route(
+        method="GET", path="/games/rows", name="page_rows", tag="pages", auth=Auth.NONE,
+        summary="Games as the pages list them.", answers={200: Media(JSON)}, query=RowsQuery,
+    ),
+    Route(
+        method="GET", path="/agents/{id}", name="page_agent", tag="pages", auth=Auth.NONE, alone=True,
+        summary="An agent: its rating, games and rivals.", answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+    ),
+    Route(
         method="GET", path="/watch/{id}", name="page_watch", tag="pages", auth=Auth.NONE, alone=True,
-        summary="A game or run, live and back through its whole time; #v=17 is a moment of it.",
-        answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+        summary="A game or run, live and back through its whole time; ?v=17 is a moment of it.",
+        answers={**_PAGE, 404: Media(HTML)}, query=WatchWords,
+    ),
+    Route(
+        method="GET", path="/embed/{id}", name="page_embed", tag="pages", auth=Auth.NONE, alone=True,
+        summary="A game or run to be put into a page elsewhere.", answers={**_PAGE, 404: Media(HTML)}, query=WatchWords,
+    ),
+    Route(
+        method="GET", path="/watch/{id}/{picture}", name="page_picture", tag="pages", auth=Auth.NONE,
+        summary="A game drawn at a moment: `picture.svg` or `picture.png`.",
+        answers={200: Media("image/svg+xml")}, other_media=("image/png",), errors=(Code.NOT_FOUND,), query=WatchWords,
+    ),
+    Route(
+        method="GET", path="/oembed", name="oembed", tag="pages", auth=Auth.NONE,
+        summary="How a game is put into a page elsewhere (oembed.com).", answers={200: Media(JSON)},
+        errors=(Code.NOT_FOUND,), query=WatchWords,
+    ),
+    Route(
+        method="GET", path="/api/games/{id}/replay.html", name="read_replay", tag="pages", auth=Auth.NONE,
+        summary="A finished game as one file that plays without a network.", answers={200: Media(HTML)},
+        errors=(Code.LOG_NOT_FINISHED,), query=WatchWords,
+    ),
+    Route(
+        method="GET", path="/favicon.ico", name="page_icon", tag="pages", auth=Auth.NONE, alone=True,
+        summary="The mark.", answers={200: Media("image/svg+xml")},
     ),
     Route(
         method="GET", path="/game", name="page_game", tag="pages", auth=Auth.NONE, alone=True,
@@ -46,15 +107,15 @@ PAGES_WEB: Final = (
         summary="Agora experiments and their runs.", answers=_PAGE, query=PageWords,
     ),
     Route(
-        method="GET", path="/assets/{file}", name="page_asset", tag="pages", auth=Auth.NONE, alone=True,
+        method="GET", path="/assets/{version}/{file}", name="page_asset", tag="pages", auth=Auth.NONE, alone=True,
         summary="A file that the pages load.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
     ),
     Route(
-        method="GET", path="/assets/{folder}/{file}", name="page_folder_asset", tag="pages", auth=Auth.NONE, alone=True,
-        summary="A file of a page's own folder.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
+        method="GET", path="/assets/{version}/{folder}/{file}", name="page_folder_asset", tag="pages", auth=Auth.NONE,
+        alone=True, summary="A file of a page's own folder.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
     ),
     Route(
-        method="GET", path="/assets/games/{game}/{file}", name="page_game_asset", tag="pages", auth=Auth.NONE,
+        method="GET", path="/assets/{version}/games/{game}/{file}", name="page_game_asset", tag="pages", auth=Auth.NONE,
         alone=True, summary="A file with which a game is watched.", answers={200: Media(ANY_FILE)},
         errors=(Code.NOT_FOUND,),
     ),

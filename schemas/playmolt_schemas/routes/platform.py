@@ -7,12 +7,13 @@ from msgspec import Meta
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED, Phase
+from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED
 from playmolt_schemas.identifiers import AnyType
 from playmolt_schemas.identity import BoardKind, Ranking, Versions
 from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes.agora import AGORA
+from playmolt_schemas.routes.games_query import GamesQuery
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
 from playmolt_schemas.routes.pages import PAGES_WEB
@@ -69,16 +70,6 @@ class AgentsQuery(Query, frozen=True):
         ]
         | None
     ) = None
-    limit: Limit = limits.PAGE_DEFAULT
-    cursor: Cursor | None = None
-
-
-class GamesQuery(Query, frozen=True):
-    """`GET /api/games`; `agent` keeps those in which that agent sits or sat to the end."""
-
-    gameType: api.GameType | None = None  # noqa: N815 -- the wire's spelling
-    phase: Phase | None = None
-    agent: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", extra={"is": "an agent's id"})] | None = None
     limit: Limit = limits.PAGE_DEFAULT
     cursor: Cursor | None = None
 

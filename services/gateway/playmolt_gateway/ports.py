@@ -4,13 +4,16 @@ Every method may raise ConnectionError: the dependency is away, the caller answe
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.ops.metrics import Sample
+
+AWAY: Final = (ConnectionError, TimeoutError, OSError)
+"""What a dependency raises when it does not answer."""
 
 
 class GatewayBus(Bus, Protocol):

@@ -112,6 +112,7 @@ def _participant(state: State, seat: Seat) -> OxParticipant:
     return OxParticipant(
         id=seat.id,
         name=seat.name,
+        submitted=state.playing and seat.id in state.submissions,
         away=attendance.away,
         resigned=bool(attendance.resigned),
         **identity_of(seat),

@@ -23,7 +23,20 @@ from playmolt_gateway.http.cors import AnyoneMayRead
 from playmolt_gateway.http.problems import Refusal, bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
-from playmolt_gateway.routes import action, admin, agents, agora, documents, feeds, games, operation, pages, sessions
+from playmolt_gateway.routes import (
+    action,
+    admin,
+    agents,
+    agora,
+    archive,
+    documents,
+    feeds,
+    games,
+    operation,
+    pages,
+    sessions,
+    watching,
+)
 from playmolt_gateway.routes.action import ActionRoute, is_action
 
 Handler = Callable[[Services, CheckedRequest], Awaitable[Reply]]
@@ -34,15 +47,16 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         agents.register_agent, agents.list_agents, agents.read_agent, agents.read_me, agents.update_me,
         agents.rotate_key, agents.read_leaderboard,
         games.open_game, games.list_games_to_fill, games.join_game, games.leave_game, games.resign, games.forfeit,
-        games.list_games,
+        archive.list_games,
         games.read_state, games.read_events, feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
         admin.admin_games, admin.admin_game, admin.admin_end, admin.admin_agents, admin.admin_lag, admin.admin_log,
         agora.list_runs, agora.read_run_events, agora.agora_fork,
         operation.healthz, operation.readyz, operation.metrics,
         documents.openapi, documents.docs, documents.llms, documents.skill,
-        pages.page_lobby, pages.page_watch, pages.page_game, pages.page_legal, pages.page_agora, pages.page_asset,
-        pages.page_folder_asset,
-        pages.page_game_asset,
+        pages.page_lobby, pages.page_games, pages.page_game, pages.page_legal, pages.page_agora, pages.page_agent,
+        pages.page_asset, pages.page_folder_asset, pages.page_game_asset, pages.page_icon,
+        archive.page_rows,
+        watching.page_watch, watching.page_embed, watching.page_picture, watching.oembed, watching.read_replay,
     )
 }  # fmt: skip
 """Route name → who serves it. Actions are served by `routes/action.py`, the routes of a service by the service."""

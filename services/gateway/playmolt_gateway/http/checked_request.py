@@ -45,7 +45,8 @@ from playmolt_gateway.http.problems import (
 from playmolt_gateway.http.queries import parse_query
 from playmolt_gateway.http.rates import Rates
 from playmolt_gateway.http.waiting import Closing
-from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.pages.rows import Rows
+from playmolt_gateway.ports import AWAY, Accounts, Database, GatewayBus, Limits, Projections
 
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -53,8 +54,6 @@ _PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
 _POSITIONS: Final = ("after", "lastEventId", "Last-Event-ID")
 """The query values that the header Last-Event-ID goes before."""
 T = TypeVar("T")
-AWAY: Final = (ConnectionError, TimeoutError, OSError)
-"""What a dependency raises when it does not answer."""
 
 
 class Services:
@@ -80,6 +79,7 @@ class Services:
         self.invites = Invites(accounts)
         self.metrics = Metrics()
         self.closing = Closing()
+        self.rows = Rows(bus)
 
     async def soon(self, work: Awaitable[T]) -> T:
         """Await what the database is asked for, as long as a game's engine would be waited for; raises TimeoutError."""

@@ -10,9 +10,10 @@ from playmolt_schemas.limits import BODY_BYTES
 from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playmolt_gateway.http.checked_request import AWAY, Services, read_head
+from playmolt_gateway.http.checked_request import Services, read_head
 from playmolt_gateway.http.problems import Refusal, away, bad_request, json_bytes, refusal_response
 from playmolt_gateway.mcp import messages
+from playmolt_gateway.ports import AWAY
 
 PATH: Final = "/mcp"
 _NAME: Final = "mcp"

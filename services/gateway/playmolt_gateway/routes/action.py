@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.http.auth import Caller
 from playmolt_gateway.http.bodies import parse, unmarked
-from playmolt_gateway.http.checked_request import AWAY, Head, Services, game_of, log_bug, read_head, reason, traced
+from playmolt_gateway.http.checked_request import Head, Services, game_of, log_bug, read_head, reason, traced
 from playmolt_gateway.http.idempotency import command_id
 from playmolt_gateway.http.metrics import Metrics
 from playmolt_gateway.http.problems import (
@@ -32,6 +32,7 @@ from playmolt_gateway.http.problems import (
     no_such_game,
 )
 from playmolt_gateway.http.queries import parse_query
+from playmolt_gateway.ports import AWAY
 
 _log = log("gateway")
 NAME: Final = "act"

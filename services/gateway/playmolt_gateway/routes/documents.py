@@ -32,10 +32,11 @@ _STYLE: Final = (
 )
 
 
-def html_response(body: str, policy: str) -> Response:
-    """Send a page under a content security policy; nobody may frame it."""
+def html_response(body: str | bytes, policy: str, *, framed: bool = False) -> Response:
+    """Send a page under a content security policy; nobody may frame it, unless it is made for that."""
+    ancestors = "" if framed else "; frame-ancestors 'none'"
     headers = {
-        "content-security-policy": f"{policy}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        "content-security-policy": f"{policy}; base-uri 'none'; form-action 'self'{ancestors}",
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
     }

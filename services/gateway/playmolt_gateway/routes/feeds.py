@@ -17,9 +17,10 @@ from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from playmolt_gateway.http.checked_request import AWAY, CheckedRequest, Reply, Services, answer_response, reason
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response, reason
 from playmolt_gateway.http.problems import bad_request, json_response
 from playmolt_gateway.http.waiting import Closing, LongPoll, version_of, wait_for_newer
+from playmolt_gateway.ports import AWAY
 from playmolt_gateway.routes.games import ask_engine, too_many_waits
 
 _log = log("gateway")

@@ -17,7 +17,6 @@ from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes.platform import AdminGameLine, StateQuery
 
 from playmolt_gateway.http.checked_request import (
-    AWAY,
     CheckedRequest,
     Reply,
     Services,
@@ -27,6 +26,7 @@ from playmolt_gateway.http.checked_request import (
 from playmolt_gateway.http.invites import invite_hash
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
 from playmolt_gateway.http.waiting import LongPoll, version_of, wait_for_newer
+from playmolt_gateway.ports import AWAY
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _encode = msgspec.json.encode
@@ -196,32 +196,12 @@ async def list_rows(
     rows.sort(key=lambda row: (row.created_at, row.game_id), reverse=True)
     more = len(rows) > limit or any(len(_rows_of(a.body).games) == PAGE_MAX == limit for a in answers)
     page = rows[:limit]
-    return page, write_cursor(_Place(page[-1].created_at, page[-1].game_id)) if more and page else None
+    return page, cursor_behind(page[-1]) if more and page else None
 
 
-async def list_games(services: Services, request: CheckedRequest) -> Reply:
-    query = request.query
-    found = await list_rows(
-        services, query.gameType, {"phase": query.phase, "agent": query.agent}, query.limit, query.cursor
-    )
-    if isinstance(found, Answer):
-        return answer_response(found)
-    rows, cursor = found
-    lines = [
-        api.GameLine(
-            row.game_id,
-            row.gameType,
-            row.phase,
-            row.round,
-            row.seated,
-            row.needed,
-            row.created_at,
-            row.language,
-            row.private,
-        )
-        for row in rows
-    ]
-    return json_response(200, _encode(api.Games(lines, cursor)))
+def cursor_behind(line: AdminGameLine) -> str:
+    """The cursor of what comes after a line."""
+    return write_cursor(_Place(line.created_at, line.game_id))
 
 
 async def list_games_to_fill(services: Services, request: CheckedRequest) -> Reply:

@@ -13,8 +13,9 @@ from playmolt_schemas.routes.platform import Alive, Ready
 from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
-from playmolt_gateway.http.checked_request import AWAY, CheckedRequest, Reply, Services
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import RETRY_SECONDS, json_response
+from playmolt_gateway.ports import AWAY
 
 _log = log("gateway")
 SERVICES: Final = ("relay", "spectator")

@@ -9,8 +9,9 @@ import msgspec
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
 
-from playmolt_gateway.http.checked_request import AWAY, CheckedRequest, Reply, Services, answer_response
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
 from playmolt_gateway.http.waiting import LongPoll, wait_for_newer
+from playmolt_gateway.ports import AWAY
 from playmolt_gateway.routes.games import too_many_waits
 
 SLOW_SECONDS: Final = 20.0

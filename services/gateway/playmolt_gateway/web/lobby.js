@@ -1,11 +1,13 @@
-/** `/`: the games that wait and run, live; those that ended; the leaderboard. */
+/** `/`: a game to be seen now, the games that wait and run, those that ended; the leaderboard. */
 
 import { get } from "./parts/api.js";
-import { announce, el, filler, select, table } from "./parts/dom.js";
+import { announce, el, fill, filler, named, select, table } from "./parts/dom.js";
 import { watchLobby } from "./parts/feed.js";
 import { page, trouble } from "./parts/frame.js";
 import { GAMES } from "./games.js";
-import { clock, t, word } from "./parts/language.js";
+import { t, word } from "./parts/language.js";
+import { Picture } from "./parts/picture.js";
+import { gameRow } from "./parts/rows.js";
 
 const SHOWN = 12;
 const BOARD = 20;
@@ -17,46 +19,54 @@ page(() => "PlayMolt", draw);
 
 async function draw(main) {
   const open = new Map();
-  const now = el("ul", { class: "games" });
+  const told = new Map();
+  const now = el("ul", { class: "games rows" });
   const state = el("span", { class: "tag plain", role: "status" });
-  const ended = el("ul", { class: "games" });
+  const ended = el("ul", { class: "games rows" });
   const board = el("div");
-  const runs = el("ul", { class: "games" });
+  const runs = el("ul", { class: "games rows" });
   const kind = select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)])], "",
     { "aria-label": t("leaderboard.of") });
   const runsCard = el("section", { class: "card", hidden: true, "aria-labelledby": "runs" },
     el("h2", { id: "runs" }, t("runs")), runs);
+  const featured = new Featured();
 
   main.append(
-    el("div", { class: "tight" }, el("h1", {}, t("lobby.title")), el("p", { class: "lead" }, t("lobby.lead"))),
+    el("div", { class: "tight" }, el("h1", {}, t("lobby.title")), el("p", { class: "lead" }, t("lobby.lead")), ways()),
     el("div", { class: "two" },
       el("div", { class: "stack" },
+        featured.node,
         el("section", { class: "card", "aria-labelledby": "now" },
           el("div", { class: "row apart" }, el("h2", { id: "now" }, t("lobby.now")), state), now),
-        el("section", { class: "card", "aria-labelledby": "ended" }, el("h2", { id: "ended" }, t("lobby.ended")), ended),
+        el("section", { class: "card kept", "aria-labelledby": "ended" }, el("h2", { id: "ended" }, t("lobby.ended")), ended,
+          el("p", {}, el("a", { href: "/games" }, t("archive.more")))),
         runsCard),
       el("div", { class: "stack" },
-        el("section", { class: "card", "aria-labelledby": "board" },
+        el("section", { class: "card kept", "aria-labelledby": "board" },
           el("div", { class: "row apart" }, el("h2", { id: "board" }, t("leaderboard")), kind), board),
         invitation())));
 
   const [fillNow, fillEnded, fillBoard, fillRuns] = [now, ended, board, runs].map(filler);
   const drawNow = () => {
-    const games = [...open.values()].sort((a, b) => (a.game_id < b.game_id ? 1 : -1));
-    fillNow(games, () => (games.length ? games.map(openLine) : el("li", { class: "quiet" }, t("lobby.quiet"))));
+    const games = [...open.values()].sort((a, b) => (a.game_id < b.game_id ? 1 : -1)).map((game) => openRow(game, told.get(game.game_id)));
+    fillNow(games, () => (games.length ? games.map(gameRow) : el("li", { class: "quiet" }, t("lobby.quiet"))));
   };
   const refresh = async () => {
     const type = kind.value ? `&gameType=${kind.value}` : "";
     try {
-      const [over, ranks, held] = await Promise.all([
-        gamesOver(),
+      const [{ rows }, ranks, held] = await Promise.all([
+        get(`/games/rows?limit=${SHOWN * 2}`, { as: "nobody" }),
         get(`/api/leaderboard?limit=${BOARD}${type}`, { as: "nobody" }),
         get("/api/agora/runs?limit=5", { as: "nobody", patient: false }).catch(() => ({ runs: [] })),
       ]);
-      fillEnded(over, () => (over.length ? over.map(line) : el("li", { class: "quiet" }, t("lobby.none"))));
+      for (const row of rows) told.set(row.game_id, row);
+      const over = rows.filter((row) => row.over).slice(0, SHOWN);
+      fillEnded(over, () => (over.length ? over.map(gameRow) : el("li", { class: "quiet" }, t("lobby.none"))));
       fillBoard(ranks, () => standings(ranks.leaderboard));
       runsCard.hidden = held.runs.length === 0;
-      fillRuns(held, () => held.runs.map(line));
+      fillRuns(held, () => held.runs.map((run) => gameRow({ ...run, names: [], over: run.phase === "ended", needed: 0 })));
+      await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
+      drawNow();
     } catch (error) {
       fillBoard(error.message, () => trouble(error));
     }
@@ -72,15 +82,15 @@ async function draw(main) {
     else if (open.delete(message.game_id)) refresh();
     if (message.type === "game_started" && Date.now() > listed) announce(t("lobby.started", { game: word("game", message.gameType) }));
     drawNow();
-  }, (told) => {
+  }, (how) => {
     // What was shown stays until the feed is back; games that ended meanwhile are not in its list any more.
-    if (["away", "hidden"].includes(told)) open.clear();
-    if (told === "hidden") return;
+    if (["away", "hidden"].includes(how)) open.clear();
+    if (how === "hidden") return;
     // A feed begins with the present list: what stands in it is no news.
-    if (told === "live") listed = Date.now() + LIST_MS;
-    if (told === "live") drawNow();
-    state.textContent = told === "live" ? t("live") : t("reconnecting");
-    state.className = told === "live" ? "tag live" : "tag plain";
+    if (how === "live") listed = Date.now() + LIST_MS;
+    if (how === "live") drawNow();
+    state.textContent = how === "live" ? t("live") : t("reconnecting");
+    state.className = how === "live" ? "tag live" : "tag plain";
   });
   return () => {
     clearInterval(timer);
@@ -88,30 +98,46 @@ async function draw(main) {
   };
 }
 
-async function gamesOver() {
-  const lists = await Promise.all(["end", "aborted"].map((phase) => get(`/api/games?phase=${phase}&limit=${SHOWN}`, { as: "nobody" })));
-  return lists.flatMap((list) => list.games).sort((a, b) => (a.created_at < b.created_at ? 1 : -1)).slice(0, SHOWN);
+/** One game, drawn small: the newest that runs, else the newest that ended. */
+class Featured {
+  constructor() {
+    this.stage = el("div", { class: "stage" });
+    this.about = el("p", { class: "row" });
+    this.node = el("section", { class: "card", "aria-labelledby": "featured" }, el("h2", { id: "featured" }, t("featured")), this.stage, this.about);
+  }
+
+  async show(row) {
+    const now = JSON.stringify([row?.game_id, row?.phase, row?.round, row?.over]);
+    this.node.hidden = !row;
+    if (!row || now === this.shown) return;
+    this.shown = now;
+    if (this.id !== row.game_id) {
+      this.id = row.game_id;
+      this.picture = new Picture(row.game_id);
+      fill(this.stage, this.picture.node);
+    }
+    fill(this.about, el("a", { class: "button first", href: `/watch/${row.game_id}` }, t("way.watch")), named(row.about));
+    await this.picture.newest().catch(() => {});
+  }
 }
 
-/** A game of the feed, which tells that a game has started and not how far it is. */
-function openLine(game) {
-  return line({ ...game, phase: game.type === "game_waiting" ? "waiting" : "running" });
+/** A game of the feed, which tells that a game has started and not how far it is; what a list told of it stays. */
+function openRow(game, row) {
+  const phase = game.type === "game_waiting" ? "waiting" : "running";
+  const known = row && row.phase !== "waiting" && phase === "running" ? row.phase : phase;
+  return { names: [], about: "", ...row, ...game, phase: known, over: false, created_at: row?.created_at ?? game.at };
 }
 
-function line(game) {
-  const seats = bots.some(({ type }) => type === game.gameType) ? t("seats", { seated: game.seated, needed: game.needed }) : "";
-  const when = game.created_at ?? game.at;
-  return el("li", {}, el("a", { href: `/watch/${game.game_id}`, "data-focus": game.game_id },
-    el("strong", {}, word("game", game.gameType)),
-    el("span", { class: "tag plain" }, word("phase", game.phase)),
-    el("span", { class: "side" }, [seats, when ? clock(when) : ""].filter(Boolean).join(" · "))));
+function ways() {
+  return el("p", { class: "row" }, el("a", { class: "button", href: "/games" }, t("way.watch")),
+    el("a", { class: "button", href: "/game" }, t("way.jury")), el("a", { class: "button", href: "#join" }, t("way.bot")));
 }
 
 function standings(rows) {
   if (!rows.length) return el("p", { class: "quiet" }, t("leaderboard.empty"));
   return table(t("leaderboard.caption"),
     [t("rank"), t("agent"), { number: t("points") }, { number: t("games") }],
-    rows.map((row) => [row.rank, row.name, { number: row.points }, { number: row.games }]), { hidden: true });
+    rows.map((row) => [row.rank, el("a", { href: `/agents/${encodeURIComponent(row.id)}` }, named(row.name)), { number: row.points }, { number: row.games }]), { hidden: true });
 }
 
 function invitation() {

@@ -18,6 +18,19 @@ export function el(tag, props = {}, ...children) {
   return node;
 }
 
+/** Make an element of SVG. */
+export function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== null && value !== undefined) node.setAttribute(name, String(value));
+  append(node, children);
+  return node;
+}
+
+/** The name of somebody else, whatever its direction of writing. */
+export function named(text) {
+  return el("bdi", { class: "name" }, text);
+}
+
 function append(node, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;

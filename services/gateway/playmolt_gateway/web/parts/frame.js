@@ -3,7 +3,7 @@
 import { el, fill, select } from "./dom.js";
 import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
 
-const WAYS = [["/", "nav.lobby"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"]];
+const WAYS = [["/", "nav.lobby"], ["/games", "nav.games"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"]];
 
 /**
  * Load the texts, draw the frame and give the main part to `draw`; a change of language draws the page anew.
@@ -26,7 +26,7 @@ export async function page(title, draw) {
     speak(texts);
     stop?.();
     stop = null;
-    document.title = title() === "PlayMolt" ? title() : `${title()} · PlayMolt`;
+    if (newest > 1 || title() !== null) document.title = [title(), "PlayMolt"].filter((one, at, all) => one && all.indexOf(one) === at).join(" · ");
     fill(top, head(change));
     fill(foot, bottom());
     const before = main;
@@ -53,7 +53,7 @@ export async function page(title, draw) {
     }
   }
 
-  document.body.prepend(top, main, foot);
+  document.body.prepend(top, offlineNote(), main, foot);
   try {
     await show();
   } catch (error) {
@@ -68,10 +68,22 @@ function head(change) {
   choice.addEventListener("change", () => change(choice));
   return el("div", {},
     el("a", { class: "skip", href: "#main" }, t("skip")),
-    el("a", { class: "mark", href: "/" }, el("img", { src: "/assets/mark.svg", alt: "" }), "PlayMolt"),
+    el("a", { class: "mark", href: "/" }, el("img", { src: new URL("../mark.svg", import.meta.url), alt: "" }), "PlayMolt"),
     el("nav", { "aria-label": t("nav.label") }, el("ul", {}, WAYS.map(([path, text]) =>
       el("li", {}, el("a", { href: path, "aria-current": here === path ? "page" : null }, t(text)))))),
     el("label", {}, choice));
+}
+
+/** Whether the browser says that it has no network: what is shown may be old, and the page says so. */
+function offlineNote() {
+  const note = el("p", { class: "notice offline", role: "status", hidden: navigator.onLine });
+  const tell = () => {
+    note.hidden = navigator.onLine;
+    note.textContent = navigator.onLine ? "" : t("offline.now");
+  };
+  addEventListener("offline", tell);
+  addEventListener("online", tell);
+  return note;
 }
 
 /** Whether a form holds what a person has put into it and not sent. */

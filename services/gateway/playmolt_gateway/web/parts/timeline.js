@@ -1,25 +1,50 @@
-/** One line of time: live at its end, any moment by dragging, by keys or by a link (#v=17). */
+/** One line of time: live at its end, any moment by dragging, by keys, by marks or by a link (?v=17). */
 
 import { announce, el, fill } from "./dom.js";
 import { t } from "./language.js";
+import { Marks } from "./marks.js";
 
 const STEP_SECONDS = 0.9;
+const SPEEDS = [0.5, 1, 2, 4, 8];
+const SPEED = "playmolt.speed";
+const OWN_KEYS = "input, textarea, select, [contenteditable], [role=tab], [role=slider]";
+const PRESSED = "button, a, summary";
 
-/** The moment that the address names; null when it names none. */
+/** The moment that the address names: null when it names none, NaN for what is no number. */
 export function linkedMoment() {
-  const found = /(?:^|[#&])v=(\d{1,9})(?:&|$)/.exec(location.hash);
-  return found ? Number(found[1]) : null;
+  const old = /(?:^|[#&])v=([^&]*)/.exec(location.hash);
+  const said = old?.[1] ?? new URLSearchParams(location.search).get("v");
+  if (said === undefined || said === null) return null;
+  return /^\d{1,15}$/.test(said) ? Number(said) : NaN;
+}
+
+/** The address with this moment, or without any. */
+function addressOf(version) {
+  const address = new URL(location.href);
+  address.hash = "";
+  if (version === null) address.searchParams.delete("v");
+  else address.searchParams.set("v", version);
+  return address;
+}
+
+/** A link that a person gives away says nothing of the language in which it was read. */
+export function sharedAddress(version) {
+  const address = addressOf(version);
+  address.searchParams.delete("lang");
+  return address.href;
 }
 
 /**
  * A timeline over versions 1 … head. `show(version)` is called for the moment that is to be seen; `tell(version)`
  * gives a line about a moment. `grow(head)` makes it longer; it stays at the end when it stood there. `start` is the
  * moment to begin with: until it is there, or `known()` says that all there is is there, nothing else is shown.
+ * `quick(version)` says that a moment needs no attention: playing takes no time for it.
  */
 export class Timeline {
-  constructor({ show, tell = () => "", start = null }) {
+  constructor({ show, tell = () => "", start = null, quick = () => false }) {
     this.show = show;
     this.tell = tell;
+    this.quick = quick;
     this.head = 0;
     this.at = 0;
     this.start = start;
@@ -27,7 +52,12 @@ export class Timeline {
     this.following = start === null;
     this.live = false;
     this.playing = null;
+    this.typed = "";
+    this.speed = SPEEDS.find((one) => one === Number(localStorage.getItem(SPEED))) ?? 1;
+    this.marks = new Marks((version) => this.#leave(version));
     this.node = this.#draw();
+    this.keys = (event) => this.#key(event);
+    document.addEventListener("keydown", this.keys);
   }
 
   #draw() {
@@ -35,15 +65,19 @@ export class Timeline {
     this.slider.addEventListener("input", () => this.#leave(Number(this.slider.value)));
     this.output = el("output", {}, "");
     this.told = el("span", { class: "told" });
-    this.play = el("button", { type: "button", onclick: () => this.#toggle() }, t("timeline.play"));
+    this.play = el("button", { type: "button", onclick: () => this.toggle() }, t("timeline.play"));
+    this.faster = el("button", { type: "button", onclick: () => this.pace(this.speed === SPEEDS.at(-1) ? SPEEDS[0] : SPEEDS[SPEEDS.indexOf(this.speed) + 1]) });
+    this.next = el("button", { type: "button", onclick: () => this.#highlight() }, t("timeline.next"));
     this.end = el("button", { type: "button", onclick: () => this.follow() }, t("timeline.end"));
     this.link = el("button", { type: "button", onclick: () => this.#copy() }, t("timeline.link"));
+    this.help = el("p", { class: "small quiet", hidden: true }, t("timeline.keys_list"));
+    this.#labelPace();
     const step = (text, by) => el("button", { type: "button", "aria-label": text, title: text,
       onclick: () => this.#leave(this.at + by) }, by < 0 ? "‹" : "›");
     return el("section", { class: "timeline", "aria-label": t("timeline") },
-      this.slider,
-      el("div", { class: "row" }, step(t("timeline.back"), -1), this.play, step(t("timeline.on"), 1),
-        this.output, this.told, this.link, this.end));
+      this.marks.node, this.slider,
+      el("div", { class: "row" }, step(t("timeline.back"), -1), this.play, step(t("timeline.on"), 1), this.faster, this.next,
+        this.output, this.told, this.link, this.end), this.help);
   }
 
   /** Say how far the game is. */
@@ -51,6 +85,7 @@ export class Timeline {
     this.live = live;
     this.head = Math.max(this.head, head);
     this.slider.max = String(Math.max(1, this.head));
+    this.marks.stretch(this.head);
     if (this.start !== null) this.#arrive();
     else if (this.following) this.go(this.head, { follow: true });
     else this.#label();
@@ -64,15 +99,18 @@ export class Timeline {
 
   /** Go to a moment that an address names, as soon as it is there. */
   seek(version) {
-    this.#stop();
+    this.stop();
     this.start = version;
     this.following = false;
     this.#arrive();
   }
 
   #arrive() {
-    if (this.start !== null && this.head > 0 && (this.complete || this.start <= this.head)) this.go(this.start);
-    else this.#label();
+    const there = this.start >= 1 && this.start <= this.head;
+    if (this.start !== null && this.head > 0 && (this.complete || there)) {
+      this.go(there ? this.start : this.head);
+      history.replaceState(null, "", addressOf(this.at));
+    } else this.#label();
   }
 
   /** Show a moment. */
@@ -89,20 +127,20 @@ export class Timeline {
 
   /** Go to the end and stay there. */
   follow() {
-    this.#stop();
-    history.replaceState(null, "", location.pathname + location.search);
+    this.stop();
+    history.replaceState(null, "", addressOf(null));
     this.go(this.head, { follow: true });
   }
 
   /** A moment that a person chose: the address names it. */
   #leave(version) {
-    this.#stop();
+    this.stop();
     this.choose(version);
   }
 
   choose(version) {
     this.go(version);
-    history.replaceState(null, "", `#v=${this.at}`);
+    history.replaceState(null, "", addressOf(this.at));
     announce(`${this.at} / ${this.head}. ${this.tell(this.at)}`);
   }
 
@@ -115,41 +153,97 @@ export class Timeline {
     this.end.textContent = this.live ? t("timeline.live") : t("timeline.end");
     this.end.classList.toggle("live", this.live);
     this.end.setAttribute("aria-pressed", String(this.following));
+    if (!this.playing) this.play.textContent = t(this.at >= this.head && !this.live && this.head > 1 ? "timeline.replay" : "timeline.play");
   }
 
-  #toggle() {
+  toggle() {
     if (this.playing) {
       this.#leave(this.at);
       return;
     }
     if (this.at >= this.head) this.go(1);
     this.play.textContent = t("timeline.pause");
-    this.playing = setInterval(() => {
-      if (this.at < this.head) this.go(this.at + 1);
-      else if (this.live) this.follow();
-      else this.#stop();
-    }, STEP_SECONDS * 1000);
+    this.#tick();
   }
 
-  #stop() {
-    clearInterval(this.playing);
+  #tick() {
+    this.playing = setTimeout(() => {
+      let next = this.at + 1;
+      while (next < this.head && this.quick(next)) next += 1;
+      if (next <= this.head) this.go(next);
+      if (this.at < this.head) this.#tick();
+      else if (this.live) this.follow();
+      else this.stop();
+    }, (STEP_SECONDS * 1000) / this.speed);
+  }
+
+  /** Play at a speed from now on, also at the next visit unless an address says otherwise. */
+  pace(speed, { kept = true } = {}) {
+    if (!SPEEDS.includes(speed)) return;
+    this.speed = speed;
+    if (kept) localStorage.setItem(SPEED, String(speed));
+    this.#labelPace();
+  }
+
+  #labelPace() {
+    this.faster.textContent = `${this.speed}×`;
+    this.faster.setAttribute("aria-label", t("timeline.speed", { n: this.speed }));
+  }
+
+  #highlight() {
+    this.#leave(this.marks.after(this.at) ?? this.head);
+  }
+
+  /** Keys that work from anywhere on the page but where they mean something of their own. */
+  #key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.(OWN_KEYS) || !this.node.isConnected || !this.node.checkVisibility()) return;
+    if (/^\d$/.test(event.key)) {
+      this.typed = (this.typed + event.key).slice(-4);
+      return;
+    }
+    const round = this.typed;
+    this.typed = "";
+    const place = SPEEDS.indexOf(this.speed);
+    const acts = {
+      ArrowLeft: () => this.#leave(this.at - 1),
+      ArrowRight: () => this.#leave(this.at + 1),
+      " ": () => this.toggle(),
+      "<": () => this.pace(SPEEDS[place - 1]),
+      ">": () => this.pace(SPEEDS[place + 1]),
+      n: () => this.#highlight(),
+      "?": () => {
+        this.help.hidden = !this.help.hidden;
+      },
+    };
+    const pressed = event.target.closest?.(PRESSED);
+    if (event.key === "Enter" && round && this.marks.round(Number(round)) !== undefined) this.#leave(this.marks.round(Number(round)));
+    else if (!acts[event.key] || (pressed && event.key === " ")) return;
+    else acts[event.key]();
+    event.preventDefault();
+  }
+
+  stop() {
+    clearTimeout(this.playing);
     this.playing = null;
     this.play.textContent = t("timeline.play");
+    if (this.head) this.#label();
   }
 
   async #copy() {
-    history.replaceState(null, "", `#v=${this.at}`);
+    history.replaceState(null, "", addressOf(this.at));
+    const address = sharedAddress(this.at);
     try {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(address);
       announce(t("timeline.copied"));
       fill(this.link, t("timeline.copied"));
     } catch {
-      fill(this.link, `#v=${this.at}`);
+      fill(this.link, address);
     }
     setTimeout(() => fill(this.link, t("timeline.link")), 2500);
   }
 
   close() {
-    this.#stop();
+    this.stop();
+    document.removeEventListener("keydown", this.keys);
   }
 }

@@ -8,6 +8,7 @@ import { GAMES } from "../games.js";
 import { t, word } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
 import { Narration } from "../parts/narration.js";
+import { Picture } from "../parts/picture.js";
 import { Timeline, linkedMoment } from "../parts/timeline.js";
 import { any } from "./any.js";
 import { logCard } from "./log.js";
@@ -17,10 +18,14 @@ const PAGE = 500;
 const KEPT = 400;
 const SAID_MS = 3000;
 const PACE_MS = 100;
+/** Messages that take no attention: while playing they take no time. */
+const QUICK = ["game_created", "agent_joined", "agent_left", "seat_away", "seat_back", "progress"];
+/** A running game of which nothing was heard for so long behind its deadline is not called live. */
+const STALLED_MS = 20_000;
 
 const id = location.pathname.split("/").pop();
 
-page(() => t("watch.title"), draw);
+page(() => null, draw);
 
 async function draw(main) {
   const watch = await opened(main);
@@ -47,7 +52,8 @@ class Watch {
     this.narration = new Narration(state.gameType);
     this.events = [];
     this.states = new Map();
-    this.seat = "";
+    this.seat = new URLSearchParams(location.search).get("seat") ?? "";
+    this.picture = GAMES.some((one) => one.type === state.gameType && one.drawn) ? new Picture(id) : null;
     this.over = false;
     this.records = null;
     this.unread = null;
@@ -55,7 +61,8 @@ class Watch {
     this.failed = false;
     this.heard = [];
     this.busy = false;
-    this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment() });
+    this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment(), quick: (v) => QUICK.includes(this.events[v - 1]?.type) });
+    this.left = el("span", { class: "quiet small number", role: "timer" });
     this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
     this.tag = el("span", { class: "tag plain", role: "status" });
     this.scene = el("div", { class: "stack", id: "scene" });
@@ -64,19 +71,24 @@ class Watch {
     this.known = el("section", { class: "card", hidden: true, "aria-labelledby": "known" }, this.knownHead, this.knownBody);
     this.seats = el("div", { class: "row", hidden: true });
     this.log = el("div");
+    this.away = el("div");
     this.moment = () => {
       const version = linkedMoment();
-      if (version !== null) this.timeline.seek(version);
-      else if (!location.hash) this.timeline.follow();
+      if (version === null) this.timeline.follow();
+      else if (version !== this.timeline.at) this.timeline.seek(version);
     };
     addEventListener("hashchange", this.moment);
+    addEventListener("popstate", this.moment);
+    this.back = () => this.failed && this.show(this.wanted);
+    addEventListener("online", this.back);
+    this.clock = setInterval(() => this.count(), 1000);
     main.append(
       el("div", { class: "row apart" },
-        el("h1", {}, word("game", state.gameType)), el("div", { class: "row" }, this.seats, this.tag)),
-      el("div", { class: "two" }, this.scene,
+        el("h1", {}, word("game", state.gameType)), el("div", { class: "row" }, this.left, this.seats, this.tag)),
+      el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },
-            el("h2", { id: "events" }, t("watch.events")), this.moments.node), this.log)),
+            el("h2", { id: "events" }, t("watch.events")), this.moments.node), this.away, this.log)),
       this.timeline.node);
   }
 
@@ -93,7 +105,10 @@ class Watch {
     clearTimeout(this.saying);
     cancelAnimationFrame(this.frame);
     this.timeline.close();
+    clearInterval(this.clock);
     removeEventListener("hashchange", this.moment);
+    removeEventListener("popstate", this.moment);
+    removeEventListener("online", this.back);
   }
 
   /** Read what has been, page by page, before the feed tells what comes. */
@@ -131,12 +146,33 @@ class Watch {
     this.events.push(...messages);
     if (messages.some((message) => OVER.includes(message.type))) this.ended();
     this.moments.add(messages.map((event) => [event.version, this.told(event.version)]).filter(([, text]) => text));
+    if (this.game.mark) this.timeline.marks.add(messages.map((event) => this.marked(event)).filter(Boolean));
+    this.heardAt = Date.now();
     this.timeline.grow(this.events.length, !this.over);
+  }
+
+  /** The mark of an event that has one. */
+  marked(event) {
+    if (event.round !== undefined && event.type !== "game_end") this.round = event.round;
+    const mark = this.game.mark(event, this.round);
+    return mark ? { version: event.version, ...mark } : null;
+  }
+
+  /** How long the phase still has; a game that lets its time pass without a word is not called live. */
+  count() {
+    const left = this.over || !this.due ? null : Math.max(0, Math.ceil((this.due - Date.now()) / 1000));
+    this.left.textContent = left === null ? "" : t("time.left", { n: left });
+    if (this.over || !this.isLive) return;
+    const stalled = this.due ? Date.now() - this.due > STALLED_MS && Date.now() - this.heardAt > STALLED_MS : false;
+    this.tag.textContent = t(stalled ? "stalled" : "live");
+    this.tag.className = stalled ? "tag plain" : "tag live";
   }
 
   ended() {
     this.over = true;
+    this.due = null;
     this.tell("ended");
+    if (this.picture) fill(this.away, this.taken());
     if (this.#reads()) fill(this.log, logCard(id, () => this.readLog(), (v) => this.timeline.choose(v)));
     if (!this.game.seats) return;
     this.choose = select([["", t("watch.spectator")]], "", { id: "seat" });
@@ -144,7 +180,10 @@ class Watch {
     fill(this.seats, el("label", { for: "seat" }, t("watch.as_seat")), this.choose);
     this.state(this.events.length, "").then((state) => {
       for (const [seat, name] of this.game.seats(state)) this.choose.append(el("option", { value: seat }, name));
+      this.choose.value = this.seat;
       this.seats.hidden = false;
+      if (this.seat && this.choose.value === this.seat) this.sit(this.seat);
+      else this.seat = "";
     }).catch(() => {});
   }
 
@@ -153,7 +192,8 @@ class Watch {
     if (told === "live" && this.failed) this.show(this.wanted);
     const texts = { live: t("live"), ended: t("over"), away: t("reconnecting"), unknown: t("reconnecting") };
     this.tag.textContent = this.over ? t("over") : texts[told];
-    this.tag.className = told === "live" && !this.over ? "tag live" : "tag plain";
+    this.isLive = told === "live" && !this.over;
+    this.tag.className = this.isLive ? "tag live" : "tag plain";
   }
 
   told(version) {
@@ -163,8 +203,21 @@ class Watch {
 
   async sit(seat) {
     this.seat = seat;
+    const address = new URL(location.href);
+    if (seat) address.searchParams.set("seat", seat);
+    else address.searchParams.delete("seat");
+    history.replaceState(null, "", address);
     this.show(this.timeline.at);
     if (seat && this.game.secrets && !this.records) await this.read();
+  }
+
+  /** Ways to take a finished game along. */
+  taken() {
+    const copy = el("button", { type: "button", onclick: async () => {
+      await navigator.clipboard.writeText(`<iframe src="${location.origin}/embed/${id}?v=${this.timeline.at}" width="800" height="520" title="PlayMolt"></iframe>`);
+      announce(t("share.copied"));
+    } }, t("share.embed"));
+    return el("div", { class: "row" }, el("a", { class: "button", href: `/api/games/${id}/replay.html`, download: `${id}.html` }, t("share.save")), copy);
   }
 
   /** Read the log, which alone holds what only one seat knew. That of some games is the operator's. */
@@ -229,6 +282,14 @@ class Watch {
   }
 
   paint(state, version) {
+    // The state of a moment that is past says nothing of the time that is left; the newest does.
+    if (version === this.events.length && !this.over) this.due = state.deadline ? Date.parse(state.deadline) : null;
+    this.picture?.show(version, this.seat).catch(() => {});
+    const reason = this.events[version - 1]?.type === "game_aborted" ? this.events[version - 1].reason : null;
+    const ended = reason === null ? null : el("p", { class: "notice" }, reason === "abandoned" ? t("aborted.abandoned") : t("aborted.operator", { reason }));
+    this.ending ??= el("div");
+    fill(this.ending, ended);
+    if (!this.ending.isConnected) this.scene.before(this.ending);
     fill(this.scene, this.game.scene(state, this.events[version - 1], this.seat));
     this.moments.mark(version);
     this.paintKnown(version);

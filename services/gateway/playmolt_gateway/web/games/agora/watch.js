@@ -5,7 +5,16 @@ import { t, word } from "../../parts/language.js";
 import { Narration } from "../../parts/narration.js";
 
 /** A run's log holds what its agents thought and whispered: only the operator may read it. */
-export const game = { scene, seats, secrets, reader: "operator" };
+export const game = { scene, seats, secrets, mark, reader: "operator" };
+
+/** Where a turn of the world begins, and what happens beyond the single acts. */
+function mark(event) {
+  if (event.type === "run_ended") return { name: t("mark.end"), high: true };
+  if (["agent_died", "tax_changed", "rank_changed", "whisper_leaked", "billboard_posted"].includes(event.type)) {
+    return { name: new Narration("agora").tell(event), high: true };
+  }
+  return event.type === "turn_started" ? { name: `${t("agora.turn")} ${event.turn}`, round: event.turn } : null;
+}
 
 function seats(state) {
   return state.agents.map((agent) => [agent.id, agent.id]);

@@ -3,7 +3,16 @@
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 
-export const game = { scene, seats, secrets, reader: "nobody" };
+export const game = { scene, seats, secrets, mark, reader: "nobody" };
+
+function mark(event, round) {
+  const of = (what) => t("mark.round", { round, what: t(`mark.${what}`) });
+  if (event.type === "question_open") return { name: of("question"), round };
+  if (event.type === "reveal") return { name: of("reveal"), high: true };
+  if (event.type === "switch_submitted" && event.switched) return { name: t("mark.switches", { name: event.name }), high: true };
+  if (event.type === "round_result") return { name: of("result"), high: true };
+  return event.type === "game_end" || event.type === "game_aborted" ? { name: t("mark.end"), high: true } : null;
+}
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.name]);

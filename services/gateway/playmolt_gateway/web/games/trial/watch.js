@@ -3,7 +3,16 @@
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 
-export const game = { scene, seats, secrets, reader: "nobody" };
+export const game = { scene, seats, secrets, mark, reader: "nobody" };
+
+function mark(event) {
+  if (event.type === "game_started") return { name: word("phase", "opening"), high: true };
+  if (event.type === "phase_change") {
+    return { name: phase(event.to, event.round), high: true, round: event.to === "argument" ? event.round : undefined };
+  }
+  if (event.type === "jury_tally") return { name: t("mark.verdict"), high: true };
+  return event.type === "game_end" || event.type === "game_aborted" ? { name: t("mark.end"), high: true } : null;
+}
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.role ? `${seat.name} (${word("role", seat.role)})` : seat.name]);

@@ -1,0 +1,120 @@
+"""The files that the pages load: read once, compressed once, named by what they hold."""
+
+import gzip
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import brotli
+import msgspec
+from playmolt_schemas.page_texts import PAGE_LANGUAGES, page_texts
+from playmolt_schemas.registry import games
+from starlette.responses import Response
+
+FILES: Final = Path(__file__).parents[1] / "web"
+_STYLES: Final = ("style.css", "picture.css")
+_DRAWING: Final = "watch.js"
+_TYPES: Final[Mapping[str, str]] = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
+_YEAR: Final = 365 * 24 * 3600
+_SMALL: Final = 256
+"""Below this compressing gains nothing."""
+
+
+class Asset(msgspec.Struct, frozen=True):
+    """A file in every encoding it is sent in."""
+
+    kind: str
+    plain: bytes
+    brotli: bytes
+    gzip: bytes
+
+    def best(self, accepted: str) -> tuple[bytes, str]:
+        """The content in the shortest encoding that is taken, and its name; "" for none."""
+        taken = encodings(accepted)
+        if "br" in taken and len(self.brotli) < len(self.plain):
+            return self.brotli, "br"
+        if "gzip" in taken and len(self.gzip) < len(self.plain):
+            return self.gzip, "gzip"
+        return self.plain, ""
+
+
+def encodings(accepted: str) -> frozenset[str]:
+    """The encodings that an Accept-Encoding takes."""
+    found = set()
+    for part in accepted.lower().split(","):
+        name, _, parameters = part.strip().partition(";")
+        if parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000"):
+            found.add(name.strip())
+    return frozenset(found)
+
+
+def compressed(body: bytes, accepted: str) -> tuple[bytes, str]:
+    """A text that is made for one answer, in an encoding that is quick to make."""
+    taken = encodings(accepted)
+    if len(body) < _SMALL:
+        return body, ""
+    if "br" in taken:
+        return brotli.compress(body, quality=4), "br"
+    return (gzip.compress(body, 5, mtime=0), "gzip") if "gzip" in taken else (body, "")
+
+
+def file_response(name: str, version: str, accepts: str) -> Response | None:
+    """Send a file; None when there is none of that name.
+
+    Under its own version it is kept for a year; under another, of a rollout, only for this visit.
+    """
+    found = assets().get(name)
+    if found is None:
+        return None
+    body, encoding = found.best(accepts)
+    kept = f"public, max-age={_YEAR}, immutable" if version == version_of_all() else "no-cache"
+    headers = {"x-content-type-options": "nosniff", "cache-control": kept, "vary": "Accept-Encoding"}
+    if encoding:
+        headers["content-encoding"] = encoding
+    return Response(body, media_type=found.kind, headers=headers)
+
+
+@cache
+def version_of_all() -> str:
+    """One name for all files: modules name each other, so a new one of any is a new one of all."""
+    digest = hashlib.sha256()
+    for name, asset in sorted(assets().items()):
+        digest.update(f"{name} {len(asset.plain)} ".encode() + asset.plain)
+    return digest.hexdigest()[:16]
+
+
+@cache
+def assets() -> Mapping[str, Asset]:
+    """Name → file; only what is listed here can ever be sent."""
+    views = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
+    read = {path.relative_to(FILES).as_posix(): path.read_bytes() for path in FILES.rglob("*") if path.is_file()}
+    read |= {f"texts.{code}.json": msgspec.json.encode(page_texts(code)) for code in PAGE_LANGUAGES}
+    read |= {f"games/{game}/{name}": content for game, view in views.items() for name, content in view.items()}
+    read["style.css"] = b"\n".join(read[name] for name in _STYLES)
+    read["games.js"] = _games_module(views)
+    return {name: _asset(name, content) for name, content in read.items() if Path(name).suffix in _TYPES}
+
+
+def _asset(name: str, content: bytes) -> Asset:
+    small = gzip.compress(content, 9, mtime=0)
+    return Asset(_TYPES[Path(name).suffix], content, brotli.compress(content, quality=9), small)
+
+
+def _games_module(views: Mapping[str, Mapping[str, bytes]]) -> bytes:
+    """A module that names the types that anybody may watch, and how each is drawn."""
+    watched = [
+        {
+            "type": game.type, "kind": game.kind, "watch": _DRAWING in views.get(game.type, ()),
+            "drawn": game.drawing is not None,
+        }
+        for game in games().values()
+        if game.kind != "session"
+    ]  # fmt: skip
+    return b"/** The games of this server. */\n\nexport const GAMES = " + msgspec.json.encode(watched) + b";\n"

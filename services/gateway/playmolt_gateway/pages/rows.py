@@ -1,0 +1,144 @@
+"""Games as lists show them: what they were about, who played, who won."""
+
+import asyncio
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.routes.platform import AdminGameLine
+
+from playmolt_gateway.pages.moments import State, state_if_there
+from playmolt_gateway.ports import GatewayBus
+
+_KEPT: Final = 5000
+"""Rows of games that are over, which change no more."""
+_AT_ONCE: Final = 16
+
+
+class Name(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    handle: str = ""
+    kind: str = "bot"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the lobby or the archive. `about` is the case, the question or the run's own name."""
+
+    game_id: str
+    gameType: str  # noqa: N815 -- the wire's spelling
+    phase: str
+    round: int
+    seated: int
+    needed: int
+    created_at: str
+    ended_at: str | None = None
+    over: bool = False
+    about: str = ""
+    names: tuple[Name, ...] = ()
+    winner: Name | None = None
+    verdict: str | None = None
+    reason: str | None = None
+    seconds_left: float | None = None
+    language: str | None = None
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What is looked for beyond what an engine's own list knows."""
+
+    q: str = ""
+    winner: str = ""
+    since: str = ""
+    until: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.q or self.winner or self.since or self.until)
+
+    def fits(self, row: Row) -> bool:
+        texts = (row.about, *(text for one in row.names for text in (one.name, one.handle)))
+        if self.q and not any(folded(self.q) in folded(text) for text in texts):
+            return False
+        if self.winner and self.winner not in _winners(row):
+            return False
+        # RFC 3339 of one form and zone is in order as text.
+        ended = row.ended_at or ""
+        return (
+            bool(not (self.since or self.until) or ended)
+            and self.since <= ended
+            and (not self.until or ended <= self.until)
+        )
+
+
+def folded(text: str) -> str:
+    """A text as texts are compared: Hangul typed on a Mac comes in parts."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _winners(row: Row) -> Sequence[str]:
+    named = (row.winner.id, row.winner.handle) if row.winner else ()
+    return (*named, row.verdict or "")
+
+
+class Rows:
+    """Makes rows of an engine's lines, asking for each game's state; games that are over are asked once."""
+
+    def __init__(self, bus: GatewayBus) -> None:
+        self._bus = bus
+        self._over: OrderedDict[str, Row] = OrderedDict()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def of(self, lines: Sequence[AdminGameLine]) -> Sequence[Row]:
+        return await asyncio.gather(*(self._row(line) for line in lines))
+
+    async def _row(self, line: AdminGameLine) -> Row:
+        kept = self._over.get(line.game_id)
+        if kept is not None:
+            return kept
+        async with self._slots:
+            state = await state_if_there(self._bus, line.game_id)
+        row = _made(line, state or {})
+        if line.over and state is not None:
+            self._over[line.game_id] = row
+            if len(self._over) > _KEPT:
+                self._over.popitem(last=False)
+        return row
+
+
+def _made(line: AdminGameLine, state: State) -> Row:
+    seats = tuple(_name(seat) for seat in state.get("participants", ()))
+    return Row(
+        game_id=line.game_id, gameType=line.gameType, phase=line.phase, round=line.round, seated=line.seated,
+        needed=line.needed, created_at=line.created_at, ended_at=line.updated_at if line.over else None, over=line.over,
+        about=_about(state), names=seats, winner=_winner(state), verdict=state.get("verdict"),
+        seconds_left=state.get("seconds_left"), language=state.get("language"),
+    )  # fmt: skip
+
+
+def _about(state: State) -> str:
+    case: Mapping[str, Any] | None = state.get("case")
+    if case:
+        return str(case["title"])
+    questions = [one["question"] for one in state.get("history", ()) if "question" in one]
+    # An O/X game is about all its questions; the first names it as long as it lives.
+    return str(questions[0] if questions else state.get("question") or state.get("cell") or "")
+
+
+def _winner(state: State) -> Name | None:
+    results = state.get("results") or ()
+    best = next(
+        (
+            one
+            for one in results
+            if one.get("rank") == 1 or (one.get("won") and one.get("role") in ("PROSECUTOR", "DEFENSE"))
+        ),
+        None,
+    )
+    return (
+        None if best is None else Name(best["agent_id"], best["name"], best.get("handle", ""), best.get("kind", "bot"))
+    )
+
+
+def _name(seat: Mapping[str, Any]) -> Name:
+    return Name(seat["id"], seat["name"], seat.get("handle", ""), seat.get("kind", "bot"))

@@ -1,0 +1,91 @@
+"""An Agora run drawn: the places, who is where, what was done last, energy and influence."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, panel, person
+from playmolt_gateway.pictures.svg import Node, group, label, node
+
+State = Mapping[str, Any]
+_SHOWN: Final = 12
+"""So many faces a place has room for; the rest is a number."""
+
+
+def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+    title = words.text("agora.run", cell=state["cell"], number=state["number"])
+    told = words.text("picture.agora.turn", turn=state["turn"], turns=state["turns"], residents=state["residents"])
+    kicker = (
+        f"{words.word('game', 'agora')} · {words.word('phase', state['phase'])} · {words.word('world', state['world'])}"
+    )
+    nodes = heading(sheet, kicker, title)
+    nodes.append(label(told, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += _map(state, words, sheet)
+    here = " · ".join(f"{words.word('place', place)}: {_names(state, place)}" for place in state["places"])
+    return Picture(sheet, f"{title} · {told}", here, nodes)
+
+
+def _names(state: State, place: str) -> str:
+    return ", ".join(agent["id"] for agent in state["agents"] if agent["alive"] and agent["place"] == place)
+
+
+def _map(state: State, words: Words, sheet: Sheet) -> list[Node]:
+    places = state["places"]
+    across = (
+        (1 if len(places) < 4 else 2) if sheet.tall else (len(places) if len(places) <= 3 else -(-len(places) // 2))
+    )
+    down = -(-len(places) // max(1, across))
+    width, height = sheet.inner / max(1, across), (sheet.height - 214) / max(1, down)
+    drawn: list[Node] = []
+    for number, place in enumerate(places):
+        x, y = MARGIN + (number % across) * width, 180 + (number // across) * height
+        drawn += _place(state, words, place, (x + 6, y + 6, width - 12, height - 12))
+    return drawn
+
+
+def _place(state: State, words: Words, place: str, box: tuple[float, float, float, float]) -> list[Node]:
+    x, y, width, _ = box
+    here = [agent for agent in state["agents"] if agent["alive"] and agent["place"] == place]
+    name = words.word("place", place)
+    drawn = [
+        panel(*box),
+        group(
+            node("title", name),
+            label(f"{name} · {len(here)}", 0, 0, 22, width=width - 30, class_="p-ink p-bold"),
+            x=x + 16,
+            y=y + 32,
+        ),
+    ]
+    return drawn + _residents(state, here, box)
+
+
+def _residents(state: State, here: Sequence[Mapping[str, Any]], box: tuple[float, float, float, float]) -> list[Node]:
+    x, y, width, height = box
+    across = max(1, int(width // 128))
+    rows = max(1, int((height - 50) // 104))
+    shown = here[: min(_SHOWN, across * rows)]
+    acted = state["acts"][-1]["agent_id"] if state["acts"] else ""
+    drawn = [
+        person(
+            agent["id"], agent["id"], x + (place % across + 0.5) * width / across, y + 78 + place // across * 104,
+            radius=24, width=width / across - 8, state="p-speaks" if agent["id"] == acted else "", more=_levels(agent),
+        )
+        for place, agent in enumerate(shown)
+    ]  # fmt: skip
+    if len(here) > len(shown):
+        drawn.append(
+            label(
+                f"+ {len(here) - len(shown)}", x + width - 16, y + 32, 22, width=80, class_="p-quiet", text_anchor="end"
+            )
+        )
+    return drawn
+
+
+def _levels(agent: Mapping[str, Any]) -> list[Node]:
+    """Energy above influence beside the face, as far as the world has them."""
+    levels = [(agent["energy"], 100, "p-accent-fill"), (agent["influence"], 100, "p-bar")]
+    return [
+        node("rect", x=32 + place * 8, y=24 - 48 * min(1.0, max(0.0, value / most)), width=5,
+             height=max(1.0, 48 * min(1.0, max(0.0, value / most))), class_=tone)
+        for place, (value, most, tone) in enumerate(levels)
+        if value is not None
+    ]  # fmt: skip

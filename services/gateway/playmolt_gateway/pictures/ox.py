@@ -1,0 +1,152 @@
+"""An O/X game drawn: a floor with two fields, who stands where, the scores."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from playmolt_gateway.pictures.scene import (
+    MARGIN,
+    Picture,
+    Sheet,
+    Words,
+    badge,
+    bars,
+    heading,
+    panel,
+    person,
+)
+from playmolt_gateway.pictures.svg import Node, label, node
+
+State = Mapping[str, Any]
+_SIDES: Final = ("O", "X")
+_GAP: Final = 24
+
+
+def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+    stands = _stands(state)
+    title = _title(state, words)
+    nodes = heading(sheet, _kicker(state, words), state["question"] or words.text("waiting_for_agents"))
+    nodes += _floor(state, words, sheet, stands)
+    nodes += _scores(state, sheet)
+    said = label(title, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold")
+    return Picture(sheet, title, _described(state, words, stands), [*nodes, said])
+
+
+def _kicker(state: State, words: Words) -> str:
+    turn = words.text("round_of", round=state["round"], of=state["maxRounds"]) if state["round"] else ""
+    return " · ".join(filter(None, (words.word("game", "ox"), turn, words.word("phase", state["phase"]))))
+
+
+def _title(state: State, words: Words) -> str:
+    """What happened, in a line: who won, how the round went, or how many have chosen."""
+    if state["results"]:
+        best = state["results"][0]
+        return words.text("picture.ox.won", name=best["name"], points=best["game_points"])
+    last = state["history"][-1] if state["history"] else None
+    if state["phase"] == "aborted":
+        return words.word("phase", "aborted")
+    if last and last["round"] == state["round"]:
+        return _counted(last, words)
+    sent = state["phase_submissions"]
+    if state["reveal"]:
+        shares = {side: sum(one["choice"] == side for one in state["reveal"]) for side in _SIDES}
+        return words.text("picture.ox.revealed", o=shares["O"], x=shares["X"])
+    return words.text("submissions", **sent) if sent["total"] else words.word("phase", state["phase"])
+
+
+def _counted(last: Mapping[str, Any], words: Words) -> str:
+    if last["minority"] is None:
+        return words.text("picture.ox.all_same")
+    return words.text("picture.ox.minority", side=last["minority"], points=last["points_awarded"])
+
+
+def _stands(state: State) -> Mapping[str, str]:
+    """Who stands in which field: revealed choices with the switches that are in; what a seat knows of itself."""
+    if state["phase"] in ("end", "aborted") and not state["reveal"]:
+        return {}
+    decided = {one["id"]: one["switched"] for one in state["decisions"]}
+    last = state["history"][-1] if state["history"] else None
+    if last and last["round"] == state["round"] and state["reveal"]:
+        return {one["id"]: one["final_choice"] for one in last["choices"]}
+    found = {one["id"]: _other(one["choice"]) if decided.get(one["id"]) else one["choice"] for one in state["reveal"]}
+    own = state.get("self")
+    if own and own["first_choice"] and not found:
+        return {own["id"]: own["first_choice"]}
+    return found
+
+
+def _other(side: str) -> str:
+    return "X" if side == "O" else "O"
+
+
+def _fields(sheet: Sheet) -> Mapping[str, tuple[float, float, float, float]]:
+    """x, y, width, height of each field: left and right, on a tall sheet above and below."""
+    if sheet.tall:
+        return {"O": (MARGIN, 180, sheet.inner, 290), "X": (MARGIN, 490, sheet.inner, 290)}
+    width = (sheet.inner - _GAP) / 2
+    return {"O": (MARGIN, 180, width, 232), "X": (MARGIN + width + _GAP, 180, width, 232)}
+
+
+def _floor(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str]) -> list[Node]:
+    fields = _fields(sheet)
+    last = state["history"][-1] if state["history"] else None
+    minority = last["minority"] if last and last["round"] == state["round"] and state["reveal"] else None
+    drawn: list[Node] = []
+    for side, (x, y, width, height) in fields.items():
+        few = side == minority
+        drawn.append(panel(x, y, width, height, f"p-card p-field {'p-minority' if few else ''}".strip()))
+        drawn.append(
+            node("text", side, x=x + width - 20, y=y + 78, font_size=84, text_anchor="end", class_="p-faint p-bold")
+        )
+        count = sum(one == side for one in stands.values())
+        if state["reveal"]:
+            drawn.append(label(f"{side} · {count}", x + 20, y + 36, 24, width=120, class_="p-ink p-bold"))
+        if few and last:
+            text = words.text("picture.ox.few", points=last["points_awarded"])
+            drawn.append(label(text, x + 110, y + 36, 22, width=width - 220, class_="p-accent p-bold"))
+    return drawn + _people(state, words, sheet, stands)
+
+
+def _people(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str]) -> list[Node]:
+    places = _places(state, sheet, stands)
+    switched = {one["id"] for one in state["decisions"] if one["switched"]}
+    drawn: list[Node] = []
+    for seat in state["participants"]:
+        x, y = places[seat["id"]]
+        note = words.text("resigned") if seat["resigned"] else words.text("away") if seat["away"] else ""
+        if seat["id"] in switched:
+            note = words.text("switched")
+        mark = badge("✓", 26, -26) if seat.get("submitted") else None
+        drawn.append(person(seat["id"], seat["name"], x, y, note=note, width=116 if not sheet.tall else 106, more=mark))
+    return drawn
+
+
+def _places(state: State, sheet: Sheet, stands: Mapping[str, str]) -> Mapping[str, tuple[float, float]]:
+    """In a field, or on a line in the order of the seats as long as nothing is known."""
+    fields = _fields(sheet)
+    found: dict[str, tuple[float, float]] = {}
+    seats = [seat["id"] for seat in state["participants"]]
+    for side, (x, y, width, height) in fields.items():
+        here = [seat for seat in seats if stands.get(seat) == side]
+        found |= _spread(here, x, y + height * 0.5, width)
+    waiting = [seat for seat in seats if seat not in stands]
+    middle = 480.0 if sheet.tall else 290.0
+    found |= _spread(waiting, MARGIN, middle, sheet.inner)
+    return found
+
+
+def _spread(seats: Sequence[str], x: float, y: float, width: float) -> Mapping[str, tuple[float, float]]:
+    step = width / max(1, len(seats))
+    return {seat: (x + step * (place + 0.5), y) for place, seat in enumerate(seats)}
+
+
+def _scores(state: State, sheet: Sheet) -> list[Node]:
+    rows = [(row["id"], row["name"], row["points"]) for row in state["scoreboard"]]
+    won = state["results"][0]["agent_id"] if state["results"] else ""
+    return bars(rows, MARGIN, 820 if sheet.tall else 436, sheet.inner, step=46 if sheet.tall else 36, marked=won)
+
+
+def _described(state: State, words: Words, stands: Mapping[str, str]) -> str:
+    names = {seat["id"]: seat["name"] for seat in state["participants"]}
+    fields = [f"{side}: {', '.join(names[one] for one, at in stands.items() if at == side)}" for side in _SIDES]
+    points = ", ".join(f"{row['name']} {row['points']}" for row in state["scoreboard"])
+    return " · ".join(filter(None, (_kicker(state, words), *(fields if stands else ()), points)))

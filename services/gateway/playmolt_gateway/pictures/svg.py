@@ -1,0 +1,136 @@
+"""SVG as values. Text only ever becomes text: what agents write is escaped, and cannot spill over its place."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Final
+
+import msgspec
+
+_MARKS_AT_MOST: Final = 2
+"""So many combining marks a letter are writing, more are a tower over the line above."""
+_WIDE: Final = frozenset("WF")
+_ELLIPSIS: Final = "…"
+
+
+class Node(msgspec.Struct, frozen=True):
+    """An element. Attributes are written as they stand here, `_` for `-`."""
+
+    tag: str
+    attributes: tuple[tuple[str, str], ...]
+    children: tuple["Node | str", ...]
+
+    def markup(self) -> str:
+        attributes = "".join(f' {name}="{escape(value)}"' for name, value in self.attributes)
+        inner = "".join(child.markup() if isinstance(child, Node) else escape(child) for child in self.children)
+        return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
+
+
+Child = Node | str | None | Iterable["Node | None"]
+
+
+def node(tag: str, *children: Child, **attributes: str | float | None) -> Node:
+    """Make an element; attributes and children that are None are left out. `class_` is `class`."""
+    given = ((name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items())
+    flat: list[Node | str] = []
+    for child in children:
+        if isinstance(child, Node | str):
+            flat.append(child)
+        elif child is not None:
+            flat += [one for one in child if one is not None]
+    return Node(tag, tuple((name, _written(value)) for name, value in given if value is not None), tuple(flat))
+
+
+def _written(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def group(*children: Child, x: float = 0, y: float = 0, **attributes: str | float | None) -> Node:
+    """A group at a place. One with a `data_key` keeps its identity from moment to moment, and moves."""
+    return node("g", *children, transform=f"translate({x:g} {y:g})", **attributes)
+
+
+def label(text: str, x: float, y: float, size: float, *, width: float, **attributes: str | float | None) -> Node:
+    """A line of text that is at most so wide. Each stands alone, so that no direction of writing draws others along."""
+    return node("text", shortened(text, size, width), x=x, y=y, font_size=size, **attributes)
+
+
+def paragraph(
+    text: str, x: float, y: float, size: float, *, width: float, lines: int, **attributes: str | float | None
+) -> list[Node]:
+    """Lines of text; what does not fit ends in an ellipsis."""
+    return [
+        label(line, x, y + place * size * 1.32, size, width=width, **attributes)
+        for place, line in enumerate(wrapped(text, size, width, lines))
+    ]
+
+
+def wrapped(text: str, size: float, width: float, lines: int) -> Sequence[str]:
+    """Break a text into lines of about this width."""
+    found: list[str] = []
+    line = ""
+    for word in _words(plain(text)):
+        if not line or _width(line + word, size) <= width:
+            line += word
+            continue
+        found.append(line.strip())
+        line = word.lstrip()
+    found.append(line.strip())
+    if len(found) > lines:
+        found = [*found[: lines - 1], shortened(f"{found[lines - 1]} {_ELLIPSIS}", size, width)]
+    return found
+
+
+def shortened(text: str, size: float, width: float) -> str:
+    """Cut a text where it would be wider."""
+    text = plain(text)
+    if _width(text, size) <= width:
+        return text
+    while text and _width(text + _ELLIPSIS, size) > width:
+        text = text[:-1]
+    return text.rstrip() + _ELLIPSIS
+
+
+def plain(text: str) -> str:
+    """A text without controls, line breaks and towers of marks: XML takes no controls, a line has one height."""
+    kept: list[str] = []
+    marks = 0
+    for letter in text:
+        category = unicodedata.category(letter)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        if category in ("Cc", "Cs", "Cn", "Zl", "Zp"):
+            kept.append(" ")
+        elif marks <= _MARKS_AT_MOST:
+            kept.append(letter)
+    return "".join(kept)
+
+
+def _words(text: str) -> Iterable[str]:
+    """Pieces between which a line may break: behind blanks, and around wide letters."""
+    word = ""
+    for letter in text:
+        wide = unicodedata.east_asian_width(letter) in _WIDE and not "가" <= letter <= "힣"
+        if wide and word:
+            yield word
+            word = ""
+        word += letter
+        if wide or letter == " " or len(word) >= 24:
+            yield word
+            word = ""
+    if word:
+        yield word
+
+
+def _width(text: str, size: float) -> float:
+    """About how wide a text is: no font is asked, and places leave room for the error."""
+    return sum(_share(letter) for letter in text) * size
+
+
+def _share(letter: str) -> float:
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in _WIDE:
+        return 1.0
+    if letter in "iljtfr .,:;'|!()":
+        return 0.31
+    return 0.66 if letter.isupper() else 0.54

@@ -1,0 +1,117 @@
+"""Games found again: by type, agent, winner, date, and by names and the text of what they were about."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from playmolt_schemas import api
+from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.routes.games_query import GamesQuery
+from playmolt_schemas.routes.pages import RowsQuery
+from playmolt_schemas.routes.platform import AdminGameLine
+
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
+from playmolt_gateway.http.problems import Refusal, bad_request, json_response
+from playmolt_gateway.pages.rows import Row, Wanted
+from playmolt_gateway.routes.games import cursor_behind, list_rows
+
+_SCANNED: Final = 400
+"""So many games a request looks at: an answer may hold fewer than asked for, and its cursor goes on from there."""
+_PAGE: Final = 100
+
+
+class _Rows(msgspec.Struct, frozen=True):
+    rows: Sequence[Row]
+    next_cursor: str | None
+
+
+async def list_games(services: Services, request: CheckedRequest) -> Reply:
+    query: GamesQuery = request.query
+    found = await _found(services, query, over=False)
+    if isinstance(found, Refusal):
+        return found
+    if isinstance(found, Answer):
+        return answer_response(found)
+    lines = [
+        api.GameLine(
+            row.game_id,
+            row.gameType,
+            row.phase,
+            row.round,
+            row.seated,
+            row.needed,
+            row.created_at,
+            row.language,
+            row.private,
+        )
+        for row, _ in found[0]
+    ]
+    return json_response(200, msgspec.json.encode(api.Games(lines, found[1])))
+
+
+async def page_rows(services: Services, request: CheckedRequest) -> Reply:
+    """The games as the pages list them."""
+    query: RowsQuery = request.query
+    found = await _found(services, query, over=query.over)
+    if isinstance(found, Refusal):
+        return found
+    if isinstance(found, Answer):
+        return answer_response(found)
+    rows = [row or made for (_, row), made in zip(found[0], await _rows(services, found[0]), strict=True)]
+    response = json_response(200, msgspec.json.encode(_Rows(rows, found[1])))
+    response.headers["cache-control"] = "no-cache"
+    return response
+
+
+async def _rows(services: Services, found: Sequence[tuple[AdminGameLine, Row | None]]) -> Sequence[Row]:
+    return await services.rows.of([line for line, _ in found])
+
+
+async def _found(
+    services: Services, query: GamesQuery, *, over: bool
+) -> tuple[Sequence[tuple[AdminGameLine, Row | None]], str | None] | Answer | Refusal:
+    """Lines that fit, with their rows where these had to be looked at, and the cursor of what comes after them."""
+    times = {name: _utc(text) for name, text in (("from", query.since), ("to", query.until))}
+    if None in times.values():
+        return _no_time(next(name for name, time in times.items() if time is None))
+    wanted = Wanted(query.q or "", query.winner or "", times["from"] or "", times["to"] or "")
+    plain = {"phase": query.phase, "agent": query.agent}
+    looks = bool(wanted) or over
+    kept: list[tuple[AdminGameLine, Row | None]] = []
+    cursor, scanned = query.cursor, 0
+    while True:
+        size = query.limit if not looks else min(_PAGE, _SCANNED)
+        found = await list_rows(services, query.gameType, plain, size, cursor)
+        if isinstance(found, Answer):
+            return found
+        lines, after = found
+        rows: Sequence[Row | None] = await services.rows.of(lines) if wanted else [None] * len(lines)
+        for place, (line, row) in enumerate(zip(lines, rows, strict=True)):
+            if (over and not line.over) or (row is not None and not wanted.fits(row)):
+                continue
+            kept.append((line, row))
+            if len(kept) == query.limit:
+                more = after is not None or place + 1 < len(lines)
+                return kept, cursor_behind(line) if more else None
+        scanned += len(lines)
+        if after is None or not looks or scanned >= _SCANNED:
+            return kept, after
+        cursor = after
+
+
+def _utc(text: str | None) -> str | None:
+    """A time as records write it, in order as texts; "" for none given, None for no time of any calendar."""
+    if text is None:
+        return ""
+    try:
+        return rfc3339(datetime.fromisoformat(text.upper()))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _no_time(name: str) -> Refusal:
+    fault = "is no time of any calendar"
+    return bad_request(f"{name}: {fault}.", FieldFault(name, fault))

@@ -1,0 +1,170 @@
+"""A game to be looked at: its page, its picture, the same in a frame elsewhere, and as a file."""
+
+import asyncio
+from typing import Final
+from urllib.parse import parse_qs, quote, urlsplit
+
+import msgspec
+from playmolt_schemas.codes import Code
+from playmolt_schemas.page_texts import PageLanguage, page_texts
+from starlette.responses import Response
+
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, game_of
+from playmolt_gateway.http.problems import Refusal, json_response, no_such_game
+from playmolt_gateway.pages.moments import State, drawn, moment_of, state_if_there, state_of
+from playmolt_gateway.pages.replay import moments, replay_html
+from playmolt_gateway.pages.shell import Head, page_response
+from playmolt_gateway.pictures.png import Theme, png
+from playmolt_gateway.pictures.scene import TALL, WIDE
+from playmolt_gateway.ports import AWAY
+from playmolt_gateway.routes.documents import html_response
+from playmolt_gateway.routes.pages import Asked, asked_of
+
+_WATCH: Final = "watch/page.js"
+_EMBED: Final = "watch/embed.js"
+_OVER: Final = ("end", "aborted", "ended")
+_OEMBED: Final = (800, 520)
+_SVG: Final = "image/svg+xml"
+_AT_ONCE: Final = 8
+"""So many moments of a replay are read at a time: a file harms no game."""
+
+
+async def page_watch(services: Services, request: CheckedRequest) -> Reply:
+    """Send the page of a game or run, with what it is about in its head; of nobody's id, the page that says so."""
+    return await _page(services, request, _WATCH)
+
+
+async def page_embed(services: Services, request: CheckedRequest) -> Reply:
+    """Send a game to be put into a page elsewhere."""
+    return await _page(services, request, _EMBED, framed=True)
+
+
+async def _page(services: Services, request: CheckedRequest, module: str, *, framed: bool = False) -> Reply:
+    asked, game = asked_of(request), request.params["id"]
+    moment = moment_of(asked.values.get("v"))
+    known = game_of(game) is not None
+    state = await state_if_there(services.bus, game, moment) if known else None
+    origin = services.address.gateway(request.scope)
+    head = _head(state, asked, origin) if state else _untold(asked)
+    response = page_response(module, head, asked.language, services.settings, asked.encodings, framed=framed)
+    if not known or (state is None and await _is_missing(services, game)):
+        response.status_code = Code.NOT_FOUND.status
+    return response
+
+
+async def _is_missing(services: Services, game: str) -> bool:
+    """Whether an engine says that there is none; one that does not answer says nothing."""
+    try:
+        return await state_of(services.bus, game) is None
+    except AWAY:
+        return False
+
+
+def _untold(asked: Asked) -> Head:
+    texts = page_texts(asked.language)
+    return Head(title=texts["watch.title"], description=texts["head.watch.about"])
+
+
+def _head(state: State, asked: Asked, origin: str) -> Head:
+    texts, game = page_texts(asked.language), state.get("game_id") or state["id"]
+    kind = texts.get(f"game.{state['gameType']}", state["gameType"])
+    picture = drawn(state, asked.language, WIDE)
+    about = (state.get("case") or {}).get("title") or state.get("question") or kind
+    title = f"{about} · {kind}" if about != kind else kind
+    address = f"{origin}/watch/{game}?v={state['version']}"
+    return Head(
+        title=f"{picture.title} · {title}" if picture else title,
+        description=picture.description[:300] if picture else texts["head.watch.about"],
+        image=f"{origin}/watch/{game}/picture.png?v={state['version']}&lang={asked.language}" if picture else "",
+        embed=f"{origin}/oembed?url={quote(address, safe='')}",
+    )
+
+
+async def page_picture(services: Services, request: CheckedRequest) -> Reply:
+    """Draw a game at a moment: the newest one where the address names none that is there."""
+    asked, kind = asked_of(request), request.params["picture"]
+    game = request.params["id"]
+    if kind not in ("picture.svg", "picture.png") or game_of(game) is None:
+        return no_such_game(game)
+    state = await state_of(services.bus, game, moment_of(asked.values.get("v")), asked.values.get("seat", ""))
+    picture = None
+    if state is not None:
+        tall = kind == "picture.svg" and asked.values.get("tall") == "1"
+        picture = drawn(state, asked.language, TALL if tall else WIDE)
+    if picture is None:
+        return Refusal(Code.NOT_FOUND, "This game has no picture. Ids come from GET /api/games.")
+    if kind == "picture.svg":
+        return Response(picture.svg(), media_type=_SVG, headers=_pictured(game, kind))
+    theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
+    body = await asyncio.to_thread(png, picture, theme)
+    return Response(body, media_type="image/png", headers=_pictured(game, kind))
+
+
+def _pictured(game: str, kind: str) -> dict[str, str]:
+    """No script runs in a picture that is opened by itself."""
+    return {
+        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+        "x-content-type-options": "nosniff",
+        "cache-control": "public, max-age=60",
+        "content-disposition": f'inline; filename="{game}.{kind.rpartition(".")[2]}"',
+    }
+
+
+async def oembed(services: Services, request: CheckedRequest) -> Reply:
+    """Say how a game is put into a page elsewhere (oembed.com)."""
+    asked = asked_of(request)
+    parts = urlsplit(asked.values.get("url", ""))
+    game = parts.path.rpartition("/")[2]
+    if not parts.path.startswith("/watch/") or game_of(game) is None:
+        return no_such_game(game)
+    moment = moment_of(parse_qs(parts.query).get("v", [""])[0])
+    state = await state_of(services.bus, game, moment)
+    if state is None:
+        return no_such_game(game)
+    origin = services.address.gateway(request.scope)
+    head = _head(state, asked, origin)
+    width, height = _OEMBED
+    at = f"?v={moment}" if moment else ""
+    frame = f'<iframe src="{origin}/embed/{game}{at}" width="{width}" height="{height}" title="PlayMolt"></iframe>'
+    told = {
+        "version": "1.0", "type": "rich", "provider_name": "PlayMolt", "provider_url": origin, "title": head.title,
+        "html": frame, "width": width, "height": height, "thumbnail_url": head.image, "thumbnail_width": WIDE.width,
+        "thumbnail_height": WIDE.height,
+    }  # fmt: skip
+    return json_response(200, msgspec.json.encode(told))
+
+
+async def read_replay(services: Services, request: CheckedRequest) -> Reply:
+    """Send a finished game as one file that plays without a network."""
+    asked, game = asked_of(request), request.params["id"]
+    last = await state_of(services.bus, game)
+    if last is None:
+        return no_such_game(game)
+    if last["phase"] not in _OVER:
+        return Refusal(Code.LOG_NOT_FINISHED, "The file is made when the game is over; /watch shows it all the time.")
+    if drawn(last, asked.language, WIDE) is None:
+        return Refusal(Code.NOT_FOUND, "This game is not drawn; its log is at /log.")
+    html, policy = await _replayed(services, game, last, asked.language)
+    response = html_response(html, policy)
+    response.headers["content-disposition"] = f'attachment; filename="{game}.html"'
+    return response
+
+
+async def _replayed(services: Services, game: str, last: State, language: PageLanguage) -> tuple[str, str]:
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def at(version: int) -> State:
+        async with slots:
+            found = await state_of(services.bus, game, version)
+        if found is None:
+            raise ConnectionError("a moment of a game that is there was not")
+        return found
+
+    versions = moments(last["version"])
+    states = await asyncio.gather(*(at(version) for version in versions))
+    frames = [
+        (version, picture)
+        for version, state in zip(versions, states, strict=True)
+        if (picture := drawn(state, language, WIDE)) is not None
+    ]
+    return replay_html(frames[-1][1].title, frames, language)

@@ -1,0 +1,61 @@
+/** `/agents/{id}`: who an agent is, how it stands, what it played and with whom. */
+
+import { get } from "./parts/api.js";
+import { el, fill, named, table } from "./parts/dom.js";
+import { page, trouble } from "./parts/frame.js";
+import { clock, t, word } from "./parts/language.js";
+import { agentLink, gameRow } from "./parts/rows.js";
+
+const SHOWN = 20;
+const RIVALS = 8;
+const id = decodeURIComponent(location.pathname.split("/").pop());
+
+page(() => null, draw);
+
+async function draw(main) {
+  let agent;
+  try {
+    agent = await get(`/api/agents/${encodeURIComponent(id)}`, { as: "nobody" });
+  } catch (error) {
+    main.append(el("h1", {}, t("head.agent")), trouble(error));
+    return;
+  }
+  const games = el("ul", { class: "games rows" });
+  const rivals = el("ul", { class: "tight" });
+  main.append(
+    el("div", { class: "row" }, el("h1", {}, named(agent.name)), agent.kind === "house" ? el("span", { class: "tag plain" }, t("house")) : null),
+    el("section", { class: "card", "aria-label": t("head.agent") },
+      el("p", { class: "quiet" }, [agent.handle, agent.version, agent.model].filter(Boolean).join(" · ")),
+      agent.about ? el("p", { class: "pre" }, el("bdi", {}, agent.about)) : null, standing(agent)),
+    el("div", { class: "two" },
+      el("section", { class: "card", "aria-labelledby": "recent" }, el("h2", { id: "recent" }, t("agent.recent")), games,
+        el("p", {}, el("a", { href: `/games?agent=${encodeURIComponent(id)}` }, t("agent.all")))),
+      el("section", { class: "card", "aria-labelledby": "rivals" }, el("h2", { id: "rivals" }, t("agent.rivals")), rivals)));
+  try {
+    const { rows } = await get(`/games/rows?agent=${encodeURIComponent(id)}&limit=${SHOWN}`, { as: "nobody" });
+    fill(games, rows.length ? rows.map(gameRow) : el("li", { class: "quiet" }, t("agent.none")));
+    fill(rivals, met(rows).map(([one, times]) => el("li", {}, agentLink(one), " ", el("span", { class: "quiet small" }, t("agent.with", { n: times })))));
+  } catch (error) {
+    fill(games, el("li", {}, trouble(error)));
+  }
+}
+
+/** Points and, where there is one, the rating of each game. */
+function standing(agent) {
+  const rows = Object.keys(agent.games).map((type) => {
+    const rating = agent.ratings?.[type];
+    const shown = rating ? `${rating.rating} ± ${rating.uncertainty}${rating.provisional ? ` (${t("agent.provisional")})` : ""}` : "–";
+    return [word("game", type), { number: agent.games[type] }, { number: shown }, rating?.version ?? "–"];
+  });
+  return [el("p", {}, `${t("agent.points")}: `, el("strong", { class: "number" }, agent.points), agent.created_at ? ` · ${clock(agent.created_at)}` : ""),
+    table(t("agent.rating"), [t("archive.type"), { number: t("agent.games") }, { number: t("agent.rating") }, t("agent.version")], rows)];
+}
+
+/** Who sat in the same games, most often first. */
+function met(rows) {
+  const times = new Map();
+  for (const one of rows.flatMap((row) => row.names)) {
+    if (one.id !== id) times.set(one.id, [one, (times.get(one.id)?.[1] ?? 0) + 1]);
+  }
+  return [...times.values()].sort((a, b) => b[1] - a[1]).slice(0, RIVALS);
+}

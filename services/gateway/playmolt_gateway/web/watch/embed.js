@@ -1,0 +1,47 @@
+/** `/embed/{id}`: a game's drawing with a small timeline, in a page of somebody else's. */
+
+import { get } from "../parts/api.js";
+import { el } from "../parts/dom.js";
+import { watchGame } from "../parts/feed.js";
+import { readTexts, speak, t, word } from "../parts/language.js";
+import { Picture } from "../parts/picture.js";
+import { Timeline, linkedMoment } from "../parts/timeline.js";
+
+const OVER = ["end", "aborted", "ended"];
+const id = location.pathname.split("/").pop();
+const said = new URLSearchParams(location.search);
+
+speak(await readTexts());
+document.documentElement.classList.add("embedded");
+if (["dark", "light"].includes(said.get("theme"))) document.documentElement.classList.add(said.get("theme"));
+const main = el("main", { id: "main" });
+document.body.prepend(main);
+try {
+  begin(await get(`/api/games/${id}/state`, { as: "nobody" }));
+} catch (error) {
+  main.append(el("h1", {}, t("watch.title")), el("p", { class: "notice", role: "alert" }, word("problem", error.code)));
+}
+
+function begin(state) {
+  const picture = new Picture(id);
+  const timeline = new Timeline({ show: (version) => picture.show(version).catch(() => {}), start: linkedMoment() });
+  if (said.get("title") !== "0") {
+    main.append(el("h1", { class: "small" }, el("a", { href: `/watch/${id}`, target: "_blank", rel: "noopener" }, `${word("game", state.gameType)} · PlayMolt`)));
+  }
+  main.append(picture.node);
+  if (said.get("controls") !== "0") main.append(timeline.node);
+  timeline.pace(Number(said.get("speed") ?? timeline.speed), { kept: false });
+  timeline.grow(state.version, !OVER.includes(state.phase));
+  timeline.known();
+  if (!OVER.includes(state.phase)) watchGame(id, state.version, (message) => timeline.grow(message.version, true));
+  if (said.get("autoplay") === "1") play(timeline);
+}
+
+/** Play from the named moment, or from the start; again and again where the address asks for it. */
+function play(timeline) {
+  timeline.toggle();
+  if (said.get("loop") !== "1") return;
+  setInterval(() => {
+    if (!timeline.playing && !timeline.live) timeline.toggle();
+  }, 3000);
+}

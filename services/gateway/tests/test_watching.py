@@ -1,0 +1,192 @@
+"""A game that is shared: what its link says before anybody opens it, its picture, its frame, its file."""
+
+import json
+import re
+from typing import Any
+
+import brotli
+import pytest
+from playmolt_gateway.pictures import ox
+from playmolt_gateway.pictures.png import png
+from playmolt_gateway.pictures.scene import TALL, WIDE, Sheet, Words
+from playmolt_gateway.pictures.svg import plain
+from playmolt_schemas.page_texts import page_texts
+
+GAME = "ox-0190c3f8-1111-7222-8333-444455556666"
+NAMES = ("Ada", "Bo", "<b>Cy</b>", "\u202b\u05d0\u05d1", "Z\u0301\u0301\u0301\u0301\u0301algo")
+SIDES = "OOXOX"
+LAST = 20
+
+
+def state(version: int = LAST, phase: str = "switch") -> dict[str, Any]:
+    """An O/X game: revealed and counted from version 12 on, over at its last."""
+    shown = version >= 12
+    over = version == LAST and phase == "end"
+    seats = [
+        {"id": f"agent-{n}", "name": name, "handle": f"seat-{n}", "kind": "bot", "version": None, "model": None,
+         "submitted": n < 2, "away": n == 4, "resigned": False}
+        for n, name in enumerate(NAMES)
+    ]  # fmt: skip
+    lines = [
+        {**seat, "points": 6 * (side == "X"), "monopolies": 0, "switch_available": True}
+        for seat, side in zip(seats, SIDES, strict=True)
+    ]
+    choices = [
+        {
+            "id": seat["id"],
+            "first_choice": side,
+            "final_choice": side,
+            "switched": False,
+            "comment": "",
+            "switch_comment": "",
+        }
+        for seat, side in zip(seats, SIDES, strict=True)
+    ]
+    counted = {
+        "round": 1,
+        "question": "Is it so?",
+        "distribution": {"O": 3, "X": 2},
+        "minority": "X",
+        "points_awarded": 6,
+        "winners": [],
+        "choices": choices,
+    }
+    winner = {"agent_id": "agent-2", "name": NAMES[2], "rank": 1, "points": 200, "game_points": 6}
+    revealed = [
+        {"id": seat["id"], "name": seat["name"], "choice": side, "comment": ""}
+        for seat, side in zip(seats, SIDES, strict=True)
+    ]
+    return {
+        "game_id": GAME, "gameType": "ox", "version": version, "round": 1, "maxRounds": 5, "phase": phase,
+        "question": "Is it so?", "participants": seats,
+        "reveal": revealed if shown else [],
+        "decisions": [], "scoreboard": lines, "history": [counted] if shown else [], "allowed_actions": [],
+        "phase_submissions": {"submitted": 2, "total": 5}, "deadline": None, "seconds_left": None, "turn_id": None,
+        "results": [winner] if over else None,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def told(platform: Any) -> Any:
+    """A platform with one game, which is over."""
+
+    def engine(_game: str, call: Any) -> tuple[int, Any]:
+        asked = json.loads(call.body)
+        if call.target != GAME or asked.get("at", 1) > LAST:
+            return 404, {"code": "not_found", "detail": "", "status": 404, "title": ""}
+        return 200, state(asked.get("at", LAST), "end" if asked.get("at", LAST) == LAST else "switch")
+
+    platform.bus.engine = engine
+    return platform
+
+
+def content(html: str, name: str) -> str:
+    found = re.search(rf'<meta (?:name|property)="{name}" content="([^"]*)">', html)
+    assert found is not None, name
+    return found[1]
+
+
+async def test_a_link_says_what_happened_and_shows_it(told: Any) -> None:
+    page = await told.send("GET", f"/watch/{GAME}?lang=ko")
+    assert page.status_code == 200
+    assert '<html lang="ko">' in page.text
+    assert "승리" in content(page.text, "og:title")
+    assert content(page.text, "description") == content(page.text, "og:description")
+    assert content(page.text, "og:image").startswith("http://")
+    picture = await told.send("GET", content(page.text, "og:image").replace("&amp;", "&"))
+    assert picture.headers["content-type"] == "image/png"
+    assert picture.content[16:24] == (1200).to_bytes(4, "big") + (630).to_bytes(4, "big")
+
+
+async def test_each_moment_has_a_picture_of_its_own(told: Any) -> None:
+    pages = [await told.send("GET", f"/watch/{GAME}?v={v}") for v in (3, 15)]
+    assert len({content(page.text, "og:image") for page in pages}) == 2
+    pictures = [await told.send("GET", f"/watch/{GAME}/picture.png?v={v}") for v in (3, 15)]
+    assert pictures[0].content != pictures[1].content
+
+
+@pytest.mark.parametrize("moment", ["0", "-3", "99999", "abc", "1e9", "", "%00"])
+async def test_a_moment_that_is_not_there_is_the_last(told: Any, moment: str) -> None:
+    page = await told.send("GET", f"/watch/{GAME}?v={moment}")
+    assert page.status_code == 200
+    assert f"v={LAST}&" in content(page.text, "og:image").replace("&amp;", "&")
+
+
+async def test_nobodys_game_is_not_found_on_a_page(told: Any) -> None:
+    other = GAME.replace("1111", "2222")
+    for path in (f"/watch/{other}", f"/embed/{other}", f"/watch/{other}/picture.png", f"/oembed?url=/watch/{other}"):
+        assert (await told.send("GET", path)).status_code == 404
+
+
+async def test_a_frame_may_stand_anywhere_and_a_page_nowhere(told: Any) -> None:
+    page, frame = [await told.send("GET", f"/{kind}/{GAME}") for kind in ("watch", "embed")]
+    assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+    assert "frame-ancestors" not in frame.headers["content-security-policy"]
+    assert "x-frame-options" not in frame.headers
+    assert "set-cookie" not in frame.headers
+    card = (await told.send("GET", f"/oembed?url=http://testserver/watch/{GAME}?v=3")).json()
+    assert f"/embed/{GAME}?v=3" in card["html"]
+
+
+async def test_a_finished_game_is_taken_along_as_one_file(told: Any) -> None:
+    file = await told.send("GET", f"/api/games/{GAME}/replay.html")
+    assert file.status_code == 200
+    assert file.headers["content-disposition"].startswith("attachment")
+    frames = json.loads(re.search(r'id="frames">(.*?)</script>', file.text)[1])["frames"]  # type: ignore[index]
+    assert [version for version, _, _ in frames] == list(range(1, LAST + 1))
+    assert not re.search(r'(?:src|href)="', file.text)
+
+
+async def test_the_file_of_a_running_game_is_refused(told: Any, problem: Any) -> None:
+    told.bus.engine = lambda _game, _call: (200, state(15))
+    assert problem(await told.send("GET", f"/api/games/{GAME}/replay.html")) == (403, "not_finished")
+
+
+async def test_files_are_compressed_and_kept_by_what_they_hold(told: Any) -> None:
+    page = await told.send("GET", "/", headers={"accept-encoding": "identity"})
+    address = re.search(r"/assets/[0-9a-f]{16}/style.css", page.text)
+    assert address is not None
+    whole = await told.send("GET", address[0], headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in whole.headers
+    assert "max-age=31536000" in whole.headers["cache-control"]
+    assert "immutable" in whole.headers["cache-control"]
+    for accepted, named in (("gzip, deflate", "gzip"), ("gzip, br;q=0", "gzip"), ("br", "br")):
+        small = await told.send("GET", address[0], headers={"accept-encoding": accepted})
+        assert small.headers["content-encoding"] == named
+        assert small.content == whole.content
+        assert int(small.headers["content-length"]) < len(whole.content) / 2
+    assert len(brotli.compress(whole.content)) < len(whole.content)
+    old = await told.send("GET", "/assets/0000000000000000/style.css")
+    assert (old.status_code, old.headers["cache-control"]) == (200, "no-cache")
+
+
+def drawn(moment: dict[str, Any], sheet: Sheet = WIDE) -> str:
+    return ox.draw(moment, Words(page_texts("en")), sheet).svg()
+
+
+def place(svg: str, agent: str) -> tuple[float, float]:
+    found = re.search(rf'transform="translate\(([\d.]+) ([\d.]+)\)" data-key="{agent}"', svg)
+    assert found is not None
+    return float(found[1]), float(found[2])
+
+
+def test_the_fields_part_the_seats_left_and_right_and_on_a_phone_above_and_below() -> None:
+    wide, tall = drawn(state()), drawn(state(), TALL)
+    for n, side in enumerate(SIDES):
+        assert (place(wide, f"agent-{n}")[0] < 600) == (side == "O")
+        assert (place(tall, f"agent-{n}")[1] < 480) == (side == "O")
+
+
+def test_before_the_reveal_nothing_parts_the_seats() -> None:
+    hidden = [place(drawn(state(5)), f"agent-{n}") for n in range(5)]
+    assert len({y for _, y in hidden}) == 1
+    assert [x for x, _ in hidden] == sorted(x for x, _ in hidden)
+
+
+def test_what_others_write_is_text_and_keeps_its_place() -> None:
+    svg = drawn(state())
+    assert "<b>" not in svg
+    assert "&lt;b&gt;Cy&lt;/b&gt;" in svg
+    assert "style=" not in svg
+    assert plain("a" + "\u0301" * 40 + "\x07\u2028b") == "a\u0301\u0301  b"
+    assert png(ox.draw(state(), Words(page_texts("zh")), WIDE), "dark")[:4] == b"\x89PNG"
