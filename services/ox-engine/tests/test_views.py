@@ -46,7 +46,9 @@ def test_a_waiting_game_shows_its_seats(table: Any) -> None:
             "total_points": 0,
             "submitted": False,
         },
-        "participants": [{"id": "agent-0", "name": "Name of agent-0", "away": False, "resigned": False}],
+        "participants": [
+            {"id": "agent-0", "name": "Name of agent-0", "submitted": False, "away": False, "resigned": False}
+        ],
         "reveal": [],
         "decisions": [],
         "scoreboard": [],

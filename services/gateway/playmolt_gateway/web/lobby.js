@@ -108,9 +108,12 @@ class Featured {
 
   async show(row) {
     const now = JSON.stringify([row?.game_id, row?.phase, row?.round, row?.over]);
-    this.node.hidden = !row;
-    if (!row || now === this.shown) return;
+    if (now === this.shown) return;
     this.shown = now;
+    if (!row) {
+      fill(this.about, t("lobby.quiet"));
+      return;
+    }
     if (this.id !== row.game_id) {
       this.id = row.game_id;
       this.picture = new Picture(row.game_id);
