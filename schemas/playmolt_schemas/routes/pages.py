@@ -39,6 +39,7 @@ class WatchWords(Query, frozen=True):
     ) = None
     seat: _Id | None = None
     url: Annotated[str, Meta(description="`/oembed`: the address of a game's page.")] | None = None
+    invite: _Id | None = None
     theme: Literal["light", "dark"] | None = None
     tall: Literal["1"] | None = None
 

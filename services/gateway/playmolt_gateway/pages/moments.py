@@ -9,6 +9,7 @@ from playmolt_schemas.identifiers import WATCHED_TYPES, type_of
 from playmolt_schemas.page_texts import PAGE_LANGUAGES, PageLanguage, page_texts
 from playmolt_schemas.registry import games
 
+from playmolt_gateway.http.invites import invite_hash
 from playmolt_gateway.pictures.scene import Drawing, Picture, Sheet, Words
 from playmolt_gateway.ports import AWAY, GatewayBus
 
@@ -30,7 +31,9 @@ def language_of(asked: str | None, accepted: str) -> PageLanguage:
     return next((code for name in wanted for code in PAGE_LANGUAGES if code == name), "en")
 
 
-async def state_of(bus: GatewayBus, game_id: str, at: int | None = None, seat: str = "") -> State | None:
+async def state_of(
+    bus: GatewayBus, game_id: str, at: int | None = None, seat: str = "", invite: str | None = None
+) -> State | None:
     """A game's state at a moment, or at its last one; None when there is no such game. Raises what AWAY names."""
     game = type_of(game_id)
     if game not in WATCHED_TYPES:
@@ -40,9 +43,11 @@ async def state_of(bus: GatewayBus, game_id: str, at: int | None = None, seat: s
         body["at"] = at
     if seat:
         body["seat"] = seat
-    answer = await bus.submit(game, "state", game_id, _encode(body), agent="", deadline=SECONDS)
+    answer = await bus.submit(
+        game, "state", game_id, _encode(body), agent="", deadline=SECONDS, invite=invite_hash(invite)
+    )
     if answer.status == 404 and at is not None:
-        return await state_of(bus, game_id, seat=seat)
+        return await state_of(bus, game_id, None, seat, invite)
     if answer.status == 503:
         raise ConnectionError("no engine answers")
     if answer.status != 200:
@@ -51,10 +56,12 @@ async def state_of(bus: GatewayBus, game_id: str, at: int | None = None, seat: s
     return found
 
 
-async def state_if_there(bus: GatewayBus, game_id: str, at: int | None = None) -> State | None:
+async def state_if_there(
+    bus: GatewayBus, game_id: str, at: int | None = None, invite: str | None = None
+) -> State | None:
     """As `state_of`; None also while nobody answers."""
     try:
-        return await state_of(bus, game_id, at)
+        return await state_of(bus, game_id, at, invite=invite)
     except AWAY:
         return None
 

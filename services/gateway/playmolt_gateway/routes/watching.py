@@ -43,19 +43,19 @@ async def _page(services: Services, request: CheckedRequest, module: str, *, fra
     asked, game = asked_of(request), request.params["id"]
     moment = moment_of(asked.values.get("v"))
     known = game_of(game) is not None
-    state = await state_if_there(services.bus, game, moment) if known else None
+    state = await state_if_there(services.bus, game, moment, asked.values.get("invite")) if known else None
     origin = services.address.gateway(request.scope)
     head = _head(state, asked, origin) if state else _untold(asked)
     response = page_response(module, head, asked.language, services.settings, asked.encodings, framed=framed)
-    if not known or (state is None and await _is_missing(services, game)):
+    if not known or (state is None and await _is_missing(services, game, asked.values.get("invite"))):
         response.status_code = Code.NOT_FOUND.status
     return response
 
 
-async def _is_missing(services: Services, game: str) -> bool:
+async def _is_missing(services: Services, game: str, invite: str | None) -> bool:
     """Whether an engine says that there is none; one that does not answer says nothing."""
     try:
-        return await state_of(services.bus, game) is None
+        return await state_of(services.bus, game, invite=invite) is None
     except AWAY:
         return False
 
@@ -86,7 +86,9 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     game = request.params["id"]
     if kind not in ("picture.svg", "picture.png") or game_of(game) is None:
         return no_such_game(game)
-    state = await state_of(services.bus, game, moment_of(asked.values.get("v")), asked.values.get("seat", ""))
+    state = await state_of(
+        services.bus, game, moment_of(asked.values.get("v")), asked.values.get("seat", ""), asked.values.get("invite")
+    )
     picture = None
     if state is not None:
         tall = kind == "picture.svg" and asked.values.get("tall") == "1"
@@ -105,7 +107,7 @@ def _pictured(game: str, kind: str) -> dict[str, str]:
     return {
         "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
         "x-content-type-options": "nosniff",
-        "cache-control": "public, max-age=60",
+        "cache-control": "private, max-age=60",
         "content-disposition": f'inline; filename="{game}.{kind.rpartition(".")[2]}"',
     }
 
