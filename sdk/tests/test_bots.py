@@ -15,11 +15,9 @@ from playmolt import Turn, bots
 from playmolt.bots import ox, trial
 from playmolt.bots.phrases import filled, language_of
 from playmolt_core.game.decider import Accepted, Act, Create, DeadlinePassed, Join, Refused, Viewer
-from playmolt_ox import content as ox_content
 from playmolt_ox.rules import Ox
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.limits import COMMENT_CHARS, SPEAK_CHARS
-from playmolt_trial import content as trial_content
 from playmolt_trial.rules import Trial
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,15 +29,15 @@ class Played:
     """A game of the real rules, played in memory; `late` is how often a seat misses the deadline of a phase."""
 
     def __init__(
-        self, game: Any, players: Sequence[bots.HouseBot], seed: int, late: float = 0.0, decider: Any = None
+        self, game: Any, players: Sequence[bots.HouseBot], seed: int, late: float = 0.0, language: str = "ko"
     ) -> None:
-        self.decider = decider or DECIDERS[game]
+        self.decider = DECIDERS[game]
         self.state = self.decider.initial(f"{game}-1")
         self.turns: list[tuple[Turn, Any]] = []
         self.late = late
         self._at = START
         self._rng = random.Random(seed)
-        config = {"phase_deadline_seconds": 60} if late else {}
+        config = {"language": language} | ({"phase_deadline_seconds": 60} if late else {})
         self._do(Create(seed=str(seed), config=config))
         self.players = {f"agent-{number}": bot for number, bot in enumerate(players)}
         for agent in self.players:
@@ -178,11 +176,9 @@ SCRIPTS = {"ko": "[가-힣]", "en": "[A-Za-z]", "zh": "[一-鿿]"}
 @pytest.mark.parametrize("game", DECIDERS)
 def test_house_bots_speak_and_quote_the_language_of_their_game_and_no_other(game: str, language: Any) -> None:
     """Seen: house bots quoted Korean evidence in English speeches."""
-    contents: dict[str, Any] = {"ox": ox_content, "trial": trial_content}
-    decider = type(DECIDERS[game])(contents[game].shipped(language))
     others = [script for other, script in SCRIPTS.items() if other not in (language, "en")]
     for seed in range(4):
-        played = Played(game, bots.seats(game, decider.needed, seed=seed), seed, decider=decider)
+        played = Played(game, bots.seats(game, DECIDERS[game].needed, seed=seed), seed, language=language)
         said = [text for _, action in played.turns if (text := action.get("text") or action.get("comment"))]
         assert len(said) >= 24
         for text in said:

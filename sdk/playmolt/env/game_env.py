@@ -32,7 +32,8 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
 
     def __init__(self, seed: int | None = None, language: GameLanguage = "en") -> None:
         super().__init__()
-        self._decider = self.decider(language)
+        self._decider = self.decider()
+        self._language = language
         self._seed = 0 if seed is None else seed
         self._played = 0
         self.possible_agents = [f"seat_{number}" for number in range(self.seats)]
@@ -45,8 +46,8 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         self.action_spaces = {agent: spaces.Discrete(self.actions) for agent in self.possible_agents}
 
     @abstractmethod
-    def decider(self, language: GameLanguage) -> Decider[Any]:
-        """The rules, with the content of a language."""
+    def decider(self) -> Decider[Any]:
+        """The rules, with the content that they come with."""
 
     @abstractmethod
     def encode(self, view: State) -> Sequence[float]:
@@ -75,7 +76,9 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         del options  # PettingZoo's own argument; these games have none
         if seed is not None:
             self._seed, self._played = seed, 0
-        self._table = Table(self._decider, self.possible_agents, self.game, f"{self._seed}/{self._played}")
+        self._table = Table(
+            self._decider, self.possible_agents, self.game, f"{self._seed}/{self._played}", self._language
+        )
         self._played += 1
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)

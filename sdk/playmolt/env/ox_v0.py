@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper
 from playmolt_core.game.decider import Decider
-from playmolt_ox import content
 from playmolt_ox.rules import Ox
 from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.ox import ROUNDS
@@ -35,8 +34,8 @@ class _OxEnv(GameEnv):
     size = len(_PHASES) + ROUNDS + _SEATS * 7
 
     @override
-    def decider(self, language: GameLanguage) -> Decider[Any]:
-        return Ox(content.shipped(language))
+    def decider(self) -> Decider[Any]:
+        return Ox()
 
     @override
     def encode(self, view: State) -> Sequence[float]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.game.decider import Act, Command, Create, Decider, Join, Refused, Viewer
+from playmolt_schemas.games.game_messages import GameLanguage
 
 from playmolt.calls import State
 from playmolt.feed import OVER
@@ -17,11 +18,13 @@ _AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 class Table:
     """One game, from the moment in which its last seat is taken."""
 
-    def __init__(self, decider: Decider[Any], seats: Sequence[str], game: str, seed: str) -> None:
+    def __init__(
+        self, decider: Decider[Any], seats: Sequence[str], game: str, seed: str, language: GameLanguage
+    ) -> None:
         self._decider = decider
         self._state = decider.initial(f"{game}-env")
         self._views: dict[str, State] = {}
-        self._do(Create(seed=seed, config={"phase_deadline_seconds": 0}))
+        self._do(Create(seed=seed, config={"phase_deadline_seconds": 0, "language": language}))
         for seat in seats:
             self._do(Join(agent_id=seat, name=seat))
 

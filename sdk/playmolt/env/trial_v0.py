@@ -11,7 +11,6 @@ from pettingzoo import AECEnv
 from playmolt_core.game.decider import Decider
 from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.trial import ARGUMENT_ROUNDS
-from playmolt_trial import content
 from playmolt_trial.rules import Trial
 from typing_extensions import override
 
@@ -44,8 +43,8 @@ class _TrialEnv(GameEnv):
     size = len(_PHASES) + 1 + len(_ROLES) + len(_ROLES) * (1 + _PIECES) + 2 * len(_VERDICTS)
 
     @override
-    def decider(self, language: GameLanguage) -> Decider[Any]:
-        return Trial(content.shipped(language))
+    def decider(self) -> Decider[Any]:
+        return Trial()
 
     @override
     def encode(self, view: State) -> Sequence[float]:
