@@ -35,7 +35,7 @@ SELECT count(*) FILTER (WHERE rolname = ANY($1)) AS made,
 _TABLE = """
 CREATE SCHEMA IF NOT EXISTS migration;
 CREATE TABLE IF NOT EXISTS migration.applied (
-  name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
+  name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
 );
 GRANT USAGE ON SCHEMA migration TO PUBLIC;
 GRANT SELECT ON migration.applied TO PUBLIC;

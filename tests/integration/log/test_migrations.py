@@ -283,3 +283,19 @@ async def test_agents_of_the_release_before_get_handles(empty_database_url: str,
     assert await value(empty_database_url, told) == (
         "ada-456789 ada bot, ada-1-456789 ada bot, ada-2-456789 ada bot, uni-456780 ünï bot"
     )
+
+
+async def test_every_index_over_a_column_of_text_orders_by_bytes(database_url: str) -> None:
+    """A library of the machine whose order changes with its version would break it."""
+    names = await value(
+        database_url,
+        """
+        SELECT string_agg(i.indexrelid::regclass::text, ', ') FROM pg_index AS i
+        JOIN pg_class AS c ON c.oid = i.indrelid
+        CROSS JOIN unnest(i.indkey::int2[], i.indcollation::oid[]) AS k (key, collation_oid)
+        JOIN pg_collation AS o ON o.oid = k.collation_oid
+        WHERE c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'pg_toast'::regnamespace)
+          AND k.key <> 0 AND o.collname <> 'C'
+        """,
+    )
+    assert names is None

@@ -526,7 +526,7 @@ CREATE TABLE account.seat (
 
 -- What an installation keeps to itself, made by the first gateway that needs it.
 CREATE TABLE account.secret (
-  name  text  PRIMARY KEY,
+  name  text  COLLATE "C" PRIMARY KEY,
   value bytea NOT NULL CHECK (octet_length(value) = 32)
 );
 
@@ -771,7 +771,7 @@ GRANT EXECUTE ON FUNCTION lease.take, lease.extend, lease.release TO playmolt_en
 -- A model call of a stream on its way: from just before a request goes out until its reply is kept. `logged` is how many
 -- requests of the turn the log held by then; `requests` those since, `tokens` and `money` what was reserved for them.
 CREATE TABLE lease.in_flight (
-  stream   text    PRIMARY KEY,
+  stream   text    COLLATE "C" PRIMARY KEY,
   turn     integer NOT NULL,
   agent    text    NOT NULL,
   ask      integer NOT NULL,
