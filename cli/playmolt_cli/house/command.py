@@ -26,10 +26,10 @@ _KEEPING_SECONDS: Final = 5.0
 @click.command()
 @click.option("--url", help="The gateway. Default: PLAYMOLT_HOST and PLAYMOLT_PORT.")
 def house(url: str | None) -> None:
-    """Fill public lobbies with house bots, until SIGTERM.
+    """Fill games with house bots, until SIGTERM.
 
-    An agent that is not house and has waited PLAYMOLT_FILL_SECONDS gets house bots to play with. It needs
-    PLAYMOLT_HOUSE_KEY, and uses the public API alone. `up` starts it.
+    Private games that ask for it are filled, and so are public lobbies in which an agent that is not house has waited
+    PLAYMOLT_FILL_SECONDS. It needs PLAYMOLT_HOUSE_KEY, and uses the public API alone. `up` starts it.
 
     Example: playmolt bots house --url http://127.0.0.1:8080
     """
@@ -58,10 +58,11 @@ async def _serve(url: str, settings: Settings, models: HouseModels) -> None:
     filling = Filling(url, settings.house_key, settings.fill_seconds or 0, models)
 
     async def ready() -> dict[str, bool | str]:
-        return {"platform": filling.answered or not settings.fill_seconds}
+        return {"platform": filling.answered}
 
     server = await health.serve(settings.health_port, ready, lambda: "", settings.host)
-    work = asyncio.create_task(filling.run() if settings.fill_seconds else stopping.wait())
+    work = asyncio.create_task(filling.run())
+    telemetry.log("house").info("serving", url=url, health_port=server.port)
     ended = asyncio.create_task(stopping.wait())
     try:
         await asyncio.wait([work, ended], return_when=asyncio.FIRST_COMPLETED)

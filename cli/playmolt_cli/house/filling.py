@@ -1,4 +1,7 @@
-"""Filling public lobbies: who waits there long enough gets house bots to play with, over the public API alone."""
+"""Filling games: who waits in a public lobby long enough, or asked for it, gets house bots to play with.
+
+All goes over the public API.
+"""
 
 import asyncio
 import time
@@ -11,7 +14,7 @@ from playmolt.client import AsyncClient
 from playmolt.errors import PlayMoltError
 from playmolt.loop import Bot
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.api import GameLine
+from playmolt_schemas.api import GameLine, GameToFill
 
 from playmolt_cli.house.models import HouseModels
 
@@ -30,13 +33,14 @@ class _Guest(msgspec.Struct):
 
 
 class Filling:
-    """Looks at the lobbies again and again. House bots alone never start a game and never wait in one."""
+    """Looks again and again. House bots alone never start a game and never wait in one; `seconds` 0: no lobbies."""
 
     def __init__(
         self, url: str, key: str, seconds: float, models: HouseModels, *, seed: str = "house",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._anybody = AsyncClient(url)
+        self._house = AsyncClient(url, key)
         self._url = url
         self._key = key
         self._seconds = seconds
@@ -61,7 +65,11 @@ class Filling:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Fill what has waited long enough, and leave what waits for nobody."""
+        """Fill what asks for it or has waited long enough, and leave what waits for nobody."""
+        for asking in (await self._house.games_to_fill()).games:
+            await self._fill(asking, asking.needed - asking.seated, asking.invite)
+        if not self._seconds:
+            return
         lines = [line for game in house_bots() for line in (await self._anybody.games(game, phase="waiting")).games]
         waiting = {line.game_id for line in lines}
         self._waiting_since = {game: since for game, since in self._waiting_since.items() if game in waiting}
@@ -73,7 +81,7 @@ class Filling:
         for game_id in list(self._guests):
             await self._leave(game_id)
         clients = [client for idle in self._idle.values() for client in idle]
-        await asyncio.gather(self._anybody.aclose(), *(client.aclose() for client in clients))
+        await asyncio.gather(self._anybody.aclose(), self._house.aclose(), *(client.aclose() for client in clients))
 
     async def _look_at(self, line: GameLine) -> None:
         participants = (await self._anybody.state(line.game_id))["participants"]
@@ -84,11 +92,16 @@ class Filling:
         since = self._waiting_since.setdefault(line.game_id, self._clock())
         if self._clock() - since < self._seconds:
             return
-        for _ in range(min(line.needed - len(participants), MOST_SEATS - sum(map(len, self._guests.values())))):
-            if not await self._fill(line):
+        await self._fill(line, line.needed - len(participants))
+
+    async def _fill(self, game: GameLine | GameToFill, missing: int, invite: str | None = None) -> None:
+        """Take the seats that are missing, as far as there are house bots for them."""
+        free = MOST_SEATS - sum(map(len, self._guests.values()))
+        for _ in range(min(missing, free)):
+            if not await self._seat(game, invite):
                 return
 
-    async def _fill(self, line: GameLine) -> bool:
+    async def _seat(self, game: GameLine | GameToFill, invite: str | None) -> bool:
         """Take a seat where the lobby gives one; False when that is elsewhere, because others were faster."""
         number = self._seated
         alias = self._models.next_alias() if number % 2 else None
@@ -96,15 +109,15 @@ class Filling:
         pool = self._idle.setdefault(alias or "", [])
         client = pool.pop() if pool else await self._registered(name, alias)
         try:
-            joined = await client.join(line.gameType, language=line.language)
+            joined = await client.join(game.gameType, language=game.language, invite=invite)
         except PlayMoltError:
             await client.aclose()
             raise
         self._seated += 1
-        bot = self._models.bot(alias, name) if alias else self._scripted(line.gameType, number)
-        playing = asyncio.create_task(self._play(client, bot, line.gameType, joined.game_id, pool))
+        bot = self._models.bot(alias, name) if alias else self._scripted(game.gameType, number)
+        playing = asyncio.create_task(self._play(client, bot, game.gameType, joined.game_id, pool))
         self._guests.setdefault(joined.game_id, []).append(_Guest(client, playing))
-        return joined.game_id == line.game_id
+        return joined.game_id == game.game_id
 
     def _scripted(self, game: str, number: int) -> Bot:
         bots = house_bots()[game]

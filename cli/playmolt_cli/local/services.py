@@ -118,10 +118,8 @@ class Fleet(msgspec.Struct, frozen=True):
     def programs(self) -> list[Program]:
         """The services in the order in which they are started."""
         numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
-        numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators}
+        numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators, _HOUSE: 1}
         chain = [self._chain(self.chain)] if self.chain else []
-        if self.settings.fill_seconds:  # it has nothing to do else
-            numbers[_HOUSE] = 1
         return chain + [self._program(service, number) for service, count in numbers.items() for number in range(count)]
 
     def _chain(self, folder: Path) -> Program:

@@ -36,6 +36,15 @@ async def test_who_waits_alone_plays_a_whole_game_against_the_house(stack: Stack
     assert lines
 
 
+async def test_a_private_game_that_asks_for_it_is_filled_also_where_lobbies_are_not(stack: Stack) -> None:
+    async with AsyncClient(stack.run.gateway) as client:
+        await client.register("with the house")
+        opened = await client.open_game("ox", language="en", fill="house")
+        result = await client.play(seats("ox", 1)[0], "ox", game_id=opened.game_id)
+    assert (result.phase, result.state["language"]) == ("end", "en")
+    assert [seat["kind"] for seat in result.state["participants"]] == ["bot", *["house"] * 4]
+
+
 async def test_the_house_leaves_a_lobby_in_which_nobody_waits(stack: Stack) -> None:
     async with AsyncClient(stack.run.gateway) as client:
         await client.register("in two minds")

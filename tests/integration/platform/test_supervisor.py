@@ -25,6 +25,7 @@ CHILDREN = (
     "nats",
     "evm-1",
     "relay-1",
+    "house-1",
     *(f"{service}-1" for service in ENGINES),
     "gateway-1",
     "spectator-1",
@@ -113,7 +114,9 @@ def test_where_everything_is_stands_in_a_file_for_its_owner_alone(running: Stack
 def test_sigterm_leaves_no_process_and_replicas_share_their_ports(stack: StackFactory) -> None:
     up = stack("--gateways", "2", "--spectators", "2", "--engines", "2")
     run = up.run
-    assert len(run.processes) == len(("postgres", "nats", "evm", "relay")) + 2 * len((*ENGINES, "gateway", "spectator"))
+    assert len(run.processes) == len(("postgres", "nats", "evm", "relay", "house")) + 2 * len(
+        (*ENGINES, "gateway", "spectator")
+    )
     for service, url in (("gateway", run.gateway), ("spectator", run.spectator)):
         for name in (f"{service}-1", f"{service}-2"):
             os.kill(run.processes[name], signal.SIGSTOP)
