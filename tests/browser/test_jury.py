@@ -109,6 +109,24 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
     expect(page.locator("article.story .prose")).to_be_visible()
 
 
+def test_a_jury_to_whom_nothing_was_put_is_let_go_only_on_purpose(reader: Reader) -> None:
+    page = reader("/game")
+    page.get_by_role("button", name=ENGLISH.begin).click()
+    expect(page.locator(".story .speech").first).to_be_visible()
+    for panel in ("dossier", "jurors"):
+        go_on(page)
+        expect(page.locator(f"#panel-{panel}")).to_be_visible()
+    asked: list[str] = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    go_on(page)
+    expect(page.locator("#panel-jurors")).to_be_visible()
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    go_on(page)
+    expect(page.locator("#panel-deliberation")).to_be_visible()
+    assert len(asked) == 2
+    assert "no question" in asked[0]
+
+
 def test_a_chosen_language_is_kept_when_the_story_speaks_another(reader: Reader) -> None:
     page = reader("/game?lang=en")
     page.get_by_role("combobox").select_option("ko")

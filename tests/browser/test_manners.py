@@ -107,7 +107,7 @@ def test_a_list_of_moments_is_one_stop_for_the_keys(reader: Reader, ended: Ended
     stands_at(page, int(second.get_attribute("data-v") or 0))
     expect(second).to_be_focused()
     page.keyboard.press("Tab")
-    expect(page.locator("section[aria-labelledby=check] input")).to_be_focused()
+    expect(page.get_by_role("link", name="Save as a file")).to_be_focused()
 
 
 def test_a_scene_that_did_not_come_is_asked_for_again(reader: Reader, ended: Ended) -> None:

@@ -1,6 +1,7 @@
 """Watching: live to the end, and back through the whole time on one line."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import httpx
@@ -249,3 +250,62 @@ def test_the_log_of_a_game_is_checked_by_the_browser_itself(reader: Reader, ende
     check.get_by_role("button", name="Check").click()
     expect(check).to_contain_text("Record 7 does not fit")
     expect(check).to_contain_text("No record of this game has this hash.")
+
+
+@pytest.mark.parametrize("moment", ["0", "-3", "99999", "abc"])
+def test_a_moment_that_is_not_there_becomes_the_last_in_the_address_too(
+    reader: Reader, ended: Ended, moment: str
+) -> None:
+    page = reader(f"/watch/{ended.ox}?v={moment}")
+    stands_at_the_end(page)
+    expect(page).to_have_url(re.compile(rf"/watch/{ended.ox}\?v={head(page)}$"))
+
+
+def test_the_timeline_is_driven_by_keys_from_anywhere(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.ox}?v=8&lang=en")
+    stands_at(page, 8)
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    stands_at(page, 9)
+    page.keyboard.press("n")
+    reveal = page.locator(".marks [role=button][aria-label='Round 1: reveal']")
+    told = page.locator(".log button", has_text="Reveal:").first.get_attribute("data-v")
+    assert moment(page) == int(told or 0)
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    expect(page.locator(".timeline .told")).to_contain_text("Round 3:")
+    reveal.click(force=True)
+    stands_at(page, int(told or 0))
+    page.keyboard.press(">")
+    expect(page.get_by_role("button", name="Speed 2×")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button", name="Speed 2×")).to_be_visible()
+
+
+def test_a_picture_names_who_stands_where_and_moves_them(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.ox}?v=8")
+    people = page.locator("svg.picture [role=img][aria-label]")
+    expect(people).to_have_count(5)
+    before = [box["y"] for one in people.all() if (box := one.bounding_box())]
+    assert max(before) - min(before) < 20, "nothing parts the seats before the reveal"
+    page.keyboard.press("n")
+    expect(page.locator("svg.picture desc")).to_contain_text("O: ")
+
+
+def test_a_game_stands_in_a_frame_of_anybody(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/embed/{ended.ox}?v=12&title=1")
+    expect(page.locator("svg.picture")).to_be_visible()
+    expect(page.get_by_role("slider")).to_have_value("12")
+    bare = reader(f"/embed/{ended.ox}?controls=0")
+    expect(bare.locator("svg.picture")).to_be_visible()
+    expect(bare.get_by_role("slider")).to_have_count(0)
+
+
+def test_a_game_is_found_in_the_archive_and_leads_to_its_agents(reader: Reader, ended: Ended) -> None:
+    page = reader("/games?gameType=ox&q=HOUSE")
+    row = page.locator("li", has=page.locator(f"a[href='/watch/{ended.ox}']"))
+    expect(row).to_be_visible()
+    row.locator("a[href^='/agents/']").first.click()
+    page.wait_for_url("**/agents/*")
+    expect(page.locator(f"a[href='/watch/{ended.ox}']")).to_be_visible()
+    assert reader("/games?q=nobody-is-called-so").locator("li .quiet, li.quiet").count() > 0

@@ -125,7 +125,7 @@ def _references(node: Any) -> list[str]:
 
 
 def _json(value: Any) -> str:
-    return f"<pre>{escape(msgspec.json.format(msgspec.json.encode(value)).decode())}</pre>"
+    return f"<pre tabindex='0'>{escape(msgspec.json.format(msgspec.json.encode(value)).decode())}</pre>"
 
 
 @cache

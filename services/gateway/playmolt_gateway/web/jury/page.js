@@ -140,8 +140,20 @@ class Game {
     }
   }
 
-  way(to, text, first = true) {
-    return actionButton(text, () => this.goTo(to), { place: this.place, first });
+  /** A button to the next phase; `ask()` gives what is to be confirmed first, or nothing. */
+  way(to, text, { first = true, ask = () => null } = {}) {
+    const go = async () => {
+      const question = ask();
+      if (question && !confirm(question)) return;
+      await this.goTo(to);
+    };
+    return actionButton(text, go, { place: this.place, first });
+  }
+
+  /** Who has put nothing to any juror may have missed that there is a way to: the jury does not come back to talk. */
+  unasked() {
+    const spoken = this.messages.some(({ type }) => ["overseer_said", "evidence_presented"].includes(type));
+    return spoken ? null : t("game.deliberate_unasked");
   }
 
   prologue() {
@@ -160,8 +172,8 @@ class Game {
   persuasion() {
     return [el("p", { class: "lead" }, t("game.hint.persuasion")),
       this.parts([["jurors", t("game.jurors"), jurorsPanel(this)], ...caseTabs(this, false), this.historyTab()], "jurors"),
-      el("div", { class: "row" }, this.way("deliberation", t("game.to_deliberation")),
-        this.way("investigation", t("game.back"), false))];
+      el("div", { class: "row" }, this.way("deliberation", t("game.to_deliberation"), { ask: () => this.unasked() }),
+        this.way("investigation", t("game.back"), { first: false }))];
   }
 
   deliberation() {
