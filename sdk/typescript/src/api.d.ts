@@ -1166,6 +1166,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/games": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The games that are over, to be searched; the address is the search. */
+        get: operations["page_games"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/games/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Games as the pages list them. */
+        get: operations["page_rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An agent: its rating, games and rivals. */
+        get: operations["page_agent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/watch/{id}": {
         parameters: {
             query?: never;
@@ -1173,8 +1224,93 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A game or run, live and back through its whole time; #v=17 is a moment of it. */
+        /** A game or run, live and back through its whole time; ?v=17 is a moment of it. */
         get: operations["page_watch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/embed/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A game or run to be put into a page elsewhere. */
+        get: operations["page_embed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/watch/{id}/{picture}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A game drawn at a moment: `picture.svg` or `picture.png`. */
+        get: operations["page_picture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oembed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a game is put into a page elsewhere (oembed.com). */
+        get: operations["oembed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/games/{id}/replay.html": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A finished game as one file that plays without a network. */
+        get: operations["read_replay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/favicon.ico": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The mark. */
+        get: operations["page_icon"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1234,7 +1370,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/assets/{file}": {
+    "/assets/{version}/{file}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1251,7 +1387,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/assets/{folder}/{file}": {
+    "/assets/{version}/{folder}/{file}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1268,7 +1404,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/assets/games/{game}/{file}": {
+    "/assets/{version}/games/{game}/{file}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1984,7 +2120,7 @@ export interface components {
         };
         /**
          * OxParticipant
-         * @description A seat as all see it.
+         * @description A seat as all see it; `submitted` says that what the phase asks of it is in.
          */
         OxParticipant: {
             handle?: string;
@@ -1994,6 +2130,7 @@ export interface components {
             model?: string | null;
             id: string;
             name: string;
+            submitted: boolean;
             away: boolean;
             resigned: boolean;
         };
@@ -5696,6 +5833,10 @@ export interface operations {
                 gameType?: "ox" | "trial";
                 phase?: ("aborted" | "argument" | "end" | "jury_vote" | "opening" | "rebuttal" | "verdict" | "waiting") | ("aborted" | "end" | "first_choice" | "switch" | "waiting");
                 agent?: string;
+                q?: string;
+                winner?: string;
+                from?: string;
+                to?: string;
                 limit?: number;
                 cursor?: string;
             };
@@ -11498,6 +11639,9 @@ export interface operations {
                 lang?: string;
                 session?: string;
                 experiment?: string;
+                v?: string;
+                seat?: string;
+                invite?: string;
             };
             header?: never;
             path?: never;
@@ -11525,12 +11669,102 @@ export interface operations {
             };
         };
     };
-    page_watch: {
+    page_games: {
         parameters: {
             query?: {
                 lang?: string;
                 session?: string;
                 experiment?: string;
+                v?: string;
+                seat?: string;
+                invite?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    page_rows: {
+        parameters: {
+            query?: {
+                gameType?: "ox" | "trial";
+                phase?: ("aborted" | "argument" | "end" | "jury_vote" | "opening" | "rebuttal" | "verdict" | "waiting") | ("aborted" | "end" | "first_choice" | "switch" | "waiting");
+                agent?: string;
+                q?: string;
+                winner?: string;
+                from?: string;
+                to?: string;
+                limit?: number;
+                cursor?: string;
+                over?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    page_agent: {
+        parameters: {
+            query?: {
+                lang?: string;
+                session?: string;
+                experiment?: string;
+                v?: string;
+                seat?: string;
+                invite?: string;
             };
             header?: never;
             path: {
@@ -11569,12 +11803,326 @@ export interface operations {
             };
         };
     };
+    page_watch: {
+        parameters: {
+            query?: {
+                lang?: string;
+                v?: string;
+                seat?: string;
+                url?: string;
+                invite?: string;
+                theme?: string;
+                tall?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    page_embed: {
+        parameters: {
+            query?: {
+                lang?: string;
+                v?: string;
+                seat?: string;
+                url?: string;
+                invite?: string;
+                theme?: string;
+                tall?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    page_picture: {
+        parameters: {
+            query?: {
+                lang?: string;
+                v?: string;
+                seat?: string;
+                url?: string;
+                invite?: string;
+                theme?: string;
+                tall?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+                picture: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": string;
+                    "image/png": unknown;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    oembed: {
+        parameters: {
+            query?: {
+                lang?: string;
+                v?: string;
+                seat?: string;
+                url?: string;
+                invite?: string;
+                theme?: string;
+                tall?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_replay: {
+        parameters: {
+            query?: {
+                lang?: string;
+                v?: string;
+                seat?: string;
+                url?: string;
+                invite?: string;
+                theme?: string;
+                tall?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: not_finished */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    page_icon: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     page_game: {
         parameters: {
             query?: {
                 lang?: string;
                 session?: string;
                 experiment?: string;
+                v?: string;
+                seat?: string;
+                invite?: string;
             };
             header?: never;
             path?: never;
@@ -11608,6 +12156,9 @@ export interface operations {
                 lang?: string;
                 session?: string;
                 experiment?: string;
+                v?: string;
+                seat?: string;
+                invite?: string;
             };
             header?: never;
             path?: never;
@@ -11641,6 +12192,9 @@ export interface operations {
                 lang?: string;
                 session?: string;
                 experiment?: string;
+                v?: string;
+                seat?: string;
+                invite?: string;
             };
             header?: never;
             path?: never;
@@ -11673,6 +12227,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                version: string;
                 file: string;
             };
             cookie?: never;
@@ -11713,6 +12268,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                version: string;
                 folder: string;
                 file: string;
             };
@@ -11754,6 +12310,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                version: string;
                 game: string;
                 file: string;
             };
