@@ -98,6 +98,7 @@ def resigned(game: str) -> Play:
     """Give a game in which a seat goes away, comes back and resigns, played to its end by the others."""
     play = played(game, deadline=5)
     first, *others = agents(play.decider)
+    play.when(DeadlinePassed(effect_id=play.decider.effects(play.state)[0].id, lost_ms=4_000))
     for _ in range(2):
         for agent in others:
             for offer in play.decider.allowed_actions(play.state, agent):

@@ -1,14 +1,16 @@
 """Nobody can freeze a game (arena.md, Time): away, back, resigning, forfeits and the ledger, in every bot game."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 import pytest
 from playmolt_core.game.decider import PUBLIC, Accepted, Act, Create, DeadlinePassed, Forfeit, Refused, Resign, Viewer
+from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.identifiers import rfc3339
 
 DEADLINE = 30
 Plays = Callable[..., Any]
@@ -222,3 +224,46 @@ def test_deadlines_are_the_games_own_unless_the_operator_says_otherwise(decider:
     assert {each["phase"]: each["seconds"] for each in unset["deadlines"]} == own[decider.game]
     for seconds in (0, 7):
         assert created({"phase_deadline_seconds": seconds}) == {"phase_deadline_seconds": seconds}
+
+
+def outage(play: Any, seconds: float) -> list[str]:
+    """The deadline passes and the platform was away for so long; gives what comes of it."""
+    before = len(play.log)
+    (effect,) = play.decider.effects(play.state)
+    assert play.when(DeadlinePassed(effect_id=effect.id, lost_ms=round(1000 * seconds)))
+    return types(play, before)
+
+
+def test_a_deadline_that_passed_during_an_outage_moves_by_the_time_lost(play: Any) -> None:
+    silent, *others = play.decider.participants(play.state)
+    play.answer(silent, required_action(play, silent))
+    deadline, asked_before = play.state.deadline, play.decider.turn_id(play.state, others[0])
+    assert outage(play, DEADLINE / 3 + 1) == ["phase_extended"]
+    assert play.state.deadline == deadline + timedelta(seconds=DEADLINE / 3 + 1)
+    assert play.decider.view(play.state, PUBLIC).deadline == rfc3339(play.state.deadline)
+    assert play.decider.turn_id(play.state, others[0]) == asked_before
+    assert play.state.faults == tuple(
+        Fault(agent_id=agent, kind="platform", what="outage") for agent in sorted(others) if agent in asked(play)
+    )
+    assert not any(play.state.attends(agent).missed for agent in others)
+
+
+def test_a_third_of_the_phase_or_less_is_no_outage(play: Any) -> None:
+    assert "phase_extended" not in outage(play, DEADLINE / 3)
+
+
+def test_a_phase_is_extended_once(play: Any) -> None:
+    (first,) = play.decider.effects(play.state)
+    assert outage(play, DEADLINE) == ["phase_extended"]
+    (second,) = play.decider.effects(play.state)
+    assert second.id != first.id
+    assert not play.decider.decide(play.state, DeadlinePassed(effect_id=first.id, lost_ms=99_000), play.now).events
+    assert "phase_extended" not in outage(play, 2 * DEADLINE)
+    assert outage(play, DEADLINE) == ["phase_extended"], "the next phase has an outage of its own"
+
+
+def test_a_log_of_before_folds_to_the_state_it_had(play: Any) -> None:
+    assert b"extended_ms" not in canonical_json(play.state)
+    assert outage(play, DEADLINE) == ["phase_extended"]
+    without(play, "agent-0")
+    assert b"extended_ms" not in canonical_json(play.state)

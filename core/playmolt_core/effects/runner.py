@@ -13,6 +13,7 @@ from typing import Any
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Worker, effect_command_id
 from playmolt_core.effects.leases import LeaseLost, Leases, holding
+from playmolt_core.effects.outages import Outages
 from playmolt_core.effects.ports import CommittedStreams, Submit
 from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
 from playmolt_core.game.snapshot import Snapshot
@@ -43,6 +44,7 @@ class EffectRunner:
         on_due: Callable[[Callable[[str], None]], None] = lambda _: None,
         workers: Mapping[str, Worker] | None = None,
         leases: Leases | None = None,
+        outages: Outages | None = None,
         at_once: int = 64,
     ) -> None:
         self._decider = decider
@@ -51,6 +53,7 @@ class EffectRunner:
         self._submit = submit
         self._workers = workers or {}
         self._leases = leases
+        self._outages = outages
         self._room = asyncio.Semaphore(at_once)
         self._holder = uuid.uuid4().hex
         self._under_way: dict[str, asyncio.Task[None]] = {}
@@ -130,9 +133,24 @@ class EffectRunner:
         return next((each for each in self._decider.effects(snapshot.state) if each.id == effect_id), None)
 
     async def _pass_deadline(self, stream: str, effect: Effect) -> None:
-        passed = await self._submit(stream, DeadlinePassed(effect_id=effect.id), effect_command_id(effect.id))
+        lost = await self._lost(effect)
+        if lost is None:
+            await asyncio.sleep(_PAUSE_SECONDS)
+            return
+        command = DeadlinePassed(effect_id=effect.id, lost_ms=round(1000 * lost))
+        passed = await self._submit(stream, command, effect_command_id(effect.id))
         if isinstance(passed, Refused):
             _log.warning("deadline_refused", stream=stream, code=passed.code.wire)
+
+    async def _lost(self, effect: Effect) -> float | None:
+        """For how many seconds nobody could act since a deadline runs; None while nobody can, and while unknown."""
+        if self._outages is None or not isinstance(effect.payload, datetime):
+            return 0
+        try:
+            return await self._outages.lost(self._decider.game, effect.payload)
+        except LogUnavailable as error:
+            _log.warning("log_away", detail=str(error)[:300])
+            return None
 
     async def _fulfil(self, stream: str, effect: Effect, worker: Worker, leases: Leases) -> None:
         """Fulfil an effect under its lease. What goes wrong is tried again, ever more slowly, as the next attempt."""

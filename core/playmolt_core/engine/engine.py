@@ -10,6 +10,7 @@ from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.leases import Leases
+from playmolt_core.effects.outages import Outages
 from playmolt_core.effects.runner import EffectRunner
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.pending_call import PendingCall, Respond
@@ -40,6 +41,7 @@ class Engine:
         api: GameApi[Any] | None = None,
         workers: Mapping[str, Worker] | None = None,
         leases: Leases | None = None,
+        outages: Outages | None = None,
         fetches: Mapping[str, Fetch] | None = None,
     ) -> None:
         self.decider = decider
@@ -55,6 +57,7 @@ class Engine:
             on_due=self.writes.committing.hear_due,
             workers=workers,
             leases=leases,
+            outages=outages,
             at_once=settings.effects_at_once,
         )
         self.tasks: list[asyncio.Task[None]] = []

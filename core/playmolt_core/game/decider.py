@@ -86,6 +86,8 @@ class DeadlinePassed(Command, frozen=True, kw_only=True):
     """The due time of an effect has come."""
 
     effect_id: str
+    lost_ms: int = 0
+    """For how long the platform could take no actions since what it waits for began."""
 
 
 class EndGame(Command, frozen=True, kw_only=True):
@@ -141,7 +143,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Under what name a worker takes it, "" for its id. Effects that follow one another under one name can be carried
     out under one lease."""
     payload: Any = None
-    """What its worker needs to do it, and no more: the game's own type for the kind. None for a deadline."""
+    """What its worker needs to do it, and no more: the game's own type for the kind. For a deadline: since when."""
 
 
 class AllowedAction(msgspec.Struct, frozen=True):

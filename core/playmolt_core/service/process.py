@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvloop
+from playmolt_schemas.identifiers import GAME_TYPES
 
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leased_effect import Worker
+from playmolt_core.effects.outages import Outages, beating
 from playmolt_core.effects.postgres_leases import PgLeases
+from playmolt_core.effects.postgres_outages import PgOutages
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.api import GameApi
@@ -45,6 +48,10 @@ class ServiceContext:
         self.engines: dict[str, Engine] = {}
         self._limits = PgModelLimits(pool)
 
+    def outages(self, game: str) -> Outages | None:
+        """When no actions of a type could be taken; None where none are: a session's owner has no deadline."""
+        return PgOutages(self.pool) if game in GAME_TYPES else None
+
     def models(self, cast: "Cast", *, seed: str = "0") -> "Models":
         """The models there are, the scripted ones played by a cast."""
         # An eighth of a service's start, which games without models need not pay.
@@ -71,7 +78,8 @@ def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engi
     api: GameApi[Any] | None = hosted.api
     return Engine(
         decider, context.log, context.settings, bus.notify_committed,
-        api=api, workers=hosted.workers, leases=PgLeases(context.pool), fetches=hosted.fetches,
+        api=api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
+        fetches=hosted.fetches,
     )  # fmt: skip
 
 
@@ -123,7 +131,14 @@ async def _play(
         await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
     garbage.settle()
     _log.info("serving", service=service, games=list(context.engines), health_port=health_port)
-    await until_stopped(stopping, [task for engine in engines for task in engine.tasks])
+    beats = [
+        asyncio.create_task(beating(outages, game, bus.responds))
+        for game in context.engines
+        if (outages := context.outages(game))
+    ]
+    await until_stopped(stopping, [*beats, *(task for engine in engines for task in engine.tasks)])
+    for beat in beats:
+        beat.cancel()
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
     await bus.withdraw()
     await asyncio.gather(*(engine.stop() for engine in engines))

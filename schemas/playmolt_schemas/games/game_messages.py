@@ -80,6 +80,14 @@ class GameAbortedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_abo
     faults: tuple[Fault, ...] | UnsetType = UNSET
 
 
+class PhaseExtendedMessage(PublicMessage, frozen=True, kw_only=True, tag="phase_extended"):
+    """The platform could take no actions for long: the deadline of the phase moves by the time lost."""
+
+    phase: str
+    round: int
+    extended_ms: int
+
+
 class SeatAwayMessage(PublicMessage, frozen=True, kw_only=True, tag="seat_away"):
     """A seat missed two deadlines in a row; from now on nobody waits for it."""
 

@@ -15,6 +15,7 @@ from playmolt_schemas.games.game_messages import (
     GameCreatedMessage,
     GameLanguage,
     GameMessages,
+    PhaseExtendedMessage,
     PhaseSubmissions,
     Place,
     PublicMessage,
@@ -181,6 +182,7 @@ OxMessage = (
     | SwitchSubmittedMessage
     | RoundResultMessage
     | OxEndMessage
+    | PhaseExtendedMessage
     | SeatAwayMessage
     | SeatBackMessage
     | SeatResignedMessage

@@ -15,6 +15,7 @@ from playmolt_schemas.games.game_messages import (
     GameCreatedMessage,
     GameLanguage,
     GameMessages,
+    PhaseExtendedMessage,
     PhaseSubmissions,
     Place,
     PublicMessage,
@@ -165,6 +166,7 @@ TrialMessage = (
     | PhaseChangeMessage
     | JuryTallyMessage
     | TrialEndMessage
+    | PhaseExtendedMessage
     | SeatAwayMessage
     | SeatBackMessage
     | SeatResignedMessage

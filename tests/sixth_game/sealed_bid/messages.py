@@ -13,6 +13,7 @@ from playmolt_schemas.games.game_messages import (
     GameAbortedMessage,
     GameCreatedMessage,
     GameMessages,
+    PhaseExtendedMessage,
     PhaseSubmissions,
     PublicMessage,
     SeatAwayMessage,
@@ -85,6 +86,7 @@ AuctionMessage = (
     | AuctionStartedMessage
     | BidMadeMessage
     | AuctionEndMessage
+    | PhaseExtendedMessage
     | SeatAwayMessage
     | SeatBackMessage
     | SeatResignedMessage

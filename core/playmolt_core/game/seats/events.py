@@ -76,6 +76,15 @@ class AgentLeft(Event, frozen=True, kw_only=True):
     name: str
 
 
+class PhaseExtended(SeatedEvent, frozen=True, kw_only=True):
+    """The platform could take no actions for more than a third of the phase: its deadline moves by the time lost."""
+
+    type: ClassVar[str] = "phase_extended"
+    phase: str
+    round: int
+    extended_ms: int
+
+
 class SeatAway(SeatedEvent, frozen=True, kw_only=True):
     """A seat missed two deadlines in a row; from now on nobody waits for it."""
 
@@ -113,6 +122,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     GameCreated,
     AgentJoined,
     AgentLeft,
+    PhaseExtended,
     SeatAway,
     SeatBack,
     SeatResigned,

@@ -26,6 +26,7 @@ from playmolt_core.game.seats.events import (
     AgentLeft,
     GameAborted,
     GameCreated,
+    PhaseExtended,
     SeatBack,
     SeatedEvent,
     SeatResigned,
@@ -50,6 +51,8 @@ def commands_of(event: Event, effects: Sequence[Effect], action_of: Callable[[An
         case SeatBack():  # an action that was refused, or one that passed: neither is stored
             yield Act(agent_id=event.agent_id, action=None)
             yield Forfeit(agent_id=event.agent_id, kind="bot", what="")
+        case PhaseExtended():
+            yield from (DeadlinePassed(effect_id=effect.id, lost_ms=event.extended_ms) for effect in effects)
         case Submitted(forfeit=False):
             yield Act(agent_id=event.agent_id, action=action_of(event))
         case Submitted():

@@ -41,6 +41,7 @@ from playmolt_core.game.seats.events import (
     GameAborted,
     GameCreated,
     PhaseDeadline,
+    PhaseExtended,
     SeatAway,
     SeatBack,
     SeatedEvent,
@@ -55,6 +56,8 @@ S = TypeVar("S", bound=SeatedState[Any])
 C = TypeVar("C", bound=Command)
 
 MISSES_TO_BE_AWAY: Final = 2
+OUTAGE_SHARE: Final = 3
+"""A phase is extended when the platform was away for more than one part in so many of it."""
 ABANDONED: Final = "abandoned"
 _FAULTS: Final = frozenset((Code.INVALID_ACTION, Code.WRONG_PHASE, Code.WRONG_ACTION, Code.SWITCH_UNAVAILABLE))
 """The refusals of an action that count as a fault of the bot."""
@@ -185,7 +188,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     @override
     def effects(self, state: S) -> Sequence[Effect]:
         deadline = state.deadline
-        return () if deadline is None else (Effect(id=_effect_id(state), kind="deadline", due=deadline),)
+        return () if deadline is None else (_deadline(state, deadline),)
 
     def _create(self, state: S, command: Create) -> Decision:
         if state.version:
@@ -250,6 +253,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         if state.deadline is None or command.effect_id != _effect_id(state):
             return Accepted(())
         missing = self.missing(state)
+        if not state.extended_ms and OUTAGE_SHARE * command.lost_ms > 1000 * state.phase_seconds:
+            return Accepted((_extended(state, missing, command.lost_ms),))
         away = [
             SeatAway(agent_id=seat.id, name=seat.name)
             for seat in missing
@@ -375,5 +380,15 @@ def _over() -> Refused:
     return Refused(Code.GAME_OVER, "This game is over. POST /api/games/join finds the next one.")
 
 
+def _extended(state: SeatedState[Any], missing: Sequence[Seat], lost_ms: int) -> PhaseExtended:
+    faults = ledger.platform((seat.id for seat in missing), "outage")
+    return PhaseExtended(phase=state.phase, round=state.round, extended_ms=lost_ms, counted=faults)
+
+
+def _deadline(state: SeatedState[Any], due: datetime) -> Effect:
+    return Effect(id=_effect_id(state), kind="deadline", due=due, payload=state.entered_at)
+
+
 def _effect_id(state: SeatedState[Any]) -> str:
-    return digest(["deadline", state.game_id, state.phase, state.round, state.entered_version])[:32]
+    named = ["deadline", state.game_id, state.phase, state.round, state.entered_version]
+    return digest([*named, "extended"] if state.extended_ms else named)[:32]

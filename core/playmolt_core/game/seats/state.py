@@ -20,6 +20,7 @@ from playmolt_core.game.seats.events import (
     GameAborted,
     GameCreated,
     PhaseDeadline,
+    PhaseExtended,
     SeatAway,
     SeatBack,
     SeatedEvent,
@@ -66,6 +67,8 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     entered_version: int = 0
     """The version with which the present phase or round began."""
     entered_at: datetime | None = None
+    extended_ms: int | UnsetType = UNSET
+    """By how much the present phase's deadline has been moved."""
     attendance: dict[str, Attendance] | UnsetType = UNSET
     """Of the seats of which there is something to say."""
     faults: tuple[Fault, ...] | UnsetType = UNSET
@@ -101,7 +104,7 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
         seconds = self.phase_seconds
         if not seconds or self.entered_at is None or not self.playing:
             return None
-        return self.entered_at + timedelta(seconds=seconds)
+        return self.entered_at + timedelta(seconds=seconds, milliseconds=self.extended_ms or 0)
 
     @property
     def phase_seconds(self) -> int:
@@ -131,7 +134,8 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
 
 def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> Changes:
     """The changes of an event with which a phase or round begins."""
-    return {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
+    begun = {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
+    return {**begun, "extended_ms": UNSET}
 
 
 def counted(state: SeatedState[Any], event: SeatedEvent) -> Changes:
@@ -183,6 +187,10 @@ def _resigned(state: SeatedState[Any], event: SeatResigned, _: datetime) -> Chan
     return _attending(state, event.agent_id, Attendance(away=True, resigned=place))
 
 
+def _extended(_: SeatedState[Any], event: PhaseExtended, __: datetime) -> Changes:
+    return {"extended_ms": event.extended_ms}
+
+
 def _aborted(state: SeatedState[Any], _: GameAborted, at: datetime) -> Changes:
     return entered(state, "aborted", state.round, at)
 
@@ -197,6 +205,7 @@ def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
         GameCreated: _created,
         AgentJoined: joined,
         AgentLeft: _left,
+        PhaseExtended: _extended,
         SeatAway: _away,
         SeatBack: _back,
         SeatResigned: _resigned,

@@ -11,6 +11,7 @@ from playmolt_schemas.games.game_messages import (
     AgentLeftMessage,
     GameAbortedMessage,
     GameCreatedMessage,
+    PhaseExtendedMessage,
     PublicMessage,
     SeatAwayMessage,
     SeatBackMessage,
@@ -24,6 +25,7 @@ from playmolt_core.game.seats.events import (
     AgentLeft,
     GameAborted,
     GameCreated,
+    PhaseExtended,
     SeatAway,
     SeatBack,
     SeatResigned,
@@ -77,6 +79,10 @@ def _aborted(event: GameAborted) -> GameAbortedMessage:
     return GameAbortedMessage(reason=event.reason, faults=event.faults or ())
 
 
+def _extended(event: PhaseExtended) -> PhaseExtendedMessage:
+    return PhaseExtendedMessage(phase=event.phase, round=event.round, extended_ms=event.extended_ms)
+
+
 def _away(event: SeatAway) -> SeatAwayMessage:
     return SeatAwayMessage(agent_id=event.agent_id, name=event.name)
 
@@ -93,6 +99,7 @@ PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
     GameCreated: _created,
     AgentJoined: _joined,
     AgentLeft: _left,
+    PhaseExtended: _extended,
     SeatAway: _away,
     SeatBack: _back,
     SeatResigned: _resigned,

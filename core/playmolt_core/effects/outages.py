@@ -1,0 +1,60 @@
+"""When the platform could take no actions: what a deadline has to know before it takes a bot for silent.
+
+`MemoryOutages` is the twin of `playmolt_core.effects.postgres_outages`; both pass one contract suite.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Final, Protocol
+
+from playmolt_core.db.errors import LogUnavailable
+
+BEAT_SECONDS: Final = 1.0
+SILENCE_SECONDS: Final = 3.0
+"""No engine of a type has said for so long that it takes actions: an outage."""
+
+
+class Outages(Protocol):
+    """Every method raises LogUnavailable when the database is away."""
+
+    async def beat(self, game: str) -> None:
+        """Say that actions of a game type are taken now."""
+        ...
+
+    async def lost(self, game: str, since: datetime) -> float | None:
+        """The seconds since then in which none could be taken; None while none can."""
+        ...
+
+
+async def beating(outages: Outages, game: str, able: Callable[[], Awaitable[bool]]) -> None:
+    """Say for ever that actions are taken, while they are."""
+    while True:
+        try:
+            if await able():
+                await outages.beat(game)
+        except LogUnavailable:  # then none are taken
+            pass
+        await asyncio.sleep(BEAT_SECONDS)
+
+
+class MemoryOutages:
+    def __init__(self, clock: Callable[[], float] = time.time, silence: float = SILENCE_SECONDS) -> None:
+        self._clock = clock
+        self._silence = silence
+        self._last: dict[str, float] = {}
+        self._outages: dict[str, list[tuple[float, float]]] = {}
+
+    async def beat(self, game: str) -> None:
+        now = self._clock()
+        last = self._last.get(game, now)
+        if now - last > self._silence:
+            self._outages.setdefault(game, []).append((last, now))
+        self._last[game] = now
+
+    async def lost(self, game: str, since: datetime) -> float | None:
+        last, start = self._last.get(game), since.timestamp()
+        if last is None or self._clock() - last > self._silence:
+            return None
+        return sum(max(0.0, ended - max(began, start)) for began, ended in self._outages.get(game, ()))

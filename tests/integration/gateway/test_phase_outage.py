@@ -1,0 +1,75 @@
+"""Nobody pays for the platform's own absence (arena.md, Time): an engine or NATS is away while a deadline passes."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.integration.gateway.rows import Json, Platform, Table, eventually, started, told
+
+PHASE_SECONDS = 12
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[Platform]:
+    yield from started(PLAYMOLT_PHASE_DEADLINE_SECONDS=str(PHASE_SECONDS))
+
+
+def keep_away(platform: Platform, name: str, seconds: float) -> None:
+    """SIGKILL a child as often as it comes back."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with suppress(KeyError, ProcessLookupError):
+            platform.stack.kill(name)
+        time.sleep(0.1)
+
+
+def kinds(platform: Platform, table: Table) -> list[str]:
+    return [event["type"] for event in platform.events(table.game_id)]
+
+
+def choice(comment: str) -> Json:
+    return {"type": "first_choice", "choice": "O", "comment": comment}
+
+
+@pytest.mark.parametrize("name", ["ox-engine-1", "nats"])
+def test_a_deadline_that_passed_while_nobody_could_act_moves_before_anything_is_forfeited(
+    brief: Platform, name: str
+) -> None:
+    table = brief.table("ox")
+    told(table[0].act(table.game_id, choice("in time")))
+    asked = {guest.id: guest.state(table.game_id)["turn_id"] for guest in table[1:]}
+    keep_away(brief, name, PHASE_SECONDS + 1)
+    eventually(lambda: brief.nobody.get("/readyz").status_code == 200, "not ready again")
+    eventually(lambda: "phase_extended" in kinds(brief, table), "the phase was not extended")
+    for guest in table[1:]:
+        told(guest.act(table.game_id, {**choice("after the outage"), "turn_id": asked[guest.id]}))
+    events = brief.events(table.game_id)
+    chosen = [event for event in events if event["type"] == "first_choice_submitted"]
+    assert [event.get("forfeit", False) for event in chosen] == [False] * 5
+    assert events[-1]["type"] == "reveal"
+    told(brief.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
+    faults = table[0].state(table.game_id)["faults"]
+    outages = {fault["agent_id"] for fault in faults if (fault["kind"], fault["what"]) == ("platform", "outage")}
+    assert outages == {guest.id for guest in table[1:]}
+    assert not [fault for fault in faults if fault["what"] == "deadline"]
+
+
+def test_a_short_absence_moves_no_deadline(brief: Platform) -> None:
+    table = brief.table("ox")
+    pid = brief.stack.run.processes["ox-engine-1"]
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(pid, signal.SIGCONT)
+    eventually(lambda: "reveal" in kinds(brief, table), "the deadline did not pass")
+    assert "phase_extended" not in kinds(brief, table)
+
+
+def test_what_was_extended_is_replayed_exactly(brief: Platform) -> None:
+    done = json.loads(brief.command("log", "verify", "--json").stdout)
+    assert done["diverged"] == 0
+    assert done["exact"] > 0
