@@ -59,7 +59,7 @@ def node_of(run: Run) -> str:
 @contextmanager
 def _started(folder: Folder) -> Iterator[str]:
     url = f"http://127.0.0.1:{(port := free_port())}"
-    command = devchain(folder.chain, port)
+    command = devchain(folder.chain, port, folder.chain_key())
     log = folder.log(CHAIN)
     process = child.spawn(command, log=log, environment=environment(Settings()))
     try:

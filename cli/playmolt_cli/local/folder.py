@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pwd
 import secrets
 import shutil
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
+from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 
 class FolderInUseError(RuntimeError):
@@ -88,10 +90,12 @@ class Folder:
         return self.path / "logs" / f"{name}.log"
 
     def make(self) -> None:
-        """Make the folder. Others may pass through it, not list it: Postgres may run as another user inside."""
-        if not self.path.exists():
-            self.path.mkdir(parents=True)
-            self.path.chmod(0o711)
+        """Make the folder, for its owner alone: for root's `up` that is who Postgres runs as, which refuses root."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+        if os.geteuid() == 0:
+            owner = pwd.getpwnam("nobody")
+            os.chown(self.path, owner.pw_uid, owner.pw_gid)
 
     def remove(self) -> None:
         """Remove the folder with all it holds, and a cluster that had to settle elsewhere (a link leads to it)."""
@@ -166,6 +170,15 @@ class Folder:
         path = self.path / "house-key"
         if not path.exists():
             self._write(path.name, f"house_{secrets.token_urlsafe(32)}\n")
+        return path.read_text("utf-8").strip()
+
+    def chain_key(self) -> str:
+        """The key that holds all money of the folder's chain, made with the chain: a chain of before has the one that
+        everybody knows."""
+        path = self.path / "chain-key"
+        if not path.exists():
+            drawn = EMBEDDED_DEPLOYER_KEY if self.chain.exists() else f"0x{secrets.token_hex(32)}"
+            self._write(path.name, f"{drawn}\n")
         return path.read_text("utf-8").strip()
 
     def passwords(self, users: Iterable[str]) -> dict[str, str]:

@@ -123,7 +123,8 @@ class Fleet(msgspec.Struct, frozen=True):
         return chain + [self._program(service, number) for service, count in numbers.items() for number in range(count)]
 
     def _chain(self, folder: Path) -> Program:
-        command = devchain(folder, urlsplit(self.settings.evm_rpc_url).port or 0)
+        port = urlsplit(self.settings.evm_rpc_url).port or 0
+        command = devchain(folder, port, self.settings.evm_deployer_key)
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
 
         def start() -> Popen[bytes]:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
 from playmolt_core.ops.sockets import listening
 from playmolt_core.settings import Settings
-from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from playmolt_cli.local.embedded import Nats, Postgres, Server, child, free_port
 from playmolt_cli.local.embedded.child import PYTHON
@@ -156,7 +155,7 @@ class Supervisor:
         if not settings.evm_rpc_url:
             self._chain = self._folder.chain
             settings = replace(
-                settings, evm_rpc_url=f"http://127.0.0.1:{free_port()}", evm_deployer_key=EMBEDDED_DEPLOYER_KEY
+                settings, evm_rpc_url=f"http://127.0.0.1:{free_port()}", evm_deployer_key=self._folder.chain_key()
             )
         return settings
 

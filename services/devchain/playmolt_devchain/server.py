@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +34,7 @@ class App:
         send: Callable[[_Message], Awaitable[None]],
     ) -> None:
         """Answer a request."""
-        status, body = await self._answer(scope["method"], scope["path"], receive)
+        status, body = _refusal(scope) or await self._answer(scope["method"], scope["path"], receive)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -57,6 +58,22 @@ class App:
         except RpcError as error:
             return _error(call_id, error)
         return json.dumps({"jsonrpc": "2.0", "id": call_id, "result": result}).encode()
+
+
+_OWN = re.compile(rb"http://(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
+
+
+def _refusal(scope: _Message) -> tuple[int, bytes] | None:
+    """Refuse what a page of elsewhere makes a browser on this machine send: it names its origin, and it may not send
+    JSON without asking first."""
+    headers = dict(scope["headers"])
+    origin = headers.get(b"origin")
+    if origin is not None and not _OWN.fullmatch(origin):
+        return 403, b'{"code":"foreign_origin","detail":"this node is for programs of this machine"}'
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if (scope["method"], scope["path"]) == ("POST", "/") and kind != b"application/json":
+        return 415, b'{"code":"unsupported_media_type","detail":"send application/json"}'
+    return None
 
 
 _BRACKETS = 200

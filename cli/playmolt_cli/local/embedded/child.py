@@ -32,6 +32,12 @@ def _die_with(parent: int, signum: int) -> Callable[[], None]:
     return arm
 
 
+def _for_its_owner(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags, 0o600)
+    os.fchmod(descriptor, 0o600)  # one of before may be open to all
+    return descriptor
+
+
 def spawn(
     command: Sequence[str | Path],
     *,
@@ -48,7 +54,7 @@ def spawn(
     child has a session of its own, so that Ctrl-C reaches the supervisor alone and it decides the order of stopping.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as out:
+    with open(log, "ab", opener=_for_its_owner) as out:
         return subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.DEVNULL,

@@ -256,3 +256,19 @@ def test_an_estimate_is_enough_and_not_far_off(shared_node: Node) -> None:
     estimate = int(shared_node.ask("eth_estimateGas", {"from": SENDER, "to": OTHER, "value": "0x1"}), 16)
 
     assert 21_000 <= estimate < 32_000
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "application/json"}, 200), ({"Content-Type": "application/json; charset=utf-8"}, 200),
+        ({"Content-Type": "text/plain"}, 415), ({}, 415), ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
+        ({"Content-Type": "application/json", "Origin": "http://localhost:3000"}, 200),
+        ({"Content-Type": "application/json", "Origin": "http://evil.example"}, 403),
+        ({"Content-Type": "application/json", "Origin": "http://localhost.evil.example"}, 403),
+        ({"Content-Type": "application/json", "Origin": "null"}, 403),
+    ],
+)  # fmt: skip
+def test_a_page_of_elsewhere_is_refused(shared_node: Node, headers: dict[str, str], status: int) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}).encode()
+    assert httpx2.post(shared_node.url, content=body, headers=headers, trust_env=False).status_code == status
