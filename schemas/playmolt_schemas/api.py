@@ -144,9 +144,6 @@ class Opened(msgspec.Struct, frozen=True):
     gameType: str  # noqa: N815
     invite: str
     phase: str
-    seated: int
-    needed: int
-    language: GameLanguage
 
 
 class EndRequest(Request, frozen=True):
@@ -276,7 +273,6 @@ class Joined(msgspec.Struct, frozen=True):
     phase: str
     seated: int
     needed: int
-    language: GameLanguage = DEFAULT_LANGUAGE
 
 
 class Left(msgspec.Struct, frozen=True):

@@ -181,8 +181,7 @@ class Seating:
         return None
 
     def _joined(self, stream: str, summary: GameSummary) -> bytes:
-        seats = (summary.phase, summary.seated, summary.needed)
-        return _encode(Joined(stream, self._decider.game, *seats, summary.language))
+        return _encode(Joined(stream, self._decider.game, summary.phase, summary.seated, summary.needed))
 
 
 def _wanted(pending: PendingCall) -> Wanted:

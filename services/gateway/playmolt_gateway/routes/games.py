@@ -81,8 +81,7 @@ async def open_game(services: Services, request: CheckedRequest) -> Reply:
     if answer.status != 200:
         return answer_response(answer)
     told = _joined_of(answer.body)
-    seats = (told.phase, told.seated, told.needed, told.language)
-    return json_response(201, _encode(api.Opened(told.game_id, told.gameType, invite, *seats)))
+    return json_response(201, _encode(api.Opened(told.game_id, told.gameType, invite, told.phase)))
 
 
 def _faults(body: api.OpenRequest) -> list[FieldFault]:

@@ -1,0 +1,49 @@
+"""A deadline that passes while nothing runs: the seats that missed it are forfeited as soon as the engine is back."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from playmolt_cli.local.stack import Stack
+
+from tests.integration.gateway.rows import OPERATOR_KEY, Platform, Table, eventually
+
+DEADLINE_SECONDS = 15
+SOON = timedelta(seconds=5)
+
+
+@pytest.fixture
+def stack(folder: Path) -> Iterator[Stack]:
+    variables = {
+        "DATABASE_URL": "",
+        "NATS_URL": "",
+        "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY,
+        "PLAYMOLT_PHASE_DEADLINE_SECONDS": str(DEADLINE_SECONDS),
+    }
+    with Stack(folder / "data", environment=variables) as stack:
+        yield stack
+
+
+def table_of(stack: Stack) -> Table:
+    with httpx.Client(base_url=stack.run.gateway, timeout=40, trust_env=False) as http:
+        return Platform(stack, http).table("ox")
+
+
+def test_a_deadline_that_passed_meanwhile_fires_within_five_seconds(stack: Stack) -> None:
+    game = table_of(stack).game_id
+    stack.kill_tree()
+    killed = datetime.now(UTC)
+    time.sleep(DEADLINE_SECONDS)  # what is waited for is the passing of time itself
+    stack.start()
+    ready = datetime.now(UTC)
+    with httpx.Client(base_url=stack.run.gateway, timeout=40, trust_env=False) as http:
+        platform = Platform(stack, http)
+        forfeits = eventually(
+            lambda: [event for event in platform.events(game) if event.get("forfeit")], "the deadline fires"
+        )
+    assert {event["type"] for event in forfeits} == {"first_choice_submitted"}
+    assert len({event["agent_id"] for event in forfeits}) == 5
+    assert killed < datetime.fromisoformat(forfeits[0]["at"]) <= ready + SOON
