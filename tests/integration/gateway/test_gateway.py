@@ -83,6 +83,7 @@ def test_me_tells_points_and_games_by_type(platform: Platform) -> None:
         "id": guest.id, "handle": f"me-{guest.id[-6:]}", "name": "me", "kind": "bot", "version": None, "model": None,
         "about": None, "created_at": created_at, "points": 0,
         "points_by_type": {"trial": 0, "ox": 0}, "games": {"trial": 0, "ox": 0},
+        "ratings": {"trial": None, "ox": None},
     }  # fmt: skip
 
 
@@ -93,6 +94,9 @@ def test_a_new_key_voids_the_old_one_at_once(platform: Platform) -> None:
     assert list(answer) == ["api_key"]
     refused(guest.get("/api/agents/me"), 401, "unauthorized")
     assert told(Guest(guest.http, answer["api_key"]).get("/api/agents/me"))["id"] == guest.id
+
+
+RATED = ("rating", "uncertainty", "provisional")
 
 
 def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
@@ -109,7 +113,8 @@ def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
         if (cursor := page["next_cursor"]) is None:
             break
     assert all(
-        list(line) == ["rank", "id", "handle", "name", "kind", "model", "version", "points", "games"] for line in seen
+        list(line) == ["rank", "id", "handle", "name", "kind", "model", "version", "points", "games", *RATED]
+        for line in seen
     )
     assert len({line["id"] for line in seen}) == len(seen)
     assert [line["points"] for line in seen] == sorted((line["points"] for line in seen), reverse=True)
@@ -216,7 +221,7 @@ def test_a_body_may_have_64_kib(platform: Platform) -> None:
     ("method", "path", "allow"),
     [
         ("GET", "/api/games/join", "POST"), ("DELETE", "/api/agents", "GET, HEAD, POST"),
-        ("PUT", "/api/games", "GET, HEAD"),
+        ("PUT", "/api/games", "GET, HEAD, POST"),
         ("POST", "/api/leaderboard", "GET, HEAD"), ("GET", "/api/games/{id}/actions", "POST"),
         ("POST", "/api/games/{id}/state", "GET, HEAD"), ("PATCH", "/healthz", "GET, HEAD"),
         ("POST", "/api/agents/me", "GET, HEAD, PATCH"),
@@ -310,7 +315,7 @@ def test_the_list_shows_games_newest_first_in_pages(platform: Platform) -> None:
     page = told(platform.nobody.get("/api/games", limit=2))
     assert list(page) == ["games", "next_cursor"]
     line = page["games"][0]
-    assert list(line) == ["game_id", "gameType", "phase", "round", "seated", "needed", "created_at"]
+    assert list(line) == ["game_id", "gameType", "phase", "round", "seated", "needed", "created_at", "language"]
     assert TIME.fullmatch(line["created_at"])
     assert [one["game_id"] for one in page["games"]] == [table.game_id, waiting]
     assert (line["phase"], line["round"], line["seated"], line["needed"]) == ("first_choice", 1, 5, 5)

@@ -14,7 +14,7 @@ KEEP = {"type": "switch", "use_switch": False}
 STATE = [
     "game_id", "gameType", "version", "round", "maxRounds", "phase", "question", "self", "participants", "reveal",
     "decisions", "scoreboard", "history", "allowed_actions", "phase_submissions", "results", "faults",
-    "deadline", "seconds_left",
+    "deadline", "seconds_left", "language", "turn_id",
 ]  # fmt: skip
 SELF = ["id", "name", "first_choice", "final_choice", "switch_available", "total_points", "submitted"]
 SCORE = ["id", "name", "points", "monopolies", "switch_available", "away", "resigned"]
@@ -52,7 +52,7 @@ def test_five_agents_start_a_game(platform: Platform) -> None:
         "participants": state["participants"],
         "reveal": [], "decisions": [], "scoreboard": [],
         "history": [], "allowed_actions": [], "phase_submissions": {"submitted": 0, "total": 0}, "results": None,
-        "faults": None, "deadline": None, "seconds_left": None,
+        "faults": None, "deadline": None, "seconds_left": None, "language": "ko", "turn_id": None,
     }  # fmt: skip
     (seat,) = state["participants"]
     assert seat.items() >= {"id": guest.id, "name": "early", "away": False, "resigned": False}.items()

@@ -153,21 +153,16 @@ def test_the_last_one_to_leave_ends_it(platform: Platform) -> None:
     assert opened(host)["game_id"] != game["game_id"], "free for another one"
 
 
-def test_games_that_want_house_bots_are_told_to_the_operator_with_their_invites(platform: Platform) -> None:
+def test_which_games_want_house_bots_is_the_houses_and_the_operators_to_know(platform: Platform) -> None:
     now, later, never = (platform.guest() for _ in range(3))
     wanted = opened(now, fill="house", language="zh")
-    opened(later, fill="house", fill_after_seconds=600)
-    opened(never)
-    games = told(platform.operator.get("/api/house/games"))["games"]
-    assert games == [
-        {
-            "game_id": wanted["game_id"], "gameType": "ox", "language": "zh", "invite": wanted["invite"],
-            "seated": 1, "needed": 5,
-        }
-    ]  # fmt: skip
-    (guest, *_) = invited(platform, games[0]["invite"], 4)
-    assert guest.state(wanted["game_id"])["phase"] == "first_choice"
-    assert told(platform.operator.get("/api/house/games"))["games"] == []
+    others = {opened(later, fill="house", fill_after_seconds=600)["game_id"], opened(never)["game_id"]}
+    state = eventually(
+        lambda: (seen := now.state(wanted["game_id"]))["phase"] != "waiting" and seen, "the house takes the seats"
+    )
+    assert [seat["kind"] for seat in state["participants"]] == ["bot", *["house"] * 4]
+    listed = told(platform.operator.get("/api/house/games"))["games"]
+    assert not {game["game_id"] for game in listed} & others, "not yet, and never"
     for stranger in (platform.nobody, now):
         refused(stranger.get("/api/house/games"), 403, "operator_only")
 

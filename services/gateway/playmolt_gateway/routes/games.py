@@ -205,7 +205,7 @@ def cursor_behind(line: AdminGameLine) -> str:
 
 async def list_games_to_fill(services: Services, request: CheckedRequest) -> Reply:
     """List private games that wait for house bots, with their invites."""
-    if not (request.caller.operator or getattr(request.caller, "house", False)):
+    if not (request.caller.operator or request.caller.house):
         return Refusal(
             Code.OPERATOR_ONLY, "Which games are to be filled is told to the house's key and the operator's."
         )
