@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,10 +31,14 @@ def foreign_python() -> Path:
     return python
 
 
+def running(**environment: str) -> Iterator[Stack]:
+    """An `up` in a folder that the user of its Postgres may enter; those of pytest are closed to it."""
+    with tempfile.TemporaryDirectory(prefix="playmolt-clients-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        with Stack(Path(folder) / "data", environment={**OWN_SERVERS, **environment}) as stack:
+            yield stack
+
+
 @pytest.fixture(scope="session")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    folder = tmp_path_factory.mktemp("clients")
-    for parent in (folder, folder.parent, folder.parent.parent):
-        parent.chmod(0o755)  # pytest's own folders are closed to the user that Postgres runs as
-    with Stack(folder / "data", environment=OWN_SERVERS) as stack:
-        yield stack
+def platform() -> Iterator[Stack]:
+    yield from running()

@@ -18,8 +18,8 @@ from playmolt_cli.local.stack import Stack
 from playmolt_schemas.page_texts import PAGE_LANGUAGES
 from websockets.sync.client import connect
 
+from tests.clients.conftest import running
 from tests.clients.late_proxy import late
-from tests.integration.conftest import OWN_SERVERS
 
 SECONDS = 100
 SEATS = {"ox": 5, "trial": 6}
@@ -29,12 +29,8 @@ FILLED = find_spec("playmolt_cli.house") is not None
 
 
 @pytest.fixture(scope="module")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    folder = tmp_path_factory.mktemp("guides")
-    for parent in (folder, folder.parent, folder.parent.parent):
-        parent.chmod(0o755)
-    with Stack(folder / "data", environment={**OWN_SERVERS, "PLAYMOLT_PHASE_DEADLINE_SECONDS": DEADLINE}) as stack:
-        yield stack
+def platform() -> Iterator[Stack]:
+    yield from running(PLAYMOLT_PHASE_DEADLINE_SECONDS=DEADLINE)
 
 
 def guide(url: str, game: str, language: str = "en") -> str:
