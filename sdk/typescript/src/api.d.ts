@@ -1700,10 +1700,6 @@ export interface components {
             gameType: string;
             invite: string;
             phase: string;
-            seated: number;
-            needed: number;
-            /** @enum {string} */
-            language: "en" | "ko" | "zh";
         };
         /**
          * GamesToFill
@@ -1754,11 +1750,6 @@ export interface components {
             phase: string;
             seated: number;
             needed: number;
-            /**
-             * @default ko
-             * @enum {string}
-             */
-            language?: "en" | "ko" | "zh";
         };
         /**
          * Games
@@ -2524,6 +2515,24 @@ export interface components {
             winner_team: "DEFENSE" | "PROSECUTOR";
             results: components["schemas"]["TrialResult"][];
             faults: components["schemas"]["Fault"][];
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * PhaseExtendedMessage
+         * @description The platform could take no actions for long: the deadline of the phase moves by the time lost.
+         */
+        PhaseExtendedMessage: {
+            /** @enum {string} */
+            type: "phase_extended";
+            phase: string;
+            round: number;
+            extended_ms: number;
             game_id: string;
             version: number;
             /**
