@@ -28,6 +28,7 @@ from playmolt_cli.local.folder import Folder, Run
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 _PYTHON = (3, 11)
+_MIGRATES = "SELECT coalesce((SELECT pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles WHERE rolname = 'playmolt_owner'), true)"
 _ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")
 _LAG = 10_000
 """Events that NATS may be behind the log before it counts as a fault: a relay copies as many in well under a second."""
@@ -144,7 +145,11 @@ async def _database(url: str) -> tuple[list[Finding], int | None]:
         return findings, None
     pool = await open_pool(url)
     try:
-        roles = await _roles(pool) if migrations.seen else _unseen("roles", "a login that does not migrate takes few")
+        roles = (
+            await _roles(pool)
+            if await pool.value(_MIGRATES)
+            else _unseen("roles", "a login that does not migrate takes few")
+        )
         log, position = await _log(pool)
         return [*findings, roles, log], position
     finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from playmolt_cli.local.folder import Run
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.log.commands import verified
-from playmolt_cli.log.reading import with_log
+from playmolt_cli.log.reading import with_database
 
 from tests.soak.findings import different, lost
 from tests.soak.players import GAME_SECONDS, Players
@@ -76,6 +76,6 @@ def faults(run: Run, players: Players, witnesses: Witnesses, folder: Path) -> It
 
 def log_faults(folder: Path) -> Iterator[str]:
     """Tell what `log verify` finds."""
-    found = with_log(folder, verified)
+    found = with_database(folder, verified)
     print(f"the log: {found.events} events, {found.exact} streams exact, {found.diverged} diverged")
     yield from (f"{fault.stream} event {fault.version}: {fault.problem}" for fault in found.breaks)

@@ -244,13 +244,12 @@ def test_doctor_says_what_a_narrow_login_may_not_see_and_goes_on(
     url = narrow(role)
     lines = _run("doctor", DATABASE_URL=url).stdout.splitlines()
     told = {line.split()[1]: line.split()[0] for line in lines if not line.startswith(" ")}
-    assert [told["database"], told["migrations"], told["roles"], told["log"]] == ["ok", "?", *marks]
+    assert [told["database"], told["migrations"], told["roles"], told["log"]] == ["ok", "ok", *marks]
     assert "gateway" in told
     findings = {
         each["name"]: each for each in json.loads(_run("doctor", "--json", DATABASE_URL=url).stdout)["findings"]
     }
-    assert findings["migrations"]["seen"] is False
-    assert "permission denied" in findings["migrations"]["detail"]
+    assert (findings["migrations"]["seen"], findings["roles"]["seen"]) == (True, False)
     if role == "gateway":
         refused = _run("log", "stats", DATABASE_URL=url)
         assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)

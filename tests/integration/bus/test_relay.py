@@ -663,8 +663,7 @@ async def test_results_that_cannot_be_read_are_skipped(log: PostgresLog, pool: P
     await log.append([unit(Game("ox-1").adds(1, kind="game_end", data=strange))])
     await log.append([unit(Game("ox-2").adds(1, kind="game_end", data=b"{}"))])
     await log.append(ended(Game("ox-3"), {"agent-a": 1}))
-    projector = Projector(log, pool)
-    assert await projector.step()
+    await Projector(log, pool).step()
     assert await scores(pool) == [("agent-a", "", 1, 1), ("agent-a", "ox", 1, 1)]
 
 

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import AsyncIterator
+from functools import partial
 
 import asyncpg
 import pytest
@@ -12,7 +13,7 @@ from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.projections import PgProjections, Score
+from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
 from playmolt_schemas.identity import slug_of
 
 
@@ -170,7 +171,7 @@ async def test_a_cursor_that_was_never_given_out_is_refused(pool: Pool, cursor: 
     with pytest.raises(BadCursor, match="cursor"):
         await PgAccounts(pool).agents(2, cursor)
     with pytest.raises(BadCursor, match="cursor"):
-        await PgProjections(pool).leaderboard(None, 2, cursor)
+        await PgProjections(pool).leaderboard(Board(), 2, cursor)
 
 
 async def test_a_bucket_gives_its_capacity_and_then_asks_to_wait(pool: Pool) -> None:
@@ -216,9 +217,18 @@ async def test_full_buckets_are_forgotten(pool: Pool, relay_pool: Pool) -> None:
 
 async def scored(relay_pool: Pool, *scores: tuple[str, str, int]) -> None:
     projections = PgProjections(relay_pool)
-    seen = await projections.position()
+    if (seen := await projections.position()) is None:
+        seen = await begun(relay_pool)
     rows = [Score(agent, game, points, 1) for agent, game, points in scores]
-    assert await projections.advance(rows, seen, seen + 1)
+    assert await projections.advance(seen, seen + 1, partial(add_scores, scores=rows))
+
+
+async def begun(relay_pool: Pool) -> int:
+    """As after a rebuild of an empty log."""
+    async with relay_pool.transaction() as connection:
+        await clear(connection)
+        await move(connection, 0)
+    return 0
 
 
 async def test_equal_points_share_a_rank_also_across_pages(pool: Pool, relay_pool: Pool, accounts: PgAccounts) -> None:
@@ -238,12 +248,12 @@ async def test_equal_points_share_a_rank_also_across_pages(pool: Pool, relay_poo
     for size in (1, 2, 3, 7, 50):
         listed, cursor = [], None
         while True:
-            page, cursor = await projections.leaderboard("ox", size, cursor)
+            page, cursor = await projections.leaderboard(Board("ox"), size, cursor)
             listed += [(line.rank, line.id) for line in page]
             if cursor is None:
                 break
         assert listed == expected
-    page, _ = await projections.leaderboard(None, 2)
+    page, _ = await projections.leaderboard(Board(), 2)
     assert [(line.name, line.points, line.games) for line in page] == [("agent-a", 5, 1), ("Bee", 3, 1)]
 
 
@@ -255,22 +265,24 @@ async def test_points_are_kept_by_game_type_and_in_all(pool: Pool, relay_pool: P
     assert (found.points, found.points_by_type, found.games) == (14, {"ox": 4, "trial": 10}, {"ox": 2, "trial": 1})
     nothing = await projections.points_of("agent-z")
     assert (nothing.points, nothing.points_by_type, nothing.games) == (0, {}, {})
-    in_all, _ = await projections.leaderboard(None, 10)
+    in_all, _ = await projections.leaderboard(Board(), 10)
     assert [(line.id, line.points, line.games) for line in in_all] == [("agent-a", 14, 3), ("agent-b", 7, 1)]
-    in_trial, _ = await projections.leaderboard("trial", 10)
+    in_trial, _ = await projections.leaderboard(Board("trial"), 10)
     assert [(line.id, line.points) for line in in_trial] == [("agent-a", 10)]
 
 
 async def test_a_cursor_belongs_to_one_leaderboard(pool: Pool, relay_pool: Pool) -> None:
     await scored(relay_pool, ("agent-a", "ox", 5), ("agent-b", "ox", 4))
-    _, cursor = await PgProjections(pool).leaderboard("ox", 1)
-    with pytest.raises(BadCursor, match="another gameType"):
-        await PgProjections(pool).leaderboard("trial", 1, cursor)
+    _, cursor = await PgProjections(pool).leaderboard(Board("ox"), 1)
+    with pytest.raises(BadCursor, match="another leaderboard"):
+        await PgProjections(pool).leaderboard(Board("trial"), 1, cursor)
 
 
 async def test_the_projection_moves_on_only_from_where_it_was_seen(relay_pool: Pool) -> None:
-    projections = PgProjections(relay_pool)
-    assert not await projections.advance([Score("agent-a", "ox", 1, 1)], 3, 9)
+    projections, apply = PgProjections(relay_pool), partial(add_scores, scores=[Score("agent-a", "ox", 1, 1)])
+    assert await projections.position() is None
+    await begun(relay_pool)
+    assert not await projections.advance(3, 9, apply)
     assert (await projections.points_of("agent-a")).points == 0
-    assert await projections.advance([Score("agent-a", "ox", 1, 1)], 0, 9)
+    assert await projections.advance(0, 9, apply)
     assert await projections.position() == 9
