@@ -28,7 +28,9 @@ from playmolt_cli.local.folder import Folder, Run
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 _PYTHON = (3, 11)
-_MIGRATES = "SELECT coalesce((SELECT pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles WHERE rolname = 'playmolt_owner'), true)"
+_MIGRATES = """
+SELECT coalesce((SELECT pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles WHERE rolname = 'playmolt_owner'), true)
+"""
 _ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")
 _LAG = 10_000
 """Events that NATS may be behind the log before it counts as a fault: a relay copies as many in well under a second."""

@@ -15,7 +15,7 @@ from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded import nats as server
 from playmolt_core.bus import jetstream
 from playmolt_core.relay.feeds import EVENTS, SPECTATE
-from playmolt_gateway.http.auth import hash_of
+from playmolt_gateway.access.auth import hash_of
 from playmolt_schemas import subjects
 from playmolt_schemas.export.asyncapi import document
 from playmolt_schemas.export.channels import CHANNELS, PARAMETERS, PUBLIC, address

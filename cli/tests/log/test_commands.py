@@ -146,7 +146,7 @@ def copies(data: Path) -> Iterator[Callable[[str], str]]:
     folder.chmod(0o755)
     shutil.copytree(data, folder, dirs_exist_ok=True)
     _give_to_the_owner_of(data / "postgres", folder / "postgres")
-    with Postgres(Folder(folder).postgres) as server:
+    with Postgres(folder / "postgres") as server:
 
         def copied(name: str) -> str:
             asyncio.run(_statement(server.url, f"CREATE DATABASE {name} TEMPLATE postgres"))

@@ -1,12 +1,14 @@
 """The pages for people (api.md, Web pages): HTML, and the files that it loads from this server alone."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
+import msgspec
 from msgspec import Meta
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.games_query import GamesQuery
-from playmolt_schemas.routes.route import HTML, JSON, Auth, Media, Query, Route
+from playmolt_schemas.routes.route import HTML, Auth, Media, Query, Route
 
 ANY_FILE: Final = "*/*"
 
@@ -50,6 +52,59 @@ class RowsQuery(GamesQuery, frozen=True):
     over: bool = False
 
 
+class Player(msgspec.Struct, frozen=True):
+    """Who sat in a game, as a list names them."""
+
+    id: str
+    name: str
+    handle: str = ""
+    kind: str = "bot"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the lobby or the archive. `about` is the case, the question or the run's own name."""
+
+    game_id: str
+    gameType: str  # noqa: N815 -- the wire's spelling
+    phase: str
+    round: int
+    seated: int
+    needed: int
+    created_at: str
+    ended_at: str | None = None
+    over: bool = False
+    about: str = ""
+    names: tuple[Player, ...] = ()
+    winner: Player | None = None
+    verdict: str | None = None
+    reason: str | None = None
+    seconds_left: float | None = None
+    language: str | None = None
+
+
+class RowsPage(msgspec.Struct, frozen=True):
+    """Games as the pages list them."""
+
+    rows: Sequence[Row]
+    next_cursor: str | None
+
+
+class Embedding(msgspec.Struct, frozen=True):
+    """How a game is put into a page elsewhere (oembed.com)."""
+
+    version: Literal["1.0"]
+    type: Literal["rich"]
+    provider_name: str
+    provider_url: str
+    title: str
+    html: str
+    width: int
+    height: int
+    thumbnail_url: str
+    thumbnail_width: int
+    thumbnail_height: int
+
+
 PAGES_WEB: Final = (
     Route(
         method="GET", path="/", name="page_lobby", tag="pages", auth=Auth.NONE, alone=True,
@@ -61,7 +116,7 @@ PAGES_WEB: Final = (
     ),
     Route(
         method="GET", path="/games/rows", name="page_rows", tag="pages", auth=Auth.NONE,
-        summary="Games as the pages list them.", answers={200: Media(JSON)}, query=RowsQuery,
+        summary="Games as the pages list them.", answers={200: RowsPage}, query=RowsQuery,
     ),
     Route(
         method="GET", path="/agents/{id}", name="page_agent", tag="pages", auth=Auth.NONE, alone=True,
@@ -83,7 +138,7 @@ PAGES_WEB: Final = (
     ),
     Route(
         method="GET", path="/oembed", name="oembed", tag="pages", auth=Auth.NONE,
-        summary="How a game is put into a page elsewhere (oembed.com).", answers={200: Media(JSON)},
+        summary="How a game is put into a page elsewhere (oembed.com).", answers={200: Embedding},
         errors=(Code.NOT_FOUND,), query=WatchWords,
     ),
     Route(

@@ -2616,7 +2616,7 @@ export interface components {
         OxStartedMessage: {
             /** @enum {string} */
             type: "game_started";
-            participants: components["schemas"]["Player"][];
+            participants: components["schemas"]["OxPlayer"][];
             game_id: string;
             version: number;
             /**
@@ -2626,10 +2626,10 @@ export interface components {
             at: string;
         };
         /**
-         * Player
+         * OxPlayer
          * @description Who sits in the game.
          */
-        Player: {
+        OxPlayer: {
             handle?: string;
             /** @enum {string} */
             kind?: "bot" | "house" | "person";
@@ -5240,6 +5240,76 @@ export interface components {
             parts: {
                 [key: string]: boolean;
             };
+        };
+        /**
+         * RowsPage
+         * @description Games as the pages list them.
+         */
+        RowsPage: {
+            rows: components["schemas"]["Row"][];
+            next_cursor: string | null;
+        };
+        /**
+         * Row
+         * @description A line of the lobby or the archive. `about` is the case, the question or the run's own name.
+         */
+        Row: {
+            game_id: string;
+            gameType: string;
+            phase: string;
+            round: number;
+            seated: number;
+            needed: number;
+            created_at: string;
+            /** @default null */
+            ended_at?: string | null;
+            /** @default false */
+            over?: boolean;
+            /** @default  */
+            about?: string;
+            /** @default [] */
+            names?: components["schemas"]["RoutesPagesPlayer"][];
+            /** @default null */
+            winner?: components["schemas"]["RoutesPagesPlayer"] | null;
+            /** @default null */
+            verdict?: string | null;
+            /** @default null */
+            reason?: string | null;
+            /** @default null */
+            seconds_left?: number | null;
+            /** @default null */
+            language?: string | null;
+        };
+        /**
+         * RoutesPagesPlayer
+         * @description Who sat in a game, as a list names them.
+         */
+        RoutesPagesPlayer: {
+            id: string;
+            name: string;
+            /** @default  */
+            handle?: string;
+            /** @default bot */
+            kind?: string;
+        };
+        /**
+         * Embedding
+         * @description How a game is put into a page elsewhere (oembed.com).
+         */
+        Embedding: {
+            /** @enum {string} */
+            version: "1.0";
+            /** @enum {string} */
+            type: "rich";
+            provider_name: string;
+            provider_url: string;
+            title: string;
+            html: string;
+            width: number;
+            height: number;
+            thumbnail_url: string;
+            thumbnail_width: number;
+            thumbnail_height: number;
         };
     };
     responses: never;
@@ -11740,7 +11810,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "application/json": components["schemas"]["RowsPage"];
                 };
             };
             /** @description Bad Request: invalid_request */
@@ -11992,7 +12062,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "application/json": components["schemas"]["Embedding"];
                 };
             };
             /** @description Bad Request: invalid_request */

@@ -24,8 +24,8 @@ from playmolt_core.db.ratings import Line
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
+from playmolt_gateway.access.auth import hash_of, new_key
 from playmolt_gateway.http.app import Gateway, build
-from playmolt_gateway.http.auth import hash_of, new_key
 from playmolt_gateway.http.serving import listening, serve
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call

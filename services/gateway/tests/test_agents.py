@@ -9,8 +9,8 @@ import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Board, Points, Ranked, RecentGame
 from playmolt_core.db.ratings import Line
-from playmolt_gateway.http import auth
-from playmolt_gateway.http.auth import Keys, hash_of, new_key
+from playmolt_gateway.access import auth
+from playmolt_gateway.access.auth import Keys, hash_of, new_key
 from playmolt_gateway.routes import agents
 from playmolt_schemas import subjects
 

@@ -497,12 +497,12 @@ def test_the_turn_comes_to_who_is_wanted(platform: Platform) -> None:
         for other in others:
             other.join("ox")
         turn = waiting.result()
-    assert list(turn) == ["game_id", "gameType", "state", "actions", "over"]
+    assert list(turn) == ["game_id", "gameType", "state", "actions", "over", "turn_id"]
     assert (turn["game_id"], turn["gameType"]) == (game, "ox")
     assert turn["state"] | {"seconds_left": 0} == guest.state(game) | {"seconds_left": 0}
     assert [list(offer) for offer in turn["actions"]] == [["type", "schema"]]
     assert turn["actions"][0]["type"] == "first_choice"
-    assert set(turn["actions"][0]["schema"]["properties"]) == {"type", "choice", "comment"}
+    assert set(turn["actions"][0]["schema"]["properties"]) == {"type", "choice", "comment", "turn_id"}
     guest.does(game, choice())
     assert guest.get("/api/agents/me/turn", wait="0.2").status_code == 204
     with ThreadPoolExecutor(1) as pool:

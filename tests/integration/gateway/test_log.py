@@ -248,7 +248,7 @@ async def test_the_spectator_s_user_may_not_act(platform: Platform) -> None:
 
 
 async def test_every_service_has_its_own_user(platform: Platform) -> None:
-    names = [name for name in platform.stack.run.processes if name not in ("postgres", "nats", "evm-1")]
+    names = [name for name in platform.stack.run.processes if name not in ("postgres", "nats", "evm-1", "house-1")]
     users = [process_environment(platform, name)["PLAYMOLT_NATS_USER"] for name in names]
     passwords = {process_environment(platform, name)["PLAYMOLT_NATS_PASSWORD"] for name in names}
     assert len(set(users)) == len(users) == len(passwords)

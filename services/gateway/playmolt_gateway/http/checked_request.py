@@ -21,13 +21,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
+from playmolt_gateway.access.auth import Authenticator, Caller, Keys
+from playmolt_gateway.access.invites import Invites
+from playmolt_gateway.access.rates import Rates
 from playmolt_gateway.http.addresses import PublicAddress
 from playmolt_gateway.http.attachments import attachment
-from playmolt_gateway.http.auth import Authenticator, Caller, Keys
 from playmolt_gateway.http.bodies import Bodies, parse
 from playmolt_gateway.http.conversion import convert
 from playmolt_gateway.http.idempotency import CommandId, command_id
-from playmolt_gateway.http.invites import Invites
 from playmolt_gateway.http.metrics import Metrics
 from playmolt_gateway.http.problems import (
     RETRY_SECONDS,
@@ -43,7 +44,6 @@ from playmolt_gateway.http.problems import (
     refusal_response,
 )
 from playmolt_gateway.http.queries import parse_query
-from playmolt_gateway.http.rates import Rates
 from playmolt_gateway.http.waiting import Closing
 from playmolt_gateway.pages.rows import Rows
 from playmolt_gateway.ports import AWAY, Accounts, Database, GatewayBus, Limits, Projections

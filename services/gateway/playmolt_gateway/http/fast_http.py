@@ -20,7 +20,7 @@ from playmolt_schemas.limits import BODY_BYTES
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from playmolt_gateway.http.auth import Caller
+from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.bodies import CUT_SHORT, length_of
 from playmolt_gateway.http.checked_request import Head, read_head
 from playmolt_gateway.http.problems import Headers, Refusal, json_type

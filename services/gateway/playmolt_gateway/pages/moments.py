@@ -9,7 +9,7 @@ from playmolt_schemas.identifiers import WATCHED_TYPES, type_of
 from playmolt_schemas.page_texts import PAGE_LANGUAGES, PageLanguage, page_texts
 from playmolt_schemas.registry import games
 
-from playmolt_gateway.http.invites import invite_hash
+from playmolt_gateway.access.invites import invite_hash
 from playmolt_gateway.pictures.scene import Drawing, Picture, Sheet, Words
 from playmolt_gateway.ports import AWAY, GatewayBus
 

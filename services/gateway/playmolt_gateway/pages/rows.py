@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from playmolt_schemas.routes.pages import Player, Row
 from playmolt_schemas.routes.platform import AdminGameLine
 
 from playmolt_gateway.pages.moments import State, state_if_there
@@ -15,34 +16,6 @@ from playmolt_gateway.ports import GatewayBus
 _KEPT: Final = 5000
 """Rows of games that are over, which change no more."""
 _AT_ONCE: Final = 16
-
-
-class Name(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    handle: str = ""
-    kind: str = "bot"
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the lobby or the archive. `about` is the case, the question or the run's own name."""
-
-    game_id: str
-    gameType: str  # noqa: N815 -- the wire's spelling
-    phase: str
-    round: int
-    seated: int
-    needed: int
-    created_at: str
-    ended_at: str | None = None
-    over: bool = False
-    about: str = ""
-    names: tuple[Name, ...] = ()
-    winner: Name | None = None
-    verdict: str | None = None
-    reason: str | None = None
-    seconds_left: float | None = None
-    language: str | None = None
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -125,7 +98,7 @@ def _about(state: State) -> str:
     return str(questions[0] if questions else state.get("question") or state.get("cell") or "")
 
 
-def _winner(state: State) -> Name | None:
+def _winner(state: State) -> Player | None:
     results = state.get("results") or ()
     best = next(
         (
@@ -136,9 +109,11 @@ def _winner(state: State) -> Name | None:
         None,
     )
     return (
-        None if best is None else Name(best["agent_id"], best["name"], best.get("handle", ""), best.get("kind", "bot"))
+        None
+        if best is None
+        else Player(best["agent_id"], best["name"], best.get("handle", ""), best.get("kind", "bot"))
     )
 
 
-def _name(seat: Mapping[str, Any]) -> Name:
-    return Name(seat["id"], seat["name"], seat.get("handle", ""), seat.get("kind", "bot"))
+def _name(seat: Mapping[str, Any]) -> Player:
+    return Player(seat["id"], seat["name"], seat.get("handle", ""), seat.get("kind", "bot"))

@@ -16,7 +16,7 @@ from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.routes.route import Auth, Query
 from starlette.types import Receive, Scope, Send
 
-from playmolt_gateway.http.auth import Caller
+from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.bodies import parse, unmarked
 from playmolt_gateway.http.checked_request import Head, Services, game_of, log_bug, read_head, reason, traced
 from playmolt_gateway.http.idempotency import command_id

@@ -18,7 +18,7 @@ from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
 from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
 from playmolt_schemas.text import shows, unfit, unstorable
 
-from playmolt_gateway.http.auth import CACHED_SECONDS, UNKNOWN_KEY, Caller, hash_of, new_key
+from playmolt_gateway.access.auth import CACHED_SECONDS, UNKNOWN_KEY, Caller, hash_of, new_key
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
 

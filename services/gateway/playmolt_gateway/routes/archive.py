@@ -10,22 +10,17 @@ from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.routes.games_query import GamesQuery
-from playmolt_schemas.routes.pages import RowsQuery
+from playmolt_schemas.routes.pages import Row, RowsPage, RowsQuery
 from playmolt_schemas.routes.platform import AdminGameLine
 
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
-from playmolt_gateway.pages.rows import Row, Wanted
+from playmolt_gateway.pages.rows import Wanted
 from playmolt_gateway.routes.games import cursor_behind, list_rows
 
 _SCANNED: Final = 400
 """So many games a request looks at: an answer may hold fewer than asked for, and its cursor goes on from there."""
 _PAGE: Final = 100
-
-
-class _Rows(msgspec.Struct, frozen=True):
-    rows: Sequence[Row]
-    next_cursor: str | None
 
 
 async def list_games(services: Services, request: CheckedRequest) -> Reply:
@@ -61,7 +56,7 @@ async def page_rows(services: Services, request: CheckedRequest) -> Reply:
     if isinstance(found, Answer):
         return answer_response(found)
     rows = [row or made for (_, row), made in zip(found[0], await _rows(services, found[0]), strict=True)]
-    response = json_response(200, msgspec.json.encode(_Rows(rows, found[1])))
+    response = json_response(200, msgspec.json.encode(RowsPage(rows, found[1])))
     response.headers["cache-control"] = "no-cache"
     return response
 

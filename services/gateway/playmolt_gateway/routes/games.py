@@ -16,6 +16,7 @@ from playmolt_schemas.identity import Identity, identity_of
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes.platform import AdminGameLine, StateQuery
 
+from playmolt_gateway.access.invites import invite_hash
 from playmolt_gateway.http.checked_request import (
     CheckedRequest,
     Reply,
@@ -23,7 +24,6 @@ from playmolt_gateway.http.checked_request import (
     answer_response,
     game_of,
 )
-from playmolt_gateway.http.invites import invite_hash
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
 from playmolt_gateway.http.waiting import LongPoll, version_of, wait_for_newer
 from playmolt_gateway.ports import AWAY

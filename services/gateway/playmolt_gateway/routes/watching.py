@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.page_texts import PageLanguage, page_texts
+from playmolt_schemas.routes.pages import Embedding
 from starlette.responses import Response
 
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, game_of
@@ -128,11 +129,11 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
     width, height = _OEMBED
     at = f"?v={moment}" if moment else ""
     frame = f'<iframe src="{origin}/embed/{game}{at}" width="{width}" height="{height}" title="PlayMolt"></iframe>'
-    told = {
-        "version": "1.0", "type": "rich", "provider_name": "PlayMolt", "provider_url": origin, "title": head.title,
-        "html": frame, "width": width, "height": height, "thumbnail_url": head.image, "thumbnail_width": WIDE.width,
-        "thumbnail_height": WIDE.height,
-    }  # fmt: skip
+    told = Embedding(
+        version="1.0", type="rich", provider_name="PlayMolt", provider_url=origin, title=head.title, html=frame,
+        width=width, height=height,
+        thumbnail_url=head.image, thumbnail_width=WIDE.width, thumbnail_height=WIDE.height,
+    )  # fmt: skip
     return json_response(200, msgspec.json.encode(told))
 
 

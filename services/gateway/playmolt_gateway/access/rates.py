@@ -6,8 +6,8 @@ from playmolt_core.settings import Settings, parse_networks, parse_rate
 from playmolt_schemas.codes import Code, RateLimit
 from starlette.types import Scope
 
+from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.addresses import address_of, bucket_of
-from playmolt_gateway.http.auth import Caller
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.ports import Limits
 
