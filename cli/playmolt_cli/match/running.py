@@ -71,7 +71,7 @@ class Running:
     async def play(self) -> Report:
         """Play what is not played yet; raises Stuck."""
         watchdog = Watchdog()
-        tournament = Tournament(self._deciders, self._entrants, watchdog, self._folder)
+        tournament = Tournament(self._deciders, self._entrants, watchdog, self._folder, self._plan.said.language)
         before = gc.get_threshold()
         gc.set_threshold(_GARBAGE)
         try:

@@ -26,7 +26,8 @@ from playmolt_core.game.decider import (
 from playmolt_core.game.seats import ledger
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code, Problem, problem
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.games.game_messages import Fault, GameLanguage
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -111,9 +112,9 @@ class Table:
         self._gathered: tuple[Fault, ...] = ()
         self._offered: dict[str, list[ActionOffer]] = {}
 
-    def open(self, seed: str) -> None:
-        """Create the game and seat everybody, in order."""
-        self._do(Create(seed=seed, config=_CONFIG))
+    def open(self, seed: str, language: GameLanguage = DEFAULT_LANGUAGE) -> None:
+        """Create the game, its content told in `language`, and seat everybody, in order."""
+        self._do(Create(seed=seed, config={**_CONFIG, "language": language}))
         for seat in self.seats:
             self._do(Join(agent_id=seat.agent_id, name=seat.name, identity=seat.identity))
 

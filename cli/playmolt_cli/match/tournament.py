@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Command, Decider, Event
-from playmolt_schemas.games.game_messages import Fault, Place
+from playmolt_schemas.games.game_messages import Fault, GameLanguage, Place
+from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.identity import Identity
 
 from playmolt_cli.match.dealing import Deal, agent_id
@@ -64,8 +65,10 @@ class Tournament:
         entrants: Sequence[Entrant],
         watchdog: Watchdog,
         folder: MatchFolder | None = None,
+        language: GameLanguage = DEFAULT_LANGUAGE,
     ) -> None:
         self._deciders = deciders
+        self._language: GameLanguage = language
         self._entrants = entrants
         self._watchdog = watchdog
         self._folder = folder
@@ -101,7 +104,7 @@ class Tournament:
             seats = [Sitting(agent, entrant.name, _identity(entrant)) for agent, entrant in entrants.items()]
             table = Table(decider, record.state, seats, record.commit)
             if not table.state.version:
-                table.open(deal.seed)
+                table.open(deal.seed, self._language)
             players = {agent: entrant.sit(deal, seat) for seat, (agent, entrant) in enumerate(entrants.items(), 1)}
             state = await play(table, players, entrants, self._watchdog)
         except BudgetSpent:

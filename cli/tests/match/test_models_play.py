@@ -93,6 +93,7 @@ async def test_a_turn_is_asked_in_canonical_json_under_its_key_and_header(plan: 
     asked = json.loads(user)
     assert user == json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert set(asked) == {"actions", "state"}
+    assert (asked["state"]["language"], asked["state"]["question"].isascii()) == ("en", True)
     assert not {"deadline", "seconds_left", "invite", "turn_id"} & set(asked["state"])
     assert "turn_id" not in json.dumps(asked["actions"])
     seat = 1 + report.games[0].seats.index("small")
