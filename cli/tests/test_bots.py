@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playmolt.errors import Unavailable
-from playmolt_cli import bots
+from playmolt_cli.bots import by_hand as bots
 
 
 def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:

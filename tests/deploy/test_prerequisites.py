@@ -1,5 +1,6 @@
 """What `make setup` says on a machine that cannot be set up: one line, and nothing is downloaded or made."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,7 @@ def _setup(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [MAKE, "setup", f"PYTHON={python}"],
         cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False,
+        env={name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MAKEFLAGS", "MFLAGS")},
     )  # fmt: skip
 
 

@@ -67,21 +67,21 @@ def test_the_api_takes_and_describes_it(told: Told) -> None:
 
 def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
     program = (
-        "from playmolt_gateway.routes import documents, pages\n"
+        "from playmolt_gateway.pages.assets import assets\nfrom playmolt_gateway.routes import documents\n"
         "from playmolt_schemas.registry import games\n"
         "from playmolt_schemas.skill import Addresses, guide\n"
-        "files = pages._assets()\n"
-        "texts = json.loads(files['texts.ko.json'][0])\n"
+        "files = assets()\n"
+        "texts = json.loads(files['texts.ko.json'].plain)\n"
         "further = documents._further_guides(documents.text_of('llms.txt'))\n"
         "print(json.dumps([guide(games()['auction'], 'ko', Addresses()), further,"
-        " files['games/auction/watch.js'][1], files['games.js'][0].decode(), texts['game.auction'], texts['live'],"
+        " files['games/auction/watch.js'].kind, files['games.js'].plain.decode(), texts['game.auction'], texts['live'],"
         " texts['event.auction.game_started']]))"
     )
     guide, further, kind, module, title, live, begins = asked(told, program)
     assert guide.startswith("# The auction")
     assert "/skills/auction.md" in further
     assert kind.startswith("text/javascript")
-    assert {"type": "auction", "kind": "game", "watch": True} in json.loads(module.partition("GAMES = ")[2][:-2])
+    assert {"type": "auction", "kind": "game", "watch": True, "drawn": False} in json.loads(module.partition("GAMES = ")[2][:-2])
     assert (title, bool(live)) == ("경매", True)
     assert begins == "입찰이 시작됩니다: {participants.name}"
 

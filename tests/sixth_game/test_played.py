@@ -64,7 +64,7 @@ def test_it_is_found_in_the_lobby_and_watched_with_its_own_drawing(
 ) -> None:
     game = results[0]["game_id"]
     lobby = reader("/", language="ko")
-    expect(lobby.locator(f'a[href="/watch/{game}"]')).to_contain_text("경매")
+    expect(lobby.locator(f'a[href="/watch/{game}"][data-focus]')).to_contain_text("경매")
     expect(lobby.locator("select option[value=auction]")).to_have_count(1)
     page = reader(f"/watch/{game}")
     expect(page.locator("#auction")).to_contain_text("The bids")

@@ -143,8 +143,8 @@ def test_two_commands_do_not_start_the_database_twice(data: Path) -> None:
 def copies(data: Path) -> Iterator[Callable[[str], str]]:
     """Gives URLs of copies of that log, by name, on a server that runs."""
     folder = Path(tempfile.mkdtemp(prefix="playmolt-test-"))
-    folder.chmod(0o755)
     shutil.copytree(data, folder, dirs_exist_ok=True)
+    folder.chmod(0o755)
     _give_to_the_owner_of(data / "postgres", folder / "postgres")
     with Postgres(folder / "postgres") as server:
 

@@ -17,6 +17,7 @@ from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.games.legal import Report
 from playmolt_schemas.limits import RECORD_BYTES
+from playmolt_schemas.text import unfit
 
 RULES = Legal()
 OWNER = Viewer("agent-1")
@@ -40,7 +41,7 @@ def facts(texts: list[str], count: int) -> dict[str, Any]:
         "overview": said[0],
         "acts": said[1],
         "timeline": [{"when": said[0], "what": said[1], "agreed": bool(n % 2)} for n in range(count)],
-        "evidence": [{"title": said[1], "description": said[0]} for _ in range(count)],
+        "evidence": [{"title": "증거", "description": said[0]} for _ in range(count)],
         "opposing_claims": said[1] if count else "",
     }
 
@@ -70,8 +71,8 @@ def good_form(state: Any, texts: list[str], pick: int) -> dict[str, Any]:
     return form
 
 
-SAFE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
-PAIR = st.lists(SAFE | TEXTS.filter(lambda text: "\x00" not in text), min_size=2, max_size=2)
+SAFE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20).filter(lambda text: not unfit(text))
+PAIR = st.lists(SAFE | TEXTS.filter(lambda text: not unfit(text, lines=True)), min_size=2, max_size=2)
 
 
 def shown(state: Any) -> list[bytes]:

@@ -11,6 +11,7 @@ import pytest
 from playmolt_legal import effects
 from playmolt_legal.roles import outputs, prompts, scripted, texts
 from playmolt_legal.state import State
+from playmolt_schemas.text import unfit
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -80,16 +81,21 @@ ATTACKS = [
 ]  # fmt: skip
 
 
+def titled(typed: str) -> str:
+    """What of it a title or a jurisdiction takes: one line."""
+    return "제목" if unfit(typed) else typed
+
+
 @pytest.mark.parametrize("typed", ATTACKS)
 def test_nothing_typed_closes_the_block_or_adds_a_line(sessions: Any, typed: str) -> None:
-    session = sessions(exclusions=[typed], jurisdiction=typed).to("round1")
+    session = sessions(exclusions=[typed], jurisdiction=titled(typed)).to("round1")
     session.form("round1", focus_issues=[typed]).to("round2").form("round2", constraints=[typed], instructions=typed)
     filled = block(session.state)
     assert len(filled.splitlines()) == len(texts.steering_block().splitlines())
     assert filled.count("[") == filled.count("]") == 1
     value = prompts.one_line(typed)
     assert f"\nFocusIssues: {value}\nGoal: 승소가능성\n" in filled
-    assert filled.split("\n")[1].endswith(f"Jurisdiction: {value}")
+    assert filled.split("\n")[1].endswith(f"Jurisdiction: {prompts.one_line(titled(typed))}")
     system = asked(session.state)[0]["content"]
     assert system.count("LEGAL STEERING") == 1 + typed.count("LEGAL") * system.count("［LEGAL")
 
@@ -105,8 +111,8 @@ def test_a_value_is_one_line_without_brackets(typed: str, line: str) -> None:
 
 @pytest.mark.parametrize("typed", ATTACKS)
 def test_what_was_told_is_one_json_string(sessions: Any, typed: str) -> None:
-    session = sessions(title=typed)
-    session.facts(overview=typed, evidence=[{"title": typed, "description": typed}])
+    session = sessions(title=titled(typed))
+    session.facts(overview=typed, evidence=[{"title": titled(typed), "description": typed}])
     for phase in ("FACTS_STIPULATE", "JUDGE_R1"):
         user = asked(session.to(phase).state)[1]["content"]
         _, data = user.split("\n")

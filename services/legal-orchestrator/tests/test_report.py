@@ -405,8 +405,10 @@ def test_the_word_document_opens_and_holds_the_text(hostile: Report) -> None:
     assert "TargetMode" not in body
 
 
-def test_a_control_character_breaks_no_book(sessions: Any) -> None:
-    made = of(sessions(title="a\x01b\x0bc"))
+def test_a_control_character_breaks_no_book(session: Any) -> None:
+    """None comes in any more; a session of before may hold one."""
+    made = of(session)
+    made = replace(made, case=replace(made.case, title="a\x01b\x0bc"))
     assert docx.Document(io.BytesIO(render_docx(made))).paragraphs[0].text.endswith("a b c")
     assert render_pdf(made).startswith(b"%PDF-")
 
