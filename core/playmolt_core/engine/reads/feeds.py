@@ -91,10 +91,10 @@ class FeedReads:
             invite=request.invite,
         )
         if request.fill:
-            found = [game for game in found if await self._wants_filling(game)]
+            found = [game for game in found if await self._is_to_be_filled(game)]
         return 200, _encode({"games": [self._line(game) for game in found]})
 
-    async def _wants_filling(self, game: ListedGame) -> bool:
+    async def _is_to_be_filled(self, game: ListedGame) -> bool:
         snapshot = await self._sources.unless_archived(game.stream) if game.summary.hidden else None
         after = UNSET if snapshot is None else self._decider.fill_after(snapshot.state)
         return after is not UNSET and game.created_at + timedelta(seconds=after) <= datetime.now(UTC)

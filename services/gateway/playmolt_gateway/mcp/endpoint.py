@@ -66,7 +66,7 @@ class McpEndpoint:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one message; what is none is refused before a library puts it in words of its own."""
         headers = dict(scope["headers"])
-        sender = messages.as_event(send) if messages.wants_events(headers.get(b"accept", b"")) else send
+        sender = messages.as_event(send) if messages.takes_events_alone(headers.get(b"accept", b"")) else send
         body = await self._services.bodies.read(
             receive, headers.get(b"content-length"), headers.get(b"content-encoding"), MOST_BYTES
         )

@@ -52,7 +52,7 @@ def _small(identity: str | int) -> bool:
     return isinstance(identity, str) or abs(identity) < 2**63
 
 
-def wants_events(accept: bytes) -> bool:
+def takes_events_alone(accept: bytes) -> bool:
     """Whether a caller takes events and no JSON; what says neither gets JSON."""
     taken = [part.partition(";")[0].strip().lower() for part in accept.decode("latin-1").split(",")]
     return EVENT_STREAM in taken and not {JSON, "application/*", "*/*"} & set(taken)
