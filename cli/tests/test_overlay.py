@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from playmolt_cli.overlay.manifests import METRICS, SCALING, base, manifest
+from playmolt_cli.overlay.manifests import METRICS, SCALING, TLS, base, manifest
 from playmolt_cli.overlay.overlay import TARGETS, Target, overlay
 from playmolt_core.service.engine_module import EngineModule, engines
 from playmolt_schemas.manifest import Reference
@@ -32,6 +32,12 @@ def test_an_engines_scaling_is_what_its_manifest_generates(service: str) -> None
 def test_the_way_to_an_engines_metrics_is_what_its_manifest_generates(service: str) -> None:
     policies = (K8S / "monitoring/networkpolicies.yaml").read_text().split("---\n")
     assert manifest(METRICS, ENGINES[service]).rstrip() in {policy.rstrip() for policy in policies}
+
+
+def test_an_engines_way_to_the_servers_is_that_of_the_platforms_own() -> None:
+    component = K8S / "components/tls"
+    clients = [(component / f"{server}-client.yaml").read_text() for server in ("nats", "postgres")]
+    assert manifest(TLS, next(iter(ENGINES.values()))) == "".join(clients)
 
 
 CHESS = EngineModule(service="chess-engine", module="chess", deciders={"chess": Reference("chess.rules:Chess")})
@@ -64,6 +70,18 @@ def test_every_object_of_an_overlay_is_as_its_schema_says(tmp_path: Path, target
     assert {name: what for name, what in found.items() if what} == {}
 
 
+def on_tls(deployment: Json) -> tuple[list[Json], list[Json], list[Json]]:
+    """What a pod has of authorities: variables, mounts, volumes."""
+    pod = deployment["spec"]["template"]["spec"]
+    (one,) = pod["containers"]
+    found = [
+        [each for each in part if "-ca" in str(each)] for part in (one["env"], one["volumeMounts"], pod["volumes"])
+    ]
+    variables, mounts, volumes = found
+    assert (len(variables), len(mounts), len(volumes)) == (2, 2, 2)
+    return variables, mounts, volumes
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_servers_let_an_added_engine_in(tmp_path: Path, target: Target) -> None:
     objects = rendered(tmp_path, target)
@@ -73,6 +91,7 @@ def test_the_servers_let_an_added_engine_in(tmp_path: Path, target: Target) -> N
     server = named(objects, "StatefulSet", "nats")["spec"]["template"]["spec"]["containers"][0]
     assert "CHESS_ENGINE_PASSWORD" in {entry["name"] for entry in server["env"]}
     if target == "prod":
+        assert on_tls(named(objects, "Deployment", "chess-engine")) == on_tls(named(objects, "Deployment", "ox-engine"))
         roles = named(objects, "Cluster", "postgres")["spec"]["managed"]["roles"]
         added = {role["name"]: role for role in roles}
         assert added["chess-engine"]["inRoles"] == ["playmolt_engine", "playmolt_game_chess"]

@@ -46,6 +46,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, _env("PLAYMOLT_NATS_USER", "NATS user of this service; each has only its own subjects.")
     ] = ""
     nats_password: Annotated[str, _env("PLAYMOLT_NATS_PASSWORD", "Password of that user.")] = ""
+    nats_ca: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_NATS_CA",
+            "File (PEM) of the authority whose certificates NATS servers show; nothing is said to one without. Empty:"
+            " the machine's authorities where `NATS_URL` says `tls://`, no TLS where it says `nats://`.",
+        ),
+    ] = ""
     database_role: Annotated[
         str,
         _env("PLAYMOLT_DATABASE_ROLE", "Role the service takes on its connections when the URL's user is a wider one."),

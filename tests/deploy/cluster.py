@@ -29,12 +29,22 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH")
 
 
 class Nats:
-    """The three servers of the StatefulSet, with the configuration of its ConfigMap."""
+    """The three servers of the StatefulSet, with the configuration of its ConfigMap.
 
-    def __init__(self, objects: list[Json], secrets: Mapping[str, Mapping[str, str]], folder: Path) -> None:
+    `certificates`: the folder that holds what the Secret `nats-tls` would, for each server by its number.
+    """
+
+    def __init__(
+        self,
+        objects: list[Json],
+        secrets: Mapping[str, Mapping[str, str]],
+        folder: Path,
+        certificates: Sequence[Path] = (),
+    ) -> None:
         self._objects = objects
         self._secrets = secrets
         self._folder = folder
+        self._certificates = certificates
         self.clients = [free_port() for _ in range(NATS_SERVERS)]
         self.monitors = [free_port() for _ in range(NATS_SERVERS)]
         self._routes = [free_port() for _ in range(NATS_SERVERS)]
@@ -56,7 +66,7 @@ class Nats:
             (folder / name).write_text(self._here(text, number, folder))
         variables = environment(self._objects, self._container, self._secrets) | {"POD_NAME": f"nats-{number}"}
         command = [binaries.nats_server(), *self._container["command"][1:2], folder / "nats.conf"]
-        return child.spawn(command, log=folder / "log", environment=base_environment() | variables)
+        return child.spawn(command, log=self.log(number), environment=base_environment() | variables)
 
     def _here(self, text: str, number: int, folder: Path) -> str:
         changes = {
@@ -66,10 +76,16 @@ class Nats:
             "/var/run/nats/": f"{folder}/",
             '"/data"': f'"{folder}/data"',
         }
-        changes |= {f"nats-{n}.nats-headless:6222": f"127.0.0.1:{port}" for n, port in enumerate(self._routes)}
+        # By name: certificates are for names.
+        changes |= {f"nats-{n}.nats-headless:6222": f"localhost:{port}" for n, port in enumerate(self._routes)}
+        if self._certificates:
+            changes["/etc/nats-tls"] = str(self._certificates[number])
         for old, new in changes.items():
             text = text.replace(old, new)
         return text
+
+    def log(self, number: int) -> Path:
+        return self._folder / f"nats-{number}" / "log"
 
     def probe(self, kind: str) -> list[int]:
         """Ask every server what one of the container's probes asks; gives the statuses."""

@@ -30,8 +30,11 @@ from tests.deploy.manifests import (
 )
 
 each_overlay = pytest.mark.parametrize("overlay", OVERLAYS)
-FROM_ELSEWHERE = {"playmolt-tls", "postgres-backups", "otel-backend", "model-keys", "trial-engine-chain"}
-"""Secrets that the operator brings: a certificate, access to others' systems."""
+FROM_ELSEWHERE = {
+    "playmolt-tls", "nats-tls", "nats-ca", "postgres-ca", "postgres-backups", "otel-backend", "model-keys",
+    "trial-engine-chain",
+}  # fmt: skip
+"""Secrets that the operator or an operator's program brings: certificates, access to others' systems."""
 
 
 def chosen(selector: dict[str, str], labels: dict[str, str]) -> bool:

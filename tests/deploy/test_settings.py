@@ -19,7 +19,7 @@ from tests.deploy.manifests import K8S, OVERLAYS, Json, environment, named, of_k
 SECRETS = credentials.values() | {
     "trial-engine-chain": {"rpc-url": "http://127.0.0.1:8545", "deployer-key": "0x" + 64 * "1", "jury-secret": "s"}
 }
-READ_BY_OTHERS = {"DATABASE_PASSWORD", SHARE_VARIABLE, *ENDPOINTS}
+READ_BY_OTHERS = {"DATABASE_PASSWORD", "PGSSLMODE", "PGSSLROOTCERT", SHARE_VARIABLE, *ENDPOINTS}
 """What a URL is put together of, and what a library reads."""
 
 
@@ -118,11 +118,12 @@ def test_the_servers_are_those_that_the_tests_ran_on() -> None:
     assert binaries.postgres_version(binaries.postgres_bin()) == major
 
 
-def test_as_many_nats_addresses_as_servers_are_told() -> None:
-    objects = render("prod")
+@pytest.mark.parametrize(("overlay", "scheme"), [("dev", "nats"), ("prod", "tls")])
+def test_as_many_nats_addresses_as_servers_are_told(overlay: str, scheme: str) -> None:
+    objects = render(overlay)
     servers = named(objects, "StatefulSet", "nats")
     name, service = servers["metadata"]["name"], servers["spec"]["serviceName"]
-    expected = [f"nats://{name}-{number}.{service}:4222" for number in range(servers["spec"]["replicas"])]
+    expected = [f"{scheme}://{name}-{number}.{service}:4222" for number in range(servers["spec"]["replicas"])]
     (settings,) = [one["data"] for one in of_kind(objects, "ConfigMap") if "NATS_URL" in one.get("data", {})]
     assert settings["NATS_URL"].split(",") == expected
     assert len(expected) == 3

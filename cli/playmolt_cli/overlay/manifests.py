@@ -11,6 +11,8 @@ OWN: Final = ("deployment.yaml", "networkpolicy.yaml", "poddisruptionbudget.yaml
 """What stands in an engine's folder of `deploy/k8s/base`, beside its kustomization."""
 SCALING: Final = "scaling.yaml"
 METRICS: Final = "metrics.yaml"
+TLS: Final = "tls.yaml"
+"""What the component `tls` adds to a client's pod."""
 _TEMPLATES: Final = files("playmolt_cli.overlay").joinpath("templates")
 
 
@@ -25,7 +27,7 @@ def kustomization(resources: tuple[str, ...] = OWN) -> str:
 
 
 def manifest(name: str, engine: EngineModule) -> str:
-    """One of OWN, SCALING and METRICS, filled in for an engine."""
+    """One of OWN, SCALING, METRICS and TLS, filled in for an engine."""
     return _Manifest(_TEMPLATES.joinpath(name).read_text("utf-8")).substitute(_values(engine))
 
 

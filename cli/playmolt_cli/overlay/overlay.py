@@ -9,7 +9,7 @@ from playmolt_core.db.logins import ENGINE_ROLE, game_role
 from playmolt_core.service.engine_module import EngineModule
 
 from playmolt_cli.local.embedded.nats import users
-from playmolt_cli.overlay.manifests import METRICS, OWN, SCALING, manifest
+from playmolt_cli.overlay.manifests import METRICS, OWN, SCALING, TLS, manifest
 
 Target = Literal["dev", "prod"]
 TARGETS: Final[tuple[Target, ...]] = ("dev", "prod")
@@ -49,6 +49,7 @@ def _kustomization(engine: EngineModule, own: Mapping[str, str], login: Mapping[
         patches.append(_password("postgres", engine.service, "password"))
         maps.append({"name": "postgres-first-start", "behavior": "merge", "files": list(login)})
     else:
+        patches.append({"target": _target("Deployment", engine.service), "patch": manifest(TLS, engine)})
         patches += [_patch("Cluster", "postgres", "/spec/managed/roles/-", role) for role in _roles(engine)]
     document = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
@@ -63,8 +64,11 @@ def _kustomization(engine: EngineModule, own: Mapping[str, str], login: Mapping[
 
 
 def _patch(kind: str, name: str, path: str, value: object) -> dict[str, object]:
-    added = json.dumps([{"op": "add", "path": path, "value": value}])
-    return {"target": {"kind": kind, "name": f"^{name}$"}, "patch": added}
+    return {"target": _target(kind, name), "patch": json.dumps([{"op": "add", "path": path, "value": value}])}
+
+
+def _target(kind: str, name: str) -> dict[str, object]:
+    return {"kind": kind, "name": f"^{name}$"}
 
 
 def _password(server: str, service: str, key: str) -> dict[str, object]:

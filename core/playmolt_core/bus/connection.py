@@ -1,6 +1,7 @@
 """One connection to NATS: bounded waits, own inbox, errors counted and told."""
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
@@ -43,6 +44,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
     """
 
     client = NatsClient()
+    last: list[Exception] = []
 
     async def lost() -> None:
         if not client.is_closed:
@@ -54,6 +56,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
         on_change()
 
     async def failed(error: Exception) -> None:
+        last[:] = [error]
         _log.warning("nats_error", error=type(error).__name__, detail=str(error)[:200])
 
     user = settings.nats_user
@@ -62,6 +65,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
             await client.connect(
                 [url.strip() for url in settings.nats_url.split(",")],
                 name=name,
+                tls=_authorities(settings),
                 user=user or None,
                 password=settings.nats_password or None,
                 inbox_prefix=f"_INBOX.{user or name}".encode(),
@@ -79,13 +83,23 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
             )
     except (TimeoutError, OSError, nats.errors.Error) as error:
         where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
-        raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {error!r}") from error
+        why = [*last, error][0]  # what the last server was left for says more than that the time was over
+        raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {why!r}") from error
     try:
         _check_version(client)
     except UnsuitableServer:
         await client.close()
         raise
     return client
+
+
+def _authorities(settings: Settings) -> ssl.SSLContext | None:
+    if not settings.nats_ca:
+        return None
+    try:
+        return ssl.create_default_context(cafile=settings.nats_ca)
+    except OSError as error:
+        raise BusUnavailable(f"PLAYMOLT_NATS_CA: {settings.nats_ca}: {error}") from error
 
 
 def _server(client: Client) -> str:

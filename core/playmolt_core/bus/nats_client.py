@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nats.aio.client import Client, Server
-from nats.errors import StaleConnectionError
+from nats.errors import SecureConnRequiredError, StaleConnectionError
 
 PING_SECONDS: Final = 2
 PINGS_MISSED: Final = 2
@@ -36,6 +36,13 @@ class NatsClient(Client):
                 return  # which is nothing without an answer
             reply = b""
         await super()._process_msg(sid, subject, reply, data, headers)
+
+    async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
+        """Say nothing to a server without TLS where TLS is wanted: the library would go on in clear, password first."""
+        wanted = "tls" in self.options or (self._current_server and self._current_server.uri.scheme == "tls")
+        if wanted and initial_connection and not info.get("tls_required"):
+            raise SecureConnRequiredError
+        await super()._process_info(info, initial_connection)
 
     async def _ping_interval(self) -> None:
         """Ping past what waits: the library's waits for room that a server which hangs never makes."""
