@@ -2,39 +2,43 @@
 
 import codecs
 import sys
+from types import MappingProxyType
+from typing import Final
 
 import click
 
-from playmolt_cli.agora.commands import agora
-from playmolt_cli.bots.commands import bots
-from playmolt_cli.demo.commands import demo
-from playmolt_cli.doctor import doctor
-from playmolt_cli.jury.commands import jury
-from playmolt_cli.jury.content import content
-from playmolt_cli.jury.verdict import verify_verdict
-from playmolt_cli.legal.commands import legal
-from playmolt_cli.local.up import up
-from playmolt_cli.log.commands import log
-from playmolt_cli.log.replay import replay
-from playmolt_cli.match.commands import match
-from playmolt_cli.migrate import migrate
-from playmolt_cli.overlay.commands import deploy
 from playmolt_cli.terminal.failures import Commands
 
+# A command is imported when somebody asks for it: `up` needs no statistics, `agora` no chain.
+_COMMANDS: Final = MappingProxyType(
+    {
+        "agora": "playmolt_cli.agora.commands:agora",
+        "bots": "playmolt_cli.bots.commands:bots",
+        "content": "playmolt_cli.jury.content:content",
+        "demo": "playmolt_cli.demo.commands:demo",
+        "deploy": "playmolt_cli.overlay.commands:deploy",
+        "doctor": "playmolt_cli.doctor:doctor",
+        "jury": "playmolt_cli.jury.commands:jury",
+        "legal": "playmolt_cli.legal.commands:legal",
+        "log": "playmolt_cli.log.commands:log",
+        "match": "playmolt_cli.match.commands:match",
+        "migrate": "playmolt_cli.migrate:migrate",
+        "replay": "playmolt_cli.log.replay:replay",
+        "up": "playmolt_cli.local.up:up",
+        "verify-verdict": "playmolt_cli.jury.verdict:verify_verdict",
+    }
+)
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+@click.group(
+    cls=Commands, imported=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(package_name="playmolt-cli")
 def cli() -> None:
     """Play society's games in public, on an event log that anyone can check.
 
     Example: playmolt up, then open the address it prints.
     """
-
-
-for _command in (
-    up, demo, bots, match, replay, log, legal, jury, verify_verdict, agora, content, migrate, doctor, deploy,
-):  # fmt: skip
-    cli.add_command(_command)
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ from click.testing import CliRunner, Result
 from playmolt_cli.local.embedded import free_port
 from playmolt_cli.main import cli
 
+for _name in cli.list_commands(click.Context(cli)):  # each is imported when asked for
+    cli.get_command(click.Context(cli), _name)
 NOWHERE = f"127.0.0.1:{free_port()}"
 
 

@@ -59,9 +59,10 @@ def node_of(run: Run) -> str:
 @contextmanager
 def _started(folder: Folder) -> Iterator[str]:
     url = f"http://127.0.0.1:{(port := free_port())}"
-    command = devchain(folder.chain, port, folder.chain_key())
+    command = devchain(folder.chain, port)
+    told = environment(Settings()) | {"EVM_FUNDED_KEY": folder.chain_key()}
     log = folder.log(CHAIN)
-    process = child.spawn(command, log=log, environment=environment(Settings()))
+    process = child.spawn(command, log=log, environment=told)
     try:
         until = time.monotonic() + _READY_SECONDS
         while not probe.ready(f"{url}/healthz").ready:

@@ -13,8 +13,10 @@ from typing import IO
 import msgspec
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
+from playmolt_cli.terminal.failures import Expected
 
-class FolderInUseError(RuntimeError):
+
+class FolderInUseError(Expected):
     """Another `up`, or a command that started the folder's database, holds the folder."""
 
 

@@ -124,11 +124,12 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _chain(self, folder: Path) -> Program:
         port = urlsplit(self.settings.evm_rpc_url).port or 0
-        command = devchain(folder, port, self.settings.evm_deployer_key)
+        command = devchain(folder, port)
+        told = environment(Settings()) | {"EVM_FUNDED_KEY": self.settings.evm_deployer_key}
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
 
         def start() -> Popen[bytes]:
-            return child.spawn(command, log=log, environment=environment(Settings()))
+            return child.spawn(command, log=log, environment=told)
 
         return Program("evm-1", _CHAIN_RANK, start, partial(probe.ready, health), log, health)
 

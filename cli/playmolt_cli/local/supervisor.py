@@ -23,6 +23,7 @@ from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
 from playmolt_cli.local.services import Counts, Fleet, Program, address, environment
+from playmolt_cli.terminal.failures import Expected
 
 READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
@@ -41,7 +42,7 @@ Tell = Callable[[str, str], None]
 """Tells a person a line: the service's name and what is to be said."""
 
 
-class NotReadyError(RuntimeError):
+class NotReadyError(Expected):
     """Something did not become ready in time; the message says what and where to look."""
 
 

@@ -2,9 +2,11 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from pkgutil import resolve_name
+from types import MappingProxyType
+from typing import Any, Final
 
 import click
 from playmolt_core.bus.port import BusUnavailable
@@ -14,13 +16,13 @@ from playmolt_core.llm.catalogue import InvalidCatalogue
 from playmolt_core.log.port import Archived
 from playmolt_core.settings import InvalidSettings
 
-from playmolt_cli.local.embedded import ServerError
-from playmolt_cli.local.folder import FolderInUseError
-from playmolt_cli.local.supervisor import NotReadyError
 
-_EXPECTED = (
-    Archived, BusUnavailable, InvalidCatalogue, LogUnavailable, NotPermitted, InvalidSettings, ServerError,
-    FolderInUseError, NotReadyError, OSError,
+class Expected(RuntimeError):
+    """Goes wrong on a person's machine now and then; the message says what to do."""
+
+
+_EXPECTED: Final = (
+    Archived, BusUnavailable, Expected, InvalidCatalogue, LogUnavailable, NotPermitted, InvalidSettings, OSError,
 )  # fmt: skip
 
 
@@ -33,8 +35,21 @@ class Failure(click.ClickException):
 class Commands(click.Group):
     """A group whose commands may raise what is expected to go wrong now and then.
 
-    Every failure is one line on standard error and exit status 2, a fault of the command line included.
+    Every failure is one line on standard error and exit status 2, a fault of the command line included. A command of
+    `imported` (name → "module:name") costs its import when it is asked for, and the help of all when that is.
     """
+
+    def __init__(self, *arguments: Any, imported: Mapping[str, str] = MappingProxyType({}), **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._imported = imported
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._imported})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._imported and cmd_name not in self.commands:
+            self.add_command(resolve_name(self._imported[cmd_name]), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def main(
         self,

@@ -11,6 +11,8 @@ from playmolt_jury.content import content
 from playmolt_jury.content.check import MAJORITY
 from playmolt_schemas.games.jury import DELIBERATION_ROUNDS, NOTE_CHARS, NOTES, ROUNDS_WITH_JUROR
 
+for _name in cli.list_commands(click.Context(cli)):  # each is imported when asked for
+    cli.get_command(click.Context(cli), _name)
 PAGE = " ".join((Path(__file__).parents[3] / "docs" / "jury.md").read_text().split())
 
 

@@ -1,6 +1,7 @@
 """`python -m playmolt_devchain --folder DIR --port N --funded ADDRESS`: a node on this machine alone.
 
-EVM_FOLDER, EVM_PORT and EVM_FUNDED say the same. It prints its URL and chain id once it listens; SIGTERM ends it.
+EVM_FOLDER, EVM_PORT and EVM_FUNDED say the same; EVM_FUNDED_KEY may hold the account's private key instead. It prints
+its URL and chain id once it listens; SIGTERM ends it.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
+from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from eth_utils.address import is_hex_address
 from eth_utils.conversions import to_bytes
@@ -37,13 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if not given.folder:
         parser.error("say where the chain is kept: --folder DIR or EVM_FOLDER")
-    if not is_hex_address(given.funded):
-        parser.error("say whose the money is: --funded ADDRESS or EVM_FUNDED, 0x and 40 hex digits")
+    funded = given.funded or _address_of(os.environ.get("EVM_FUNDED_KEY", ""))
+    if not is_hex_address(funded):
+        parser.error("say whose the money is: --funded ADDRESS or EVM_FUNDED, 0x and 40 hex digits, or EVM_FUNDED_KEY")
     if not 0 <= given.port <= 65535:
         parser.error(f"{given.port} is no port: 0 to 65535")
     try:
         with socket.create_server((HOST, given.port), backlog=128) as listening:
-            return _serve(Path(given.folder), Address(to_bytes(hexstr=given.funded)), listening)
+            return _serve(Path(given.folder), Address(to_bytes(hexstr=funded)), listening)
     except OSError as error:
         return _say(f"the chain cannot be served: {error}")
 
@@ -85,6 +88,14 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to `_serve_until_told`."""
         yield
+
+
+def _address_of(key: str) -> str:
+    # A key stands in the environment alone: anybody may read a command line.
+    try:
+        return PrivateKey(bytes.fromhex(key.removeprefix("0x"))).public_key.to_address()
+    except ValueError:
+        return ""
 
 
 def _say(fault: str) -> int:

@@ -11,13 +11,14 @@ from typing import Self
 
 from playmolt_cli.local.embedded import child
 from playmolt_cli.local.embedded.ports import free_port
+from playmolt_cli.terminal.failures import Expected
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 _LAST_LINES = 5
 
 
-class ServerError(RuntimeError):
+class ServerError(Expected):
     """A server did not start; the message says what it wrote last and where its log is."""
 
 
