@@ -60,7 +60,7 @@ def play(table: Table, aim: VerdictName) -> None:
     if table.session.phase == "deliberation":
         _deliberate(table, aim)
     if table.look().phase == "vote":
-        table.vote()
+        table.retry() if table.session.failed else table.vote()
     elif table.session.phase == "ended":
         table.verdict()
     table.ending()

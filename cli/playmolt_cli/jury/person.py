@@ -180,11 +180,18 @@ class Person:
             self._table.note(juror.id, text)
 
     def _vote(self) -> None:
-        self._choose(self._say("vote"), (self._say("do_vote"), self._call_vote))
+        if self._table.session.failed:
+            self._page.line(self._say("chain_changed"), mark="!", style="yellow")
+            self._choose(self._say("vote"), (self._say("do_retry"), self._retry_vote))
+        else:
+            self._choose(self._say("vote"), (self._say("do_vote"), self._call_vote))
 
     def _call_vote(self) -> None:
         self._table.vote()
         self._told = True
+
+    def _retry_vote(self) -> None:
+        self._told = self._table.retry() is not None
 
     def _choose(self, title: str, *doings: Doing) -> int:
         """Offer a menu and do what is chosen; gives the number."""

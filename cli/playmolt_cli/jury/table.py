@@ -112,6 +112,18 @@ class Table:
         self.page.verdict(self.id, verdict)
         return verdict
 
+    def retry(self) -> VerdictView | None:
+        """Have the vote that a chain lost cast again, and tell the verdict; None when the chain changed once more."""
+        self.session = self.client.call(routes.RETRY, self.id)
+        self.page.line()
+        self.page.line(self.page.words.say("voting"), style="italic")
+        until = time.monotonic() + self._patience
+        while self.look().phase == "vote":
+            if self.session.failed:
+                return None
+            self._wait(until, "the vote")
+        return self.verdict()
+
     def verdict(self) -> VerdictView:
         """Tell the verdict of a session that is over."""
         verdict = self.client.call(routes.VERDICT, self.id)
@@ -132,11 +144,14 @@ class Table:
         """Send a slow call until it is answered. The same key asks for the same answer and does nothing twice."""
         until = time.monotonic() + self._patience
         while isinstance(answer := self.client.send(asked), JurySession):
-            if time.monotonic() > until:
-                raise Failure(
-                    f"{asked} is still at work after {self._patience:g} s; nothing is lost: "
-                    f"playmolt jury play --session {self.id}"
-                )
-            self.page.line(self.page.words.say("still"), style="dim")
-            time.sleep(_PAUSE_SECONDS)
+            self._wait(until, asked)
         return answer
+
+    def _wait(self, until: float, what: object) -> None:
+        if time.monotonic() > until:
+            raise Failure(
+                f"{what} is still at work after {self._patience:g} s; nothing is lost: "
+                f"playmolt jury play --session {self.id}"
+            )
+        self.page.line(self.page.words.say("still"), style="dim")
+        time.sleep(_PAUSE_SECONDS)

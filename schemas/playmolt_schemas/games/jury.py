@@ -86,6 +86,16 @@ class JurorView(msgspec.Struct, frozen=True, kw_only=True):
     stance: int | UnsetType = UNSET
 
 
+class FailedVote(msgspec.Struct, frozen=True, kw_only=True):
+    """The chain of a running vote began anew: the case that was opened is not on it. `POST …/retry` has it opened, and
+    the same votes cast, on the chain there is now. `attempts` counts the looks at the chain."""
+
+    phase: PhaseName
+    code: Literal["chain_changed"] = "chain_changed"
+    detail: str
+    attempts: int
+
+
 class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first."""
 
@@ -98,6 +108,7 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     prologue: tuple[Line, ...]
     notes_left: int
     round: int
+    failed: FailedVote | None = None
     jurors: tuple[JurorView, ...]
 
 
@@ -434,6 +445,17 @@ class VoteMissedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_mis
     juror_id: str
 
 
+class ChainChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="chain_changed"):
+    """The chain no longer has the case; the vote waits for a retry."""
+
+    contract: str
+    chain_id: int
+
+
+class VoteRetriedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_retried"):
+    """The same votes are cast again, on the chain there is now."""
+
+
 class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict_read"):
     """The verdict, as read back from the chain."""
 
@@ -480,6 +502,8 @@ JuryMessage = (
     | ContractDeployedMessage
     | VoteCastMessage
     | VoteMissedMessage
+    | ChainChangedMessage
+    | VoteRetriedMessage
     | VerdictReadMessage
     | EndedMessage
     | JuryAbortedMessage

@@ -73,6 +73,10 @@ VOTE: Final[Route[jury.VerdictView | jury.JurySession]] = _route(
     "POST", _ONE + "/vote", "jury_vote", "Have the jurors vote on the chain; 202 when that takes longer.",
     {200: jury.VerdictView, 202: jury.JurySession}, request=NoFields, errors=_JURORS,
 )  # fmt: skip
+RETRY: Final[Route[jury.JurySession]] = _route(
+    "POST", _ONE + "/retry", "jury_retry", "Have the vote that a chain lost cast on the chain there is now.",
+    {200: jury.JurySession}, request=NoFields, errors=(Code.NOTHING_TO_RETRY,),
+)  # fmt: skip
 VERDICT: Final[Route[jury.VerdictView]] = _route(
     "GET", _ONE + "/verdict", "jury_verdict", "The verdict as read from the chain.", {200: jury.VerdictView},
     errors=(Code.NOT_FINISHED,),
@@ -105,6 +109,7 @@ JURY: Final = (
     NEXT,
     NOTES,
     VOTE,
+    RETRY,
     VERDICT,
     ENDING,
     STREAM,

@@ -672,6 +672,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/jury/sessions/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have the vote that a chain lost cast on the chain there is now. */
+        post: operations["jury_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/jury/sessions/{id}/verdict": {
         parameters: {
             query?: never;
@@ -3860,6 +3877,8 @@ export interface components {
             prologue: components["schemas"]["Line"][];
             notes_left: number;
             round: number;
+            /** @default null */
+            failed?: components["schemas"]["FailedVote"] | null;
             jurors: components["schemas"]["JurorView"][];
         };
         /**
@@ -3869,6 +3888,22 @@ export interface components {
         Line: {
             speaker: string;
             text: string;
+        };
+        /**
+         * FailedVote
+         * @description The chain of a running vote began anew: the case that was opened is not on it. `POST …/retry` has it opened, and
+         *     the same votes cast, on the chain there is now. `attempts` counts the looks at the chain.
+         */
+        FailedVote: {
+            /** @enum {string} */
+            phase: "aborted" | "deliberation" | "ended" | "investigation" | "persuasion" | "prologue" | "vote";
+            /**
+             * @default chain_changed
+             * @enum {string}
+             */
+            code?: "chain_changed";
+            detail: string;
+            attempts: number;
         };
         /**
          * JurorView
@@ -4469,6 +4504,38 @@ export interface components {
             /** @enum {string} */
             type: "vote_missed";
             juror_id: string;
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * ChainChangedMessage
+         * @description The chain no longer has the case; the vote waits for a retry.
+         */
+        ChainChangedMessage: {
+            /** @enum {string} */
+            type: "chain_changed";
+            contract: string;
+            chain_id: number;
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * VoteRetriedMessage
+         * @description The same votes are cast again, on the chain there is now.
+         */
+        VoteRetriedMessage: {
+            /** @enum {string} */
+            type: "vote_retried";
             session_id: string;
             version: number;
             /**
@@ -9411,6 +9478,120 @@ export interface operations {
                 };
             };
             /** @description Conflict: wrong_phase, busy */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type: unsupported_encoding */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: idempotency_mismatch */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: rate_limited */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jury_retry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and body give the same answer and no second effect. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NoFields"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JurySession"];
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized: unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: nothing_to_retry */
             409: {
                 headers: {
                     [name: string]: unknown;

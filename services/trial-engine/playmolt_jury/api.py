@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused, Viewer
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.jury import JurySession, JurySessions
+from playmolt_schemas.games.jury import FailedVote, JurySession, JurySessions
 from typing_extensions import override
 
 from playmolt_jury import commands, views
@@ -26,7 +26,7 @@ class JuryApi(GameApi[State]):
     writes = frozenset(
         (
             "jury_open", "jury_phase", "jury_evidence", "jury_talk", "jury_chat", "jury_present", "jury_next",
-            "jury_notes", "jury_vote",
+            "jury_notes", "jury_vote", "jury_retry",
         )
     )  # fmt: skip
     lists = frozenset(("jury_list",))
@@ -44,6 +44,7 @@ class JuryApi(GameApi[State]):
             "jury_next": _next,
             "jury_notes": _notes,
             "jury_vote": _vote,
+            "jury_retry": _retry,
         }
         self._answers: Mapping[str, Callable[[State, ApiRequest], ApiAnswer]] = {
             "jury_open": self._opened,
@@ -59,6 +60,7 @@ class JuryApi(GameApi[State]):
             "jury_next": self._outcome,
             "jury_notes": self._outcome,
             "jury_vote": self._voted,
+            "jury_retry": self._session,
             "jury_verdict": self._verdict,
             "jury_ending": self._ending,
         }
@@ -130,6 +132,8 @@ class JuryApi(GameApi[State]):
     def _voted(self, state: State, request: ApiRequest) -> ApiAnswer:
         if state.verdict:
             return ApiReply(state.verdict)
+        if state.failed:
+            return _chain_changed(state.failed)
         if failed := _failed_vote(state, request.command_id):
             return _unavailable(failed)
         return _aborted() if state.over else ApiReply(self._view(state), status=202)
@@ -160,6 +164,11 @@ def _unavailable(failed: FailedCall) -> Refused:
     return Refused(
         Code.UNAVAILABLE, f"The model gave no usable answer, and nothing is used up: {failed.detail}. Call again."
     )
+
+
+def _chain_changed(failed: FailedVote) -> Refused:
+    detail = f"The chain has changed under the vote: {failed.detail}. POST …/retry has the same votes cast again."
+    return Refused(Code.UNAVAILABLE, detail)
 
 
 def _aborted() -> Refused:
@@ -208,3 +217,7 @@ def _notes(request: ApiRequest) -> Command:
 
 def _vote(request: ApiRequest) -> Command:
     return commands.CallVote(agent_id=request.agent_id, call=request.command_id, body=request.body)
+
+
+def _retry(request: ApiRequest) -> Command:
+    return commands.Retry(agent_id=request.agent_id, call=request.command_id, body=request.body)

@@ -68,6 +68,10 @@ class CallVote(OwnerCommand, frozen=True, kw_only=True):
     """`POST …/vote`, again after a juror's turn failed."""
 
 
+class Retry(OwnerCommand, frozen=True, kw_only=True):
+    """`POST …/retry`: the vote that a chain lost is cast on the chain there is now."""
+
+
 class Attempted(Command, frozen=True, kw_only=True):
     """A request was made for an effect; `attempt` is the model runtime's account of it, without floats."""
 
@@ -132,6 +136,14 @@ class VoteRead(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     guilty: bool | None
     tx_hash: str
+
+
+class ChainLost(Command, frozen=True, kw_only=True):
+    """The chain no longer has the case, at `looks` looks one after the other."""
+
+    effect_id: str
+    detail: str
+    looks: int
 
 
 class VerdictFound(Command, frozen=True, kw_only=True):

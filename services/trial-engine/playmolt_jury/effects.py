@@ -23,12 +23,13 @@ class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
     """Work on the chain. It ends in CaseOpened, VoteMined or VerdictFound.
 
     `jurors` stand in the order of the log, `cast` are the votes that it says are on the chain. `log_hash` is "" before
-    the contract is deployed: then it is the hash of the stream's `phase_changed` record to `vote`.
+    the contract is deployed: then it is the hash of the stream's `phase_changed` record to `vote`, and `chain_id` is 0.
     """
 
     work: Work
     jurors: tuple[str, ...]
     log_hash: str = ""
+    chain_id: int = 0
     juror_id: str = ""
     guilty: bool = False
     cast: tuple[tuple[str, bool], ...] = ()
@@ -49,15 +50,16 @@ def pending_turn(state: State, effect_id: str) -> Turn | None:
     return payload if isinstance(payload, Turn) else None
 
 
-def is_pending(state: State, effect_id: str, work: Work) -> bool:
-    """Whether this work on the chain is pending still."""
+def is_pending(state: State, effect_id: str, *works: Work) -> bool:
+    """Whether one of these works on the chain is pending still under this id."""
     payload = _payload(state, effect_id)
-    return isinstance(payload, ChainTask) and payload.work == work
+    return isinstance(payload, ChainTask) and payload.work in works
 
 
 def chain_effect(state: State, work: Work, juror_id: str = "") -> str:
-    """The id of work on the chain: 32 hex digits, the same after a crash."""
-    return digest(["chain", state.game_id, work, juror_id])[:32]
+    """The id of work on the chain: 32 hex digits, the same after a crash, another after a retry."""
+    again = [state.vote_retries] if state.vote_retries else []
+    return digest(["chain", state.game_id, work, juror_id, *again])[:32]
 
 
 def _payload(state: State, effect_id: str) -> Turn | ChainTask | None:
@@ -66,7 +68,7 @@ def _payload(state: State, effect_id: str) -> Turn | ChainTask | None:
 
 def _chain(state: State) -> tuple[Effect, ...]:
     called, contract = state.vote_called_at, state.contract
-    if called is None or state.over or state.verdict:
+    if called is None or state.over or state.verdict or state.failed:
         return ()
     if contract is None:
         return (_task(state, "deploy", called),)
@@ -89,6 +91,7 @@ def _task(state: State, work: Work, due: datetime, juror_id: str = "", *, guilty
         work=work,
         jurors=state.juror_ids,
         log_hash=log_hash,
+        chain_id=state.contract.chain_id if state.contract else 0,
         juror_id=juror_id,
         guilty=guilty,
         cast=cast if work == "verdict" else (),

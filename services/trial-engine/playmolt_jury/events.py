@@ -234,6 +234,23 @@ class VoteMissed(Event, frozen=True, kw_only=True):
     juror_id: str
 
 
+class ChainChanged(Event, frozen=True, kw_only=True):
+    """The chain no longer has the case: it began anew under the vote. Nothing goes on by itself."""
+
+    type: ClassVar[str] = "chain_changed"
+    contract: str
+    chain_id: int
+    detail: str
+    attempts: int
+
+
+class VoteRetried(Event, frozen=True, kw_only=True):
+    """The overseer has the vote cast on the chain there is now: the same votes, with the same keys."""
+
+    type: ClassVar[str] = "vote_retried"
+    call: str
+
+
 class VerdictRead(Event, frozen=True, kw_only=True):
     """The verdict, as read back from the chain."""
 
@@ -286,6 +303,8 @@ EVENTS: Final = stored_types(
     ContractDeployed,
     VoteCast,
     VoteMissed,
+    ChainChanged,
+    VoteRetried,
     VerdictRead,
     Ended,
     GameAborted,

@@ -1,6 +1,6 @@
 """The AI jury: one person tries to move five jurors, whose votes go to a contract on a chain (jury.md)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -40,6 +40,7 @@ from playmolt_jury.content.material import Ending, Material, Witness
 from playmolt_jury.events import (
     EVENTS,
     AttemptMade,
+    ChainChanged,
     ContractDeployed,
     Ended,
     EvidenceItem,
@@ -54,6 +55,7 @@ from playmolt_jury.events import (
     VoteCalled,
     VoteCast,
     VoteMissed,
+    VoteRetried,
 )
 from playmolt_jury.jurors import replies
 from playmolt_jury.persuasion import deliberation, dialogue, turn_events
@@ -103,11 +105,13 @@ class Jury(Game[State]):
                 commands.NextRound: _next_round,
                 commands.SendNote: _note,
                 commands.CallVote: _call_vote,
+                commands.Retry: _retry,
                 commands.Attempted: _attempted,
                 commands.JurorTurn: _turned,
                 commands.TurnLost: _lost,
                 commands.CaseOpened: _deployed,
                 commands.VoteMined: _mined,
+                commands.ChainLost: _chain_lost,
                 commands.VerdictFound: self._verdict,
                 EndGame: _end,
             }
@@ -226,7 +230,9 @@ class Jury(Game[State]):
             log_hash=command.log_hash,
         )
         ending = self._ending(state, verdict)
-        return Accepted((read, PhaseChanged(from_=state.phase, to="ended"), Ended(ending=ending.id)))
+        return Accepted(
+            (*_cast_again(state, votes), read, PhaseChanged(from_=state.phase, to="ended"), Ended(ending=ending.id))
+        )
 
     def _ending(self, state: State, verdict: VerdictName) -> Ending:
         endings = self.material(state).endings
@@ -370,11 +376,21 @@ def _call_vote(state: State, command: commands.CallVote) -> Decision:
         return _wrong_phase(state, "The vote is called once, after the last round of deliberation")
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
+    if state.failed:
+        return _wrong_phase(state, "The vote is called already, and its chain has changed: POST …/retry")
     undecided = [juror for juror in state.juror_ids if juror not in state.ballots and not state.pending(juror)]
     if state.voting and not undecided:
         return _wrong_phase(state, "The vote is under way. GET …/verdict when the stream tells of it")
     turns = (TurnStarted(call=command.call, turn="vote", juror_id=juror) for juror in undecided)
     return Accepted((VoteCalled(call=command.call), *turns))
+
+
+def _retry(state: State, command: commands.Retry) -> Decision:
+    if errors := bodies.empty_faults(command.body):
+        return invalid(errors)
+    if state.failed is None:
+        return refused(Code.NOTHING_TO_RETRY, f"Nothing has failed; the session is in the phase {state.phase}.")
+    return Accepted((VoteRetried(call=command.call),))
 
 
 def _attempted(state: State, command: commands.Attempted) -> Decision:
@@ -434,6 +450,32 @@ def _mined(state: State, command: commands.VoteMined) -> Decision:
         tx_hash=command.tx_hash,
     )
     return Accepted((cast,))
+
+
+def _cast_again(state: State, votes: Iterable[VoteView]) -> Iterator[VoteCast]:
+    """The votes that the chain lost and that stand there by another transaction now."""
+    for vote in votes:
+        ballot = state.ballots.get(vote.juror_id)
+        if ballot and ballot.tx_hash and vote.guilty is not None and ballot.tx_hash != vote.tx_hash:
+            yield VoteCast(
+                juror_id=vote.juror_id,
+                guilty=vote.guilty,
+                stance=ballot.stance,
+                diverged=ballot.diverged,
+                tx_hash=vote.tx_hash,
+            )
+
+
+def _chain_lost(state: State, command: commands.ChainLost) -> Decision:
+    if state.contract is None or not effects.is_pending(state, command.effect_id, "vote", "verdict"):
+        return Accepted()
+    changed = ChainChanged(
+        contract=state.contract.address,
+        chain_id=state.contract.chain_id,
+        detail=command.detail[:DETAIL_CHARS],
+        attempts=command.looks,
+    )
+    return Accepted((changed,))
 
 
 def _end(state: State, command: EndGame) -> Decision:

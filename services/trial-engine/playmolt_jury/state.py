@@ -15,6 +15,7 @@ from playmolt_schemas.games.jury import (
     ROUNDS_WITH_JUROR,
     BandChange,
     ChatReply,
+    FailedVote,
     FailureCode,
     Language,
     NoteReply,
@@ -28,6 +29,7 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_jury.content.material import Found, Juror
 from playmolt_jury.events import (
     AttemptMade,
+    ChainChanged,
     ContractDeployed,
     Ended,
     EvidenceItem,
@@ -53,6 +55,7 @@ from playmolt_jury.events import (
     VoteCast,
     VoteDecided,
     VoteMissed,
+    VoteRetried,
     WitnessTalked,
 )
 from playmolt_jury.persuasion import dialogue, stance
@@ -184,6 +187,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     vote_called_at: datetime | None = None
     ballots: dict[str, Ballot] = {}
     contract: Contract | None = None
+    failed: FailedVote | None = None
+    vote_retries: int = 0
     verdict: VerdictView | None = None
     ending: str = ""
 
@@ -417,6 +422,15 @@ def _missed(state: State, event: VoteMissed, _: datetime) -> Changes:
     return {"ballots": state.ballots | {event.juror_id: ballot}}
 
 
+def _chain_changed(state: State, event: ChainChanged, _: datetime) -> Changes:
+    return {"failed": FailedVote(phase=state.phase, detail=event.detail, attempts=event.attempts)}
+
+
+def _retried(state: State, _: VoteRetried, __: datetime) -> Changes:
+    ballots = {juror: replace(ballot, tx_hash="", settled=False) for juror, ballot in state.ballots.items()}
+    return {"failed": None, "contract": None, "ballots": ballots, "vote_retries": state.vote_retries + 1}
+
+
 def _verdict(_: State, event: VerdictRead, __: datetime) -> Changes:
     verdict = VerdictView(
         verdict=event.verdict,
@@ -475,6 +489,8 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     ContractDeployed: _deployed,
     VoteCast: _cast,
     VoteMissed: _missed,
+    ChainChanged: _chain_changed,
+    VoteRetried: _retried,
     VerdictRead: _verdict,
     Ended: _ended,
     GameAborted: _aborted,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import (
+    ChainChangedMessage,
     ChoiceView,
     ContractDeployedMessage,
     DossierView,
@@ -43,6 +44,7 @@ from playmolt_schemas.games.jury import (
     VoteCastMessage,
     VoteDecidedMessage,
     VoteMissedMessage,
+    VoteRetriedMessage,
     WitnessEntry,
     WitnessList,
     WitnessTalkedMessage,
@@ -50,6 +52,7 @@ from playmolt_schemas.games.jury import (
 
 from playmolt_jury.content.material import Material, Witness
 from playmolt_jury.events import (
+    ChainChanged,
     ContractDeployed,
     Ended,
     EvidencePresented,
@@ -72,6 +75,7 @@ from playmolt_jury.events import (
     VoteCast,
     VoteDecided,
     VoteMissed,
+    VoteRetried,
     WitnessTalked,
 )
 from playmolt_jury.jurors import replies
@@ -90,6 +94,7 @@ def session(state: State, material: Material, *, show_stances: bool) -> JurySess
         prologue=tuple(Line(speaker=line.speaker, text=line.text) for line in material.prologue),
         notes_left=state.notes_left,
         round=state.round,
+        failed=state.failed,
         jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),
     )
 
@@ -269,6 +274,14 @@ def _missed(event: VoteMissed) -> JuryMessage:
     return VoteMissedMessage(juror_id=event.juror_id)
 
 
+def _chain_changed(event: ChainChanged) -> JuryMessage:
+    return ChainChangedMessage(contract=event.contract, chain_id=event.chain_id)
+
+
+def _retried(_: VoteRetried) -> JuryMessage:
+    return VoteRetriedMessage()
+
+
 def _verdict(event: VerdictRead) -> JuryMessage:
     return VerdictReadMessage(
         verdict=event.verdict,
@@ -309,6 +322,8 @@ _PUBLIC: Final[Mapping[type[Event], Callable[[Any], JuryMessage]]] = {
     ContractDeployed: _deployed,
     VoteCast: _cast,
     VoteMissed: _missed,
+    ChainChanged: _chain_changed,
+    VoteRetried: _retried,
     VerdictRead: _verdict,
     Ended: _ended,
     GameAborted: _aborted,

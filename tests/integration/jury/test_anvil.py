@@ -10,6 +10,7 @@ from typing import Any
 from click.testing import CliRunner
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
+from playmolt_jury.chain.contract import vote_call
 
 from tests.integration.jury.person import Overseer
 
@@ -28,6 +29,7 @@ def _fixtures() -> Any:
 
 
 _chain = _fixtures()
+_VOTE = "0x" + vote_call(True)[:4].hex()
 npm, anvil = _chain.npm, _chain.anvil
 
 
@@ -52,3 +54,39 @@ async def test_a_jury_votes_on_a_chain_outside(stack: Callable[..., Stack], anvi
             own = {"DATABASE_URL": "", "EVM_RPC_URL": anvil.url}
             checked = await asyncio.to_thread(CliRunner().invoke, cli, named, env=own)
             assert checked.exit_code == 0, checked.output
+
+        # The chain begins anew under the next vote.
+        await overseer.open()
+        await overseer.to("vote")
+        anvil.ask("evm_setAutomine", False)
+        voting = asyncio.create_task(overseer.post("vote"))
+        await _until_sent(anvil)
+        anvil.kill()
+        anvil.start()
+        failed = (await overseer.until(lambda session: session["failed"]))["failed"]
+        assert (failed["phase"], failed["code"]) == ("vote", "chain_changed")
+        assert (await voting).status_code in (202, 503)
+        goes_on = ["jury", "play", "--session", overseer.session, "--auto", "--json", "--url", running.run.gateway,
+                   "--key", overseer.headers["Authorization"].removeprefix("Bearer ")]  # fmt: skip
+        played = await asyncio.to_thread(CliRunner().invoke, cli, goes_on, env={"PLAYMOLT_DATA": ""})
+        assert played.exit_code == 0, played.output
+        assert (await overseer.has())["failed"] is None
+        verdict = await overseer.has("verdict")
+        sent = {vote["tx_hash"] for vote in verdict["votes"]}
+        assert sent <= {receipt["transactionHash"] for receipt in anvil.transactions() if receipt["status"] == "0x1"}
+        await overseer.refused(409, "nothing_to_retry", "retry")
+        told = ["verify-verdict", overseer.session, "--data", str(running.folder.path), "--rpc", anvil.url]
+        checked = await asyncio.to_thread(CliRunner().invoke, cli, told, env={"DATABASE_URL": ""})
+        assert checked.exit_code == 0, checked.output
+
+
+async def _until_sent(anvil: Any) -> None:
+    """Mine block after block until a vote waits, which then never comes into one."""
+    async with asyncio.timeout(60):
+        while not any(sent["input"].startswith(_VOTE) for sent in _waiting(anvil)):
+            anvil.ask("evm_mine")
+            await asyncio.sleep(0.2)
+
+
+def _waiting(anvil: Any) -> list[dict[str, Any]]:
+    return [sent for of_one in anvil.ask("txpool_content")["pending"].values() for sent in of_one.values()]

@@ -10,12 +10,13 @@ from functools import cache
 from typing import Any
 
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY, deployer_key
-from playmolt_jury.chain.port import Case, Chain, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
+from playmolt_jury.chain.port import Case, CaseGone, Chain, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
 from playmolt_jury.chain.verify import NoVerdict, compare, contract_of
 
 __all__ = [
     "EMBEDDED_DEPLOYER_KEY",
     "Case",
+    "CaseGone",
     "Chain",
     "ChainAway",
     "ChainFault",

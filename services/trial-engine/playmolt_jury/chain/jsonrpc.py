@@ -7,7 +7,17 @@ from msgspec.structs import replace
 from playmolt_jury.chain import contract, keys, reading
 from playmolt_jury.chain.contract import GUILTY, OPEN, Reading
 from playmolt_jury.chain.keys import Keys
-from playmolt_jury.chain.port import OPEN_SECONDS, Case, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
+from playmolt_jury.chain.port import (
+    OPEN_SECONDS,
+    Case,
+    CaseGone,
+    ChainAway,
+    ChainFault,
+    Deployed,
+    Reverted,
+    Verdict,
+    Voted,
+)
 from playmolt_jury.chain.rpc import Rpc
 from playmolt_jury.chain.wallet import Wallet
 
@@ -63,6 +73,7 @@ class JsonRpcChain:
 
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
         """`guilty` is None when the case closed at its deadline without this vote."""
+        await self._on_its_chain(case)
         key = self._keys.juror(case, juror_id)
         address, place = self._address(case), case.jurors.index(juror_id)
 
@@ -86,9 +97,15 @@ class JsonRpcChain:
         )
 
     async def verdict(self, case: Case) -> Verdict:
+        await self._on_its_chain(case)
         found = await reading.read_verdict(self._rpc, self._address(case))
         votes = zip(case.jurors, found.votes, strict=True)
         return replace(found, votes=tuple(replace(vote, juror_id=juror) for juror, vote in votes))
+
+    async def _on_its_chain(self, case: Case) -> None:
+        now = await self._wallet.present_chain_id()
+        if case.chain_id not in (0, now):
+            raise CaseGone(f"the node is of chain {now}, the case was opened on chain {case.chain_id}")
 
     def _address(self, case: Case) -> str:
         return keys.contract_of(keys.address_of(self._keys.session(case)), 0)

@@ -18,6 +18,10 @@ class ChainFault(RuntimeError):
     """The chain or its node did what it never should: a bug, or the wrong chain. Trying again does not help."""
 
 
+class CaseGone(ChainFault):
+    """A case that was opened is not on the chain: the chain began anew, went back behind it, or is another one."""
+
+
 class Reverted(ChainFault):
     """A contract refused a call. `error` is the name of its error (`AlreadyVoted`), "" when it gave none we know."""
 
@@ -28,11 +32,12 @@ class Reverted(ChainFault):
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One session's vote. `log_hash`: 64 hex digits, the hash of the last record before the first vote; `jurors`: the
-    five juror ids in the order of the log."""
+    five juror ids in the order of the log; `chain_id`: of the chain it was opened on, 0 before that."""
 
     session: str
     log_hash: str
     jurors: tuple[str, ...]
+    chain_id: int = 0
 
     def __post_init__(self) -> None:
         if len(self.jurors) != JURORS or len(set(self.jurors)) != JURORS:
@@ -84,11 +89,14 @@ class Chain(Protocol):
         ...
 
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
-        """Cast a juror's one vote in a deployed case and give what stands on the chain: an earlier vote stays."""
+        """Cast a juror's one vote in a deployed case and give what stands on the chain: an earlier vote stays.
+
+        CaseGone when the case does not stand there (any more).
+        """
         ...
 
     async def verdict(self, case: Case) -> Verdict:
-        """Read a deployed case."""
+        """Read a deployed case. CaseGone as for `vote`."""
         ...
 
     async def close(self) -> None: ...

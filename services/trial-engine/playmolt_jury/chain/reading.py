@@ -1,10 +1,8 @@
 """A case as anybody can read it: by its contract's address, without a key."""
 
-import asyncio
-
 from playmolt_jury.chain import contract
 from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, Reading
-from playmolt_jury.chain.port import ChainAway, ChainFault, Verdict, Voted
+from playmolt_jury.chain.port import CaseGone, ChainAway, ChainFault, Verdict, Voted
 from playmolt_jury.chain.rpc import Rpc
 
 _VOTED = "Voted(address,bool)"
@@ -27,12 +25,12 @@ async def read_chain(url: str, address: str) -> Verdict:
 
 async def read_verdict(rpc: Rpc, address: str) -> Verdict:
     """As `read_chain`, over a connection that is there."""
-    chain_id, code, (now, _) = await asyncio.gather(
-        rpc.number("eth_chainId"), rpc.call("eth_getCode", address, "latest"), mined_and_pending(rpc, address)
-    )
+    # One after the other: a node that limits calls is asked for no more at once than it gives.
+    chain_id, code = await rpc.number("eth_chainId"), await rpc.call("eth_getCode", address, "latest")
+    now, _ = await mined_and_pending(rpc, address)
     if code != contract.deployed_code():
         raise ChainFault(f"what stands at {address} on chain {chain_id} is not JuryVoting as built here")
-    votes = await asyncio.gather(*(_vote(rpc, address, now, place) for place in range(len(now.jurors))))
+    votes = [await _vote(rpc, address, now, place) for place in range(len(now.jurors))]
     return Verdict(
         contract=address.lower(),
         chain_id=chain_id,
@@ -46,7 +44,7 @@ async def read_verdict(rpc: Rpc, address: str) -> Verdict:
 
 
 async def read_case(rpc: Rpc, address: str, block: str) -> Reading:
-    """Call `reading()` at a block; ChainFault when nothing of the kind stands there."""
+    """Call `reading()` at a block; CaseGone when nothing of the kind stands there."""
     found = await find_case(rpc, address, block)
     if found is None:
         raise _nothing_at(address)
@@ -67,8 +65,8 @@ async def find_case(rpc: Rpc, address: str, block: str) -> Reading | None:
         raise _nothing_at(address) from None
 
 
-def _nothing_at(address: str) -> ChainFault:
-    return ChainFault(f"no JuryVoting stands at {address}: this is not the chain the session voted on")
+def _nothing_at(address: str) -> CaseGone:
+    return CaseGone(f"no JuryVoting stands at {address}: this is not the chain the session voted on")
 
 
 async def mined_and_pending(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
@@ -107,7 +105,7 @@ async def _vote(rpc: Rpc, address: str, case: Reading, place: int) -> Voted:
 
 async def _transaction(rpc: Rpc, address: str, block: int, topics: list[str]) -> str:
     # The contract says which block to look in: public nodes refuse to search long ranges.
-    logs = await rpc.call(
+    logs = await rpc.found(
         "eth_getLogs", {"address": address, "fromBlock": hex(block), "toBlock": hex(block), "topics": topics}
     )
     if not logs:

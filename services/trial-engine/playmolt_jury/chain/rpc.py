@@ -30,7 +30,9 @@ _BUSY_WORDS = (
 
 KNOWN_WORDS = (
     "already known", "alreadyknown", "already_exists", "already imported", "already exists", "already in the",
-    "already in mempool", "already in pool", "known transaction", "same hash", "existing tx with same hash",
+    "already in mempool", "already in mpool", "already in pool", "already in queue", "already present",
+    "already received", "already submitted", "duplicate transaction", "dup_transaction",
+    "known transaction", "same hash", "existing tx with same hash",
 )  # fmt: skip
 """What nodes say of a transaction that they have."""
 TAKEN_WORDS = (
@@ -81,6 +83,14 @@ class Rpc:
             except ChainAway:
                 await asyncio.sleep(pause)
         return await self._call(method, params)
+
+    async def found(self, method: str, *params: Any) -> Any:
+        """As `call`, for what is known to be there; None when a node says three times that it is not."""
+        for pause in _PAUSES:
+            if result := await self.call(method, *params):
+                return result
+            await asyncio.sleep(pause)
+        return await self.call(method, *params) or None
 
     async def number(self, method: str, *params: Any) -> int:
         """The result of a method that answers with a quantity."""

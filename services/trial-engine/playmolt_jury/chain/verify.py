@@ -12,6 +12,7 @@ from playmolt_schemas.records import ZERO_HASH, Record, record_hash
 from playmolt_jury.chain.port import Verdict, Voted
 from playmolt_jury.content.material import Found
 from playmolt_jury.events import (
+    ContractDeployed,
     Ended,
     EvidenceRead,
     EvidenceUnlocked,
@@ -108,7 +109,7 @@ def _events(records: Iterable[Record], kind: type[E]) -> Iterator[E]:
 
 
 def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:
-    casts = list(_events(records, VoteCast))
+    casts = _casts(records)
     named = {vote.juror_id: vote for vote in said.votes if vote.guilty is not None}
     mined = {vote.address: vote for vote in chain.votes if vote.guilty is not None}
     for cast in casts:
@@ -127,6 +128,12 @@ def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iter
     yield from (f"the chain has a vote of {vote.address} that the log has not" for vote in mined.values())
 
 
+def _casts(records: Sequence[Record]) -> list[VoteCast]:
+    """Each juror's newest vote in the newest case: a chain that lost votes or case has them again."""
+    opened = max((index for index, record in enumerate(records) if record.type == ContractDeployed.type), default=0)
+    return list({cast.juror_id: cast for cast in _events(records[opened:], VoteCast)}.values())
+
+
 def _vote(vote: VoteCast | VoteView | Voted) -> str:
     return f"{'guilty' if vote.guilty else 'not guilty'} in {vote.tx_hash}"
 
@@ -139,7 +146,7 @@ def _jurors(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Ite
     for number, (place, vote) in enumerate(zip_longest(there, named), 1):
         if place != vote:
             yield f"place {number} is {_place(place)} by event 1 and the chain, and {_place(vote)} in the verdict"
-    casts = list(_events(records, VoteCast))
+    casts = _casts(records)
     written = {"when cast": {cast.juror_id: cast.stance for cast in casts}}
     written["in the verdict"] = {vote.juror_id: vote.stance for vote in said.votes}
     for where, stood in written.items():

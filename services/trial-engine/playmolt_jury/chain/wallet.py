@@ -34,9 +34,14 @@ class Wallet:
         self._paying = asyncio.Lock()
         self._payments: dict[str, _Payment] = {}
         self._chain_id = 0
+        self._genesis = ""
 
     async def chain_id(self) -> int:
-        self._chain_id = self._chain_id or await self._rpc.number("eth_chainId")
+        return self._chain_id or await self.present_chain_id()
+
+    async def present_chain_id(self) -> int:
+        """As the node says now: behind the same URL may be another chain since."""
+        self._chain_id = await self._rpc.number("eth_chainId")
         return self._chain_id
 
     async def price(self) -> int:
@@ -86,6 +91,8 @@ class Wallet:
             coming = await self._balance(address, "pending")
             if coming < wei:
                 await self._pay(address, wei - coming, price)
+            else:
+                await self._adopt(address, wei, price)
         await self.until(full, f"the payment to {address}")
 
     async def until(self, found: Callable[[], Awaitable[T | None]], what: str) -> T:
@@ -105,9 +112,32 @@ class Wallet:
     async def _pay(self, to: str, wei: int, price: int) -> None:
         sender = keys.address_of(self._deployer)
         gas = await self._paid(self._estimate({"from": sender, "to": to, "value": hex(wei)})) * 3 // 2
+        if not self._genesis:
+            await self._began_anew()
         # One at a time here; against other processes, the chain decides who has the nonce.
         async with self._paying:
             await self._paid(self._pay_next(sender, Transaction(0, price, gas, to, wei, b"")))
+
+    async def _adopt(self, to: str, wei: int, price: int) -> None:
+        """Take over a payment that is on its way from a process which may have ended since.
+
+        Only where it waits alone: another one, replaced in its stead, would leave this account paid twice.
+        """
+        sender = keys.address_of(self._deployer)
+        nonce = await self._rpc.number("eth_getTransactionCount", sender, "latest")
+        if await self._rpc.number("eth_getTransactionCount", sender, "pending") != nonce + 1:
+            return
+        missing = max(1, wei - await self._balance(to, "latest"))
+        gas = await self._paid(self._estimate({"from": sender, "to": to, "value": hex(missing)})) * 3 // 2
+        block = await self._rpc.number("eth_blockNumber")
+        payment = Transaction(nonce, price, gas, to, missing, b"")
+        self._payments[to] = _Payment(payment, asyncio.get_running_loop().time(), block)
+
+    async def _began_anew(self) -> bool:
+        """Whether the chain is another one since this was asked first: what was sent before is on none."""
+        block = await self._rpc.call("eth_getBlockByNumber", "0x0", False)
+        before, self._genesis = self._genesis, str((block or {}).get("hash", ""))
+        return before not in ("", self._genesis)
 
     async def _hasten(self, to: str) -> None:
         """Send a payment that blocks pass by again at its own nonce, at a price that replaces it: it is made once."""
@@ -116,6 +146,9 @@ class Wallet:
             return
         block = await self._rpc.number("eth_blockNumber")
         if now - payment.at < _SLOW_SECONDS and block < payment.block + _SLOW_BLOCKS:
+            return
+        if await self._began_anew():
+            self._payments.clear()
             return
         sender, nonce = keys.address_of(self._deployer), payment.transaction.nonce
         next_nonce = await self._rpc.number("eth_getTransactionCount", sender, "latest")

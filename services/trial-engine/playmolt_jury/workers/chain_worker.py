@@ -11,7 +11,7 @@ from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands
-from playmolt_jury.chain import Case, Chain, ChainAway, ChainFault
+from playmolt_jury.chain import Case, CaseGone, Chain, ChainAway, ChainFault
 from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import PhaseChanged
 
@@ -19,6 +19,9 @@ _log = log("chain_worker")
 _AWAY_SECONDS: Final = 600.0
 """How long a worker waits for a chain that is away; then the lease goes back, and whoever takes it tries on."""
 _PAUSE_MOST: Final = 15.0
+_GONE_SECONDS: Final = 10.0
+"""How long a case is missed before its chain counts as another: a node may be behind the one that was asked before."""
+_GONE_PAUSE_MOST: Final = 2.0
 
 
 class ChainWorker:
@@ -33,20 +36,25 @@ class ChainWorker:
         """Do the task and submit what stands on the chain then."""
         task: ChainTask = leased.payload
         hashed = task.log_hash or await self._log_hash(leased.stream)
-        case = Case(session=leased.stream, log_hash=hashed, jurors=task.jurors)
+        case = Case(session=leased.stream, log_hash=hashed, jurors=task.jurors, chain_id=task.chain_id)
         clock = asyncio.get_running_loop().time
-        end, pause = clock() + _AWAY_SECONDS, 0.5
+        end, pause, gone = clock() + _AWAY_SECONDS, 0.5, _Gone(clock)
         while not leased.stopping and clock() < end:
             try:
                 found = await self._done(leased.effect.id, task, case)
             except (ChainAway, ChainFault) as away:
                 event = "chain_away" if isinstance(away, ChainAway) else "chain_refused"
                 _log.warning(event, stream=leased.stream, work=task.work, detail=str(away))
+                if gone.for_good(away):
+                    await leased.submit(
+                        commands.ChainLost(effect_id=leased.effect.id, detail=str(away), looks=gone.looks)
+                    )
+                    return
             else:
                 await leased.submit(found)
                 return
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _PAUSE_MOST)
+            pause = min(2 * pause, _GONE_PAUSE_MOST if gone.looks else _PAUSE_MOST)
 
     async def _done(self, effect_id: str, task: ChainTask, case: Case) -> Command:
         if self._chain is None:
@@ -71,6 +79,24 @@ class ChainWorker:
             if record.type == PhaseChanged.type and msgspec.json.decode(record.data, type=PhaseChanged).to == "vote"
         ]
         return begun[-1]
+
+
+class _Gone:
+    """Whether a case is missed for good: at every look for some time, with nothing else in between."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._since = 0.0
+        self.looks = 0
+
+    def for_good(self, fault: Exception) -> bool:
+        if not isinstance(fault, CaseGone):
+            self.looks = 0
+            return False
+        self.looks += 1
+        if self.looks == 1:
+            self._since = self._clock()
+        return self._clock() - self._since >= _GONE_SECONDS
 
 
 async def _opened(chain: Chain, effect_id: str, case: Case) -> Command:

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class Node:
 
     def __init__(self, command: Callable[[int], list[str]], key: str, port: int = 0) -> None:
         self._command = command
+        self.options: Sequence[str] = ()
         self.key = key
         self.port = port or free_port()
         self.process: subprocess.Popen[str] | None = None
@@ -47,7 +48,7 @@ class Node:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> "Node":
-        self.process = subprocess.Popen(self._command(self.port), stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen([*self._command(self.port), *self.options], stdout=subprocess.DEVNULL)
         self._receipts = []
         self.client = httpx2.Client(timeout=20, trust_env=False, verify=False)
         try:

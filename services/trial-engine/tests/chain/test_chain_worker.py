@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from chain_nodes import Node, case
@@ -11,7 +11,7 @@ from playmolt_core.game.decider import Accepted, Command, Effect
 from playmolt_core.log.memory import MemoryLog
 from playmolt_jury import commands
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
-from playmolt_jury.chain.port import OPEN_SECONDS
+from playmolt_jury.chain.port import OPEN_SECONDS, CaseGone, ChainAway
 from playmolt_jury.content import game
 from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 from playmolt_jury.state import State
@@ -31,6 +31,11 @@ class Session(Scenario[State]):
 
     async def submit(self, command: Command) -> None:
         assert isinstance(self.when(command).decision, Accepted), self.decision
+
+    async def until(self, worker: ChainWorker, work: str) -> None:
+        """Carry out what comes before this work on the chain."""
+        while (effect := JURY.effects(self.state)[0]).payload.work != work:
+            await worker(cast("LeasedEffect", Leased(self, effect)))
 
     async def work(self, worker: ChainWorker) -> None:
         while effect := next((effect for effect in JURY.effects(self.state) if effect.due <= self.now), None):
@@ -122,8 +127,7 @@ async def test_votes_that_the_chain_lost_are_cast_again_before_the_verdict(
         )
     )  # fmt: skip
     before = node.ask("evm_snapshot")
-    while len(tasks := JURY.effects(session.state)) > 1 or tasks[0].payload.work == "vote":
-        await worker(cast("LeasedEffect", Leased(session, tasks[0])))
+    await session.until(worker, "verdict")
     assert node.ask("evm_revert", before)
 
     async with asyncio.timeout(20):
@@ -134,3 +138,94 @@ async def test_votes_that_the_chain_lost_are_cast_again_before_the_verdict(
     assert {vote.juror_id: vote.guilty for vote in verdict.votes} == {
         juror: ballot.guilty for juror, ballot in session.state.ballots.items()
     }
+
+
+class Began:
+    """A session in its vote on an Anvil of its own, the case opened."""
+
+    def __init__(self, node: Node, chain: JsonRpcChain, session: Session) -> None:
+        self.node, self.chain, self.session = node, chain, session
+        self.worker = ChainWorker(self._connect, MemoryLog())
+
+    async def _connect(self) -> JsonRpcChain:
+        return self.chain
+
+    async def opened(self) -> "Began":
+        found = await self.chain.deploy(case(self.session.state.game_id))
+        (deploy,) = JURY.effects(self.session.state)
+        await self.session.submit(
+            commands.CaseOpened(
+                effect_id=deploy.id, address=found.address, chain_id=found.chain_id, tx_hash=found.tx_hash,
+                log_hash="0x" + "ab" * 32,
+            )
+        )  # fmt: skip
+        return self
+
+    def anew(self, *options: str) -> None:
+        """Another chain behind the same URL, as of now."""
+        self.node.kill()
+        self.node.options = options
+        self.node.start()
+
+
+@pytest.fixture
+async def began(
+    anvils: Callable[..., Node],
+    chains: Callable[..., JsonRpcChain],
+    sessions: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Began:
+    monkeypatch.setattr("playmolt_jury.workers.chain_worker._GONE_SECONDS", 1.0)
+    node = anvils()
+    return await Began(node, chains(node), voting(sessions(), ())).opened()
+
+
+@pytest.mark.parametrize(("until", "options"), [("vote", ()), ("verdict", ()), ("verdict", ("--chain-id", "4242"))])
+async def test_a_chain_that_began_anew_fails_the_vote_and_a_retry_has_it_all_again(
+    began: Began, until: str, options: Sequence[str]
+) -> None:
+    session = began.session
+    await session.until(began.worker, until)
+    decided = {juror: ballot.guilty for juror, ballot in session.state.ballots.items()}
+    began.anew(*options)
+
+    async with asyncio.timeout(30):
+        await session.work(began.worker)
+    assert session.kinds[-1] == "chain_changed"
+    assert session.state.failed is not None
+    assert session.state.failed.attempts > 1
+
+    await session.submit(commands.Retry(agent_id="a", call="again"))
+    found = await began.chain.deploy(case(session.state.game_id))
+    (deploy,) = JURY.effects(session.state)
+    await session.submit(
+        commands.CaseOpened(
+            effect_id=deploy.id, address=found.address, chain_id=found.chain_id, tx_hash=found.tx_hash,
+            log_hash="0x" + "ab" * 32,
+        )
+    )  # fmt: skip
+    async with asyncio.timeout(30):
+        await session.work(began.worker)
+
+    verdict = await began.chain.verdict(case(session.state.game_id))
+    assert session.state.phase == "ended"
+    assert {vote.juror_id: vote.guilty for vote in verdict.votes} == decided
+    assert session.state.verdict is not None
+    assert session.state.verdict.chain_id == (4242 if options else 31337)
+    assert {receipt["status"] for receipt in began.node.transactions()} == {"0x1"}
+
+
+async def test_a_node_that_is_behind_for_a_moment_is_no_chain_that_began_anew(began: Began) -> None:
+    session, before = began.session, began.chain.vote
+    missed = iter([CaseGone("behind"), CaseGone("behind"), ChainAway("away"), CaseGone("behind")])
+
+    async def vote(*asked: Any) -> Any:
+        if fault := next(missed, None):
+            raise fault
+        return await before(*asked)
+
+    began.chain.vote = vote  # type: ignore[method-assign] # a node that is behind
+    async with asyncio.timeout(30):
+        await session.work(began.worker)
+    assert "chain_changed" not in session.kinds
+    assert session.state.phase == "ended"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
@@ -176,6 +177,52 @@ async def test_a_payment_that_blocks_pass_by_is_replaced_at_its_own_nonce(
     assert int(dearer["gasPrice"], 16) * 8 >= int(first["gasPrice"], 16) * 9
     payments = [each for each in node.transactions() if each["from"] == deployer(node)]
     assert [each["transactionHash"] for each in payments] == [dearer["hash"]]
+
+
+async def test_a_payment_whose_process_ended_is_replaced_at_its_own_nonce(
+    anvils: Callable[..., Node], sessions: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("playmolt_jury.chain.wallet._SLOW_SECONDS", 0.5)
+    node, asked = anvils(), case(sessions())
+    node.ask("evm_setAutomine", False)
+    ended = JsonRpcChain(node.url, node.key, mined_seconds=0.1)
+    with pytest.raises(ChainAway):
+        await ended.deploy(asked)
+    await ended.close()
+    first = await waiting(node)
+
+    after = JsonRpcChain(node.url, node.key)
+    deploying = asyncio.create_task(after.deploy(asked))
+    dearer = await waiting(node, but=first)
+    node.ask("evm_setAutomine", True)
+    node.ask("evm_mine")
+    async with asyncio.timeout(30):
+        await deploying
+    await after.close()
+
+    assert (first["nonce"], first["to"]) == (dearer["nonce"], dearer["to"])
+    payments = [each for each in node.transactions() if each["from"] == deployer(node)]
+    assert [each["transactionHash"] for each in payments] == [dearer["hash"]]
+
+
+async def test_a_payment_that_a_chain_took_with_it_is_made_on_the_next_one(
+    anvils: Callable[..., Node], sessions: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("playmolt_jury.chain.wallet._SLOW_SECONDS", 0.5)
+    node = anvils()
+    chain = JsonRpcChain(node.url, node.key, mined_seconds=2)
+    await chain.deploy(case(sessions()))
+    node.ask("evm_setAutomine", False)
+    asked = case(sessions())
+    deploying = asyncio.create_task(eventually(lambda: chain.deploy(asked)))
+    await waiting(node)
+    node.kill()
+    node.options = ("--timestamp", str(int(time.time()) + 60))  # in one second two Anvils begin with the same block
+    node.start()
+
+    async with asyncio.timeout(30):
+        await deploying
+    await chain.close()
 
 
 def deployer(node: Node) -> str:

@@ -336,3 +336,16 @@ def test_an_ending_that_the_story_no_longer_has_is_not_judged(session: Session) 
     session.entries[-1] = ("ended", {"ending": "of another edition"})
 
     assert session.faults() == []
+
+
+def test_of_votes_that_were_cast_twice_the_newest_of_the_newest_case_count(session: Session) -> None:
+    opened_at = {"contract": CONTRACT, "chain_id": 1, "tx_hash": "0x1", "log_hash": "0x2"}
+    stale = ("vote_cast", vote(JURORS[0], True, "0xgone") | {"diverged": False})
+    first_vote = next(index for index, (kind, _) in enumerate(session.entries) if kind == "vote_cast")
+    session.entries[first_vote:first_vote] = [
+        ("contract_deployed", opened_at),
+        ("vote_cast", vote("radical", False, "0xgone") | {"diverged": False}),
+        ("contract_deployed", opened_at),
+        stale,
+    ]
+    assert session.faults() == []

@@ -16,7 +16,7 @@ WRITES: tuple[tuple[str, dict[str, str], Any], ...] = (
     ("jury_phase", {}, {"to": "investigation"}), ("jury_talk", {"witness_id": "lin"}, {}),
     ("jury_chat", {"juror_id": "radical"}, {"text": "x"}),
     ("jury_present", {"juror_id": "radical", "evidence_id": "E1"}, {}), ("jury_next", {}, {}),
-    ("jury_notes", {}, {"juror_id": "radical", "text": "x"}), ("jury_vote", {}, {}),
+    ("jury_notes", {}, {"juror_id": "radical", "text": "x"}), ("jury_vote", {}, {}), ("jury_retry", {}, {}),
 )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def test_opening_answers_201_with_the_session(sessions: Callable[..., Any]) -> N
     assert session.status == 201
     assert opened == {
         "id": "jury-1", "gameType": "jury", "language": "zh", "model": "m1", "version": 1, "phase": "prologue",
-        "prologue": [{"speaker": "Blake", "text": "You came."}], "notes_left": 3, "round": 0,
+        "prologue": [{"speaker": "Blake", "text": "You came."}], "notes_left": 3, "round": 0, "failed": None,
         "jurors": [
             {"id": juror, "name": juror.title(), "personality": ["calm"], "band": band, "rounds_left": 10}
             for juror, band in (

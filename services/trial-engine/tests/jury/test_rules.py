@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Join, Refused
 from playmolt_core.llm.port import Failed
 from playmolt_jury import commands, effects
@@ -681,6 +682,91 @@ def test_a_case_that_closed_without_a_vote_still_ends(session: Any) -> None:
     assert verdict["votes"][1] == {
         "juror_id": "radical", "guilty": None, "stance": 78, "tx_hash": "", "address": "0x" + b"radical".hex(),
     }  # fmt: skip
+
+
+# The chain begins anew under a vote
+
+
+def lost(session: Any) -> Any:
+    """The chain no longer has the case: what the first of the works on it found."""
+    effect = session.due(effects.CHAIN_EFFECT)
+    return session.when(commands.ChainLost(effect_id=effect.id, detail="no JuryVoting stands there", looks=7))
+
+
+def test_a_chain_that_began_anew_stops_the_vote_and_says_so(session: Any) -> None:
+    session.to("vote").call("jury_vote")
+    session.chain(until="vote")
+    others = [effect.id for effect in session.jury.effects(session.state)][1:]
+    lost(session)
+    for effect in others:
+        session.when(commands.ChainLost(effect_id=effect, detail="no JuryVoting stands there", looks=7))
+
+    assert session.kinds().count("chain_changed") == 1
+    assert not session.jury.effects(session.state)
+    assert session.view()["failed"] == {
+        "phase": "vote", "code": "chain_changed", "detail": "no JuryVoting stands there", "attempts": 7,
+    }  # fmt: skip
+    assert session.messages()[-1]["type"] == "chain_changed"
+    waiting = session.answer()
+    assert code(waiting) == ("unavailable", 503)
+    assert "retry" in waiting.detail
+    assert code(session.call("jury_vote")) == ("wrong_phase", 409)
+
+
+def test_a_retry_has_the_same_votes_cast_on_the_chain_there_is(session: Any) -> None:
+    session.to("vote").call("jury_vote")
+    session.chain(until="verdict")
+    before = {effect.id for effect in session.jury.effects(session.state)}
+    decided = {juror: ballot.guilty for juror, ballot in session.state.ballots.items()}
+    lost(session)
+
+    answer = session.call("jury_retry")
+    assert answer["failed"] is None
+    works = [effect.payload for effect in session.jury.effects(session.state)]
+    assert [(work.work, work.log_hash, work.chain_id) for work in works] == [("deploy", "", 0)]
+    seen = before | {effect.id for effect in session.jury.effects(session.state)}
+    assert len(seen) == 2, "what ended once under an id would be taken for a repeat"
+
+    session.chain()
+    assert session.state.phase == "ended"
+    assert {vote.juror_id: vote.guilty for vote in session.state.verdict.votes} == decided
+    assert session.kinds().count("vote_cast") == 10
+
+
+def test_a_chain_may_change_twice(session: Any) -> None:
+    session.to("vote").call("jury_vote")
+    for _ in range(2):
+        session.chain(until="verdict")
+        lost(session)
+        assert session.call("jury_retry")["failed"] is None
+    session.chain()
+    assert session.state.phase == "ended"
+
+
+@pytest.mark.parametrize("phase", ["prologue", "vote", "ended"])
+def test_nothing_is_taken_up_again_that_has_not_failed(session: Any, phase: str) -> None:
+    session.to(phase)
+    assert code(session.call("jury_retry")) == ("nothing_to_retry", 409)
+
+
+def test_a_retry_takes_no_fields(session: Any) -> None:
+    session.to("vote").call("jury_vote")
+    session.chain(until="vote")
+    lost(session)
+    assert code(session.call("jury_retry", {"chain": 1})) == ("invalid_request", 400)
+    assert session.state.failed
+
+
+def test_votes_that_were_cast_again_by_other_transactions_are_told_again(session: Any) -> None:
+    session.to("vote").call("jury_vote")
+    session.chain(until="verdict")
+    effect = session.due(effects.CHAIN_EFFECT)
+    found = session._mined(effect.id, effect.payload, ())
+    again = [replace(vote, tx_hash="0xnew") if vote.juror_id == "radical" else vote for vote in found.votes]
+    before = len(session.log)
+    session.when(replace(found, votes=tuple(again)))
+    assert session.kinds(before) == ["vote_cast", "verdict_read", "phase_changed", "ended"]
+    assert [(cast.juror_id, cast.tx_hash) for cast in session.events("vote_cast")[-1:]] == [("radical", "0xnew")]
 
 
 def test_a_juror_that_never_votes_costs_a_vote_at_the_deadline_and_not_the_session(session: Any) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_core.llm.port import Failed, Reply, ToolCall
-from playmolt_jury import commands
+from playmolt_jury import commands, effects
 from playmolt_jury.content.material import TopicImpact
 from playmolt_jury.rules import Jury
 from playmolt_schemas.canonical import canonical_json
@@ -41,6 +41,10 @@ def every_event(sessions: Callable[..., Any]) -> list[Event]:
     session.said["vote:radical"] = _voting()
     session.to("vote")
     session.call("jury_vote")
+    session.chain(until="vote")
+    lost = commands.ChainLost(effect_id=session.due(effects.CHAIN_EFFECT).id, detail="no case stands there", looks=7)
+    session.when(lost)
+    session.call("jury_retry")
     session.chain(closed_without=["opportunist"])
     aborted = sessions().when(EndGame(reason="maintenance"))
     return [event for each in (session, aborted) for event, _, _ in each.log]

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playmolt_core.game.decider import EndGame, Refused, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.port import Failed
-from playmolt_jury import commands
+from playmolt_jury import commands, effects
 from playmolt_jury.content import game
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
@@ -38,6 +38,7 @@ ROUTES = st.sampled_from(
             "jury_next",
             "jury_notes",
             "jury_vote",
+            "jury_retry",
             "jury_evidence",
             "jury_open",
         }
@@ -116,6 +117,16 @@ class Sessions(RuleBasedStateMachine):
     def mine(self) -> None:
         self.session.chain()
 
+    @rule()
+    def begin_anew(self) -> None:
+        if effect := self.session.due(effects.CHAIN_EFFECT):
+            self.session.when(commands.ChainLost(effect_id=effect.id, detail="gone", looks=1))
+
+    @rule()
+    def retry(self) -> None:
+        failed = self.session.state.failed
+        assert isinstance(self.session.call("jury_retry"), Refused) == (failed is None)
+
     @rule(route=ROUTES, body=JSON)
     def scribble(self, route: str, body: Any) -> None:
         witness = JURY.material(self.session.state).witnesses[0].id
@@ -151,6 +162,7 @@ class Sessions(RuleBasedStateMachine):
         if not hasattr(self, "session"):
             return
         self.speaking("Well.")
+        self.session.call("jury_retry")
         self.session.work().chain()
         self.session.to("ended")
         assert self.session.call("jury_ending")["id"] == self.session.state.ending

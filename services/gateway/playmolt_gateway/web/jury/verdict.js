@@ -28,11 +28,13 @@ export function verdictPanel(game) {
     await post(`${game.path}/vote`, {});
     await show();
   }, { place, first: true });
+  const again = actionButton(t("game.retry_vote"), () => post(`${game.path}/retry`, {}), { place, first: true });
   const progress = el("ol", { class: "tight", "aria-live": "polite" });
   const draw = () => {
-    const told = game.messages.filter((message) => ["vote_decided", "contract_deployed", "vote_cast", "vote_missed"].includes(message.type));
+    const told = game.messages.filter((message) => ["vote_decided", "contract_deployed", "vote_cast", "vote_missed", "chain_changed", "vote_retried"].includes(message.type));
     fill(progress, told.map((message) => el("li", { class: "small quiet" }, game.narration.tell(message))));
     call.hidden = votesFailed(game.messages) ? false : told.length > 0;
+    again.hidden = !chainChanged(game.messages);
     if (game.session.phase === "ended" || game.messages.some((message) => message.type === "verdict_read")) show();
   };
   if (game.session.phase === "aborted") {
@@ -40,7 +42,7 @@ export function verdictPanel(game) {
     return panel;
   }
   fill(panel, el("div", { class: "card" }, el("p", { class: "lead" }, t("game.hint.vote")),
-    el("div", { class: "row" }, call), place, progress),
+    el("div", { class: "row" }, call, again), place, progress),
     el("h2", { class: "unseen" }, t("game.jurors")),
     el("ul", { class: "thirds", "aria-label": t("game.jurors") }, game.session.jurors.map((juror) =>
       el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance)))),
@@ -59,6 +61,11 @@ function votesFailed(messages) {
     if (message.type === "turn_started") failed.delete(message.juror_id);
   }
   return failed.size > 0;
+}
+
+/** Whether the chain has lost the case and the vote waits for the overseer. */
+function chainChanged(messages) {
+  return messages.findLast((message) => ["chain_changed", "vote_retried"].includes(message.type))?.type === "chain_changed";
 }
 
 function story(verdict, ending, head, evidence) {
