@@ -83,6 +83,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             " 0: a quarter of what it takes in all.",
         ),
     ] = 0
+    waits_per_key: Annotated[
+        Positive,
+        _env("PLAYMOLT_WAITS_PER_KEY", "Long polls, streams and session calls of one key that a gateway keeps open."),
+    ] = 100
+    waits_per_address: Annotated[
+        Positive,
+        _env(
+            "PLAYMOLT_WAITS_PER_ADDRESS",
+            "Those of one address (IPv6: a /64) that come without a key, and, counted apart, its calls of `/mcp`."
+            " Behind a proxy name it in PLAYMOLT_TRUSTED_PROXIES.",
+        ),
+    ] = 400
+    streams_per_address: Annotated[
+        Positive,
+        _env(
+            "PLAYMOLT_STREAMS_PER_ADDRESS",
+            "Event streams of one address (IPv6: a /64) that a gateway or spectator keeps open.",
+        ),
+    ] = 400
+    sessions_per_key: Annotated[
+        Positive,
+        _env(
+            "PLAYMOLT_SESSIONS_PER_KEY",
+            "Legal sessions, and likewise juries, of one key that are not over, over all gateways.",
+        ),
+    ] = 200
     operator_key: Annotated[
         str,
         _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them (`up` makes one)."),

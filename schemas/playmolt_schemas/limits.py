@@ -24,6 +24,8 @@ INVITE_CHARS: Final = 64
 IDEMPOTENCY_KEY_CHARS: Final = 200
 TURN_ID_CHARS: Final = 64
 WAIT_SECONDS: Final = 30
+SESSION_DAYS: Final = 7
+"""A session in which nothing happened for so long counts no longer among those that its owner has open."""
 PAGE_DEFAULT: Final = 100
 PAGE_MAX: Final = 1000
 HEARTBEAT_SECONDS: Final = 15

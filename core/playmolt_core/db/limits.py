@@ -1,4 +1,6 @@
-"""Token buckets shared by all gateways, on the database's clock."""
+"""Token buckets and places for sessions, shared by all gateways, on the database's clock."""
+
+from playmolt_schemas.limits import SESSION_DAYS
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
@@ -19,6 +21,17 @@ class PgLimits:
         is a bug and raises asyncpg's InvalidParameterValueError.
         """
         return float(await self._pool.value(_SQL["take"], key, float(capacity), float(seconds), float(cost)))
+
+    async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
+        """Whether an owner may open a session beside its others that are not over; True for one that it has.
+
+        A place is kept until the session stands in the log, a minute at most.
+        """
+        return bool(await self._pool.value(_SQL["open_session"], owner, game, session, most, SESSION_DAYS))
+
+    async def give_session_up(self, session: str) -> None:
+        """Keep no place any more for a session that was not opened."""
+        await self._pool.fetch(_SQL["give_session_up"], session)
 
     async def sweep(self) -> int:
         """Forget the buckets that are full; gives how many."""

@@ -5,7 +5,6 @@ sender nothing and the server a descriptor. A server tells a `Held` where its co
 """
 
 import asyncio
-import ipaddress
 import resource
 from collections import OrderedDict
 from contextlib import suppress
@@ -15,7 +14,8 @@ from typing import Final, cast
 import msgspec
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
-from playmolt_core.settings import Settings
+from playmolt_core.ops.addresses import bucket_of, read_address
+from playmolt_core.settings import Network, Settings, parse_networks
 
 CONNECTIONS: Final = 20_000
 OWN_FILES: Final = 200
@@ -33,6 +33,9 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
     total: int = CONNECTIONS
     per_address: int = CONNECTIONS // 4
+    streams: int = 400
+    """Event streams of one address, which those in `trusted` may tell."""
+    trusted: tuple[Network, ...] = ()
     spare: int = SPARE
     head: float = 10
     body: float = 35
@@ -53,7 +56,13 @@ def bounds(settings: Settings, files: int) -> Bounds:
     """What a process with so many descriptors may hold."""
     total = max(1, min(CONNECTIONS, files - OWN_FILES - SPARE))
     per_address = settings.connections_per_address or max(1, total // 4)
-    return Bounds(total=total, per_address=min(per_address, total), idle=settings.idle_seconds)
+    return Bounds(
+        total=total,
+        per_address=min(per_address, total),
+        streams=settings.streams_per_address,
+        trusted=parse_networks(settings.trusted_proxies),
+        idle=settings.idle_seconds,
+    )
 
 
 class _Address:
@@ -224,8 +233,4 @@ def _address(transport: asyncio.BaseTransport) -> str:
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
         return ""
-    host = str(peer[0])
-    if ":" not in host:
-        return host
-    address = ipaddress.IPv6Address(host.partition("%")[0])
-    return str(address.ipv4_mapped or ipaddress.IPv6Network((address, 64), strict=False))
+    return bucket_of(read_address(str(peer[0]).partition("%")[0]))

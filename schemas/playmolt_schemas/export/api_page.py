@@ -47,7 +47,9 @@ A body is read as UTF-8 (a byte order mark is skipped) and without a content enc
 A page of another origin may make every GET and HEAD call, with a key in `Authorization` as well, and none of the
 others: it cannot play. The pages and this API are served from the root of a host; behind a proxy they have a host
 name of their own, no path prefix. HTTP/1.0 gets answers without chunks, which end with the connection. The server
-closes a connection on which nothing is asked after `PLAYMOLT_IDLE_SECONDS`. The only 5xx are 503 (try again after
+closes a connection on which nothing is asked after `PLAYMOLT_IDLE_SECONDS`. Of one key 100 long polls and streams are
+open at once and 200 sessions of either kind, of one address 400 event streams and 400 calls of `/mcp`; then 429.
+The only 5xx are 503 (try again after
 `Retry-After`) and 501 (a transfer coding other than chunked).
 """
 

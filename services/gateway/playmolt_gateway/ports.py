@@ -115,8 +115,16 @@ class Projections(Protocol):
 
 
 class Limits(Protocol):
-    """Token buckets shared by all gateways."""
+    """Token buckets and places for sessions, shared by all gateways."""
 
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         """Take `cost` tokens; 0 when they were there, else the seconds until they are (nothing is taken then)."""
+        ...
+
+    async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
+        """Keep a place for a session that is opened; False when its owner has so many that are not over."""
+        ...
+
+    async def give_session_up(self, session: str) -> None:
+        """Keep no place any more for a session that was not opened."""
         ...

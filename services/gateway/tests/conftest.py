@@ -150,6 +150,7 @@ class TwinStore:
         self.finished: dict[str, list[RecentGame]] = {}
         self.board = Board()
         self.buckets: dict[str, int] = {}
+        self.sessions: dict[str, str] = {}
         self.away = False
         self.read_only = False
         self.lookups = 0
@@ -260,6 +261,18 @@ class TwinStore:
         self.check()
         used = self.buckets[key] = self.buckets.get(key, 0) + cost
         return 0.0 if used <= capacity else 1.5
+
+    async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
+        self.check()
+        held = [name for name, holder in self.sessions.items() if holder == f"{owner} {game}"]
+        if session not in held and len(held) >= most:
+            return False
+        self.sessions[session] = f"{owner} {game}"
+        return True
+
+    async def give_session_up(self, session: str) -> None:
+        self.check()
+        self.sessions.pop(session, None)
 
 
 class Platform:

@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 import pytest
+from playmolt_core.ops.addresses import address_of, bucket_of
 from playmolt_core.settings import InvalidSettings, from_environment, parse_networks
-from playmolt_gateway.http.addresses import address_of, bucket_of
 
 TRUSTED = parse_networks("10.0.0.0/8,2001:db8::1")
 
@@ -28,11 +28,8 @@ TRUSTED = parse_networks("10.0.0.0/8,2001:db8::1")
     ],
 )
 def test_an_address_is_believed_as_far_as_who_tells_it(peer: str | None, said: list[str], counted: str) -> None:
-    scope = {
-        "client": peer and (peer, 1),
-        "headers": [(b"host", b"x"), *((b"x-forwarded-for", value.encode()) for value in said)],
-    }
-    assert bucket_of(address_of(scope, TRUSTED)) == counted
+    headers = [(b"host", b"x"), *((b"x-forwarded-for", value.encode()) for value in said)]
+    assert bucket_of(address_of(peer, headers, TRUSTED)) == counted
 
 
 def test_proxies_that_are_none_are_told() -> None:

@@ -321,15 +321,15 @@ class TestState:
             asyncio.create_task(platform.send("GET", path, headers=key))
             for path in (f"/api/games/{game}/state?after=4&wait=20", "/api/agents/me/turn?wait=20")
         ]
-        closing = platform.gateway.services.closing
+        waits = platform.gateway.services.waits
         async with asyncio.timeout(5):
-            while len(closing) < 2:
+            while len(waits) < 2:
                 await asyncio.sleep(0.01)
         fillers: list[asyncio.Future[None]] = [
             asyncio.get_running_loop().create_future() for _ in range(OPEN_WAITS - 2)
         ]
         for filler in fillers:
-            closing.add(filler)
+            waits.add(filler)
         for path in (f"/api/games/{game}/state?after=4&wait=1", f"/api/games/{game}/stream", "/api/agents/me/turn"):
             assert problem(await platform.send("GET", path, headers=key)) == (503, "unavailable")
         platform.gateway.close()

@@ -51,7 +51,7 @@ async def test_sigterm_ends_waits_at_once_and_the_server_after_them(server: Serv
     )
     poll = asyncio.create_task(server.client.get(f"/api/games/{game}/state?after=4&wait=30"))
     stream = asyncio.create_task(server.client.get(f"/api/games/{game}/stream", headers=key))
-    while len(server.platform.gateway.services.closing) < 2:
+    while len(server.platform.gateway.services.waits) < 2:
         await asyncio.sleep(0.01)
     os.kill(os.getpid(), signal.SIGTERM)
     async with asyncio.timeout(2):
@@ -128,7 +128,7 @@ async def test_a_client_that_goes_ends_its_wait(server: Server, game: str) -> No
     server.platform.bus.engine = lambda _game, _call: (200, {"version": 4})
     _, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"GET /api/games/{game}/state?after=4&wait=30 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    closing = server.platform.gateway.services.closing
+    closing = server.platform.gateway.services.waits
     while not len(closing):
         await asyncio.sleep(0.01)
     writer.close()

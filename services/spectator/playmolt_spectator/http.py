@@ -14,7 +14,9 @@ import h11
 import msgspec
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops import sockets
+from playmolt_core.ops.addresses import address_of, bucket_of
 from playmolt_core.ops.connections import Bounds, Door, Held
+from playmolt_core.ops.quotas import Quota
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code, problem_bytes
@@ -115,6 +117,8 @@ class Server:
         self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, within: Bounds
     ) -> None:
         self.door = Door(within)
+        self.trusted = within.trusted
+        self.streams = Quota("streams", within.streams)
         self.limit = max(1, within.total - min(REQUESTS, within.total // 5))
         self.source = source
         self.hub = hub
@@ -169,11 +173,13 @@ class Server:
             return body(200, "text/plain; version=0.0.4", shown)
         return None
 
-    def add(self, watcher: Watcher, held: Held | None) -> None:
-        """Count a watcher in until its connection is gone."""
+    def add(self, watcher: Watcher, held: Held | None, address: str) -> None:
+        """Count a watcher in until its connection is gone, and with it what `address` holds, if it is named."""
 
         def gone() -> None:
             self.watchers.discard(watcher)
+            if address:
+                self.streams.give_back(address)
             if held:
                 held.gone()
             if not self.watchers:
@@ -193,6 +199,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._held: Held | None = None
         self._begun = False
+        self._streams_of = ""
+        """The address whose event stream this one is."""
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -205,6 +213,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- why it went changes nothing
         self._server.connections.discard(self)
+        if self._streams_of:
+            self._server.streams.give_back(self._streams_of)
         if self._held:
             self._held.gone()
         if self._task:
@@ -304,6 +314,7 @@ class Connection(asyncio.Protocol):
         if after is None and game_id:
             raise Refusal(Code.INVALID_REQUEST, _AFTER_HELP)
         dialect: Dialect = EVENTS if game_id else LOBBY_EVENTS
+        self._count_stream(request)
 
         def take_over() -> Watcher:
             self._transport.write(head(200, _EVENT_STREAM))
@@ -323,6 +334,15 @@ class Connection(asyncio.Protocol):
             await self._open(game_id, after or 0, invite, take_over, answered)
         except BusUnavailable:
             self._send(head(200, _EVENT_STREAM) + (b"" if request.method == b"HEAD" else _COME_BACK))
+
+    def _count_stream(self, request: h11.Request) -> None:
+        """Count an event stream of its address until its connection is gone. Raises Refusal."""
+        peer = self._transport.get_extra_info("peername")
+        address = bucket_of(address_of(peer[0] if peer else None, request.headers, self._server.trusted))
+        if not self._server.streams.take(address):
+            detail = f"{self._server.streams.most} event streams are open from your address, and no more may be."
+            raise Refusal(Code.RATE_LIMITED, detail, Retry_After="5")
+        self._streams_of = address
 
     async def _open_socket(self, request: h11.Request, game_id: str, after: int | None, invite: str) -> None:
         self._known(game_id)
@@ -397,5 +417,5 @@ class Connection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=0)
         bound_kernel(self._transport.get_extra_info("socket"))
         self._transport.resume_reading()
-        self._server.add(watcher, self._held)
+        self._server.add(watcher, self._held, self._streams_of)
         return watcher

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from playmolt_core.ops.connections import Bounds
+from playmolt_core.settings import parse_networks
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
@@ -142,3 +143,31 @@ async def test_a_client_that_goes_while_the_engine_thinks_leaves_nothing_behind(
         writer.transport.abort()
         await spectator.until(lambda: not spectator.server.hub.watched and not spectator.server.connections)
         await spectator.until(lambda: not bus.watches[GAME][0].open)
+
+
+async def test_an_address_keeps_so_many_event_streams_and_any_socket(bus: FakeBus) -> None:
+    bus.start(GAME, 1)
+    async with running(bus, Timeouts(), Bounds(streams=3, trusted=parse_networks("127.0.0.1"))) as spectator:
+        feeds = [f"/sse/games/{GAME}", "/sse/lobby", f"/sse/games/{GAME}"]
+        streams = [await spectator.get(path) for path in feeds]
+        assert [stream.status for stream in streams] == [200, 200, 200]
+        refused = await spectator.get("/sse/lobby")
+        assert (refused.status, refused.headers["retry-after"]) == (429, "5")
+        assert (await refused.problem())["code"] == "rate_limited"
+        assert (await spectator.get("/sse/lobby", X_Forwarded_For="203.0.113.1")).status == 200
+        async with spectator.ws(f"/ws/games/{GAME}") as socket:
+            assert await take(socket, 1)
+        streams[0].writer.close()
+        await spectator.until(lambda: len(spectator.server.watchers) == 3)
+        assert (await spectator.get("/sse/lobby")).status == 200
+    assert not len(spectator.server.streams)
+
+
+async def test_an_event_stream_that_is_refused_holds_nothing(bus: FakeBus) -> None:
+    bus.start(GAME, 1)
+    async with running(bus, Timeouts(), Bounds(streams=1)) as spectator:
+        for _ in range(3):
+            assert (await spectator.get(f"/sse/games/{game(9)}")).status == 404
+            await spectator.until(lambda: not len(spectator.server.streams))
+        assert (await spectator.get(f"/sse/games/{GAME}", "HEAD")).status == 200
+        await spectator.until(lambda: not len(spectator.server.streams))

@@ -215,6 +215,57 @@ async def test_full_buckets_are_forgotten(pool: Pool, relay_pool: Pool) -> None:
     assert await limits.take("kept", 1, 600) > 0
 
 
+async def stands(database_url: str, session: str, owner: str, *, over: bool = False, days: int = 0) -> None:
+    """Put a session into the log as its engine would."""
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(
+        "INSERT INTO log.stream (stream, version, hash, phase, over, created_at, updated_at)"
+        " VALUES ($1, 1, decode(repeat('00', 32), 'hex'), 'facts', $2, now(), now() - make_interval(days => $3))",
+        session, over, days,
+    )  # fmt: skip
+    await connection.execute(
+        "INSERT INTO log.event (stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash,"
+        " hash, closes) SELECT $1, 1, coalesce(max(position), 0) + 1, 'session_opened', 1, '{}',"
+        " json_build_object('actor', $2::text), now(),"
+        " decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'),"
+        " decode(repeat('00', 32), 'hex'), false FROM log.event",
+        session, owner,
+    )  # fmt: skip
+    await connection.close()
+
+
+async def test_an_owner_has_so_many_sessions_of_a_type(database_url: str, pool: Pool) -> None:
+    limits = PgLimits(pool)
+    for number in range(3):
+        assert await limits.open_session("ada", "legal", f"legal-{number}", 3)
+        await stands(database_url, f"legal-{number}", "ada", over=number == 0, days=8 if number == 1 else 0)
+    for number in (3, 4):
+        assert await limits.open_session("ada", "legal", f"legal-{number}", 3), "one is over, one rests"
+    assert not await limits.open_session("ada", "legal", "legal-5", 3)
+    assert await limits.open_session("ada", "legal", "legal-0", 3), "a repeat finds its own"
+    assert await limits.open_session("ada", "legal", "legal-4", 3)
+    assert await limits.open_session("ada", "jury", "jury-1", 3)
+    assert await limits.open_session("bob", "legal", "legal-6", 3)
+    await limits.give_session_up("legal-4")
+    assert await limits.open_session("ada", "legal", "legal-5", 3)
+
+
+async def test_of_sessions_opened_at_once_no_two_take_one_place(pool: Pool) -> None:
+    limits = PgLimits(pool)
+    opened = await asyncio.gather(*(limits.open_session("ada", "legal", f"legal-{n}", 10) for n in range(40)))
+    assert sum(opened) == 10
+
+
+async def test_a_place_that_nobody_took_up_is_free_after_a_minute(database_url: str, pool: Pool) -> None:
+    limits = PgLimits(pool)
+    assert await limits.open_session("ada", "legal", "legal-1", 1)
+    assert not await limits.open_session("ada", "legal", "legal-2", 1)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE limits.opening SET at = at - interval '61 seconds'")
+    await connection.close()
+    assert await limits.open_session("ada", "legal", "legal-2", 1)
+
+
 async def scored(relay_pool: Pool, *scores: tuple[str, str, int]) -> None:
     projections = PgProjections(relay_pool)
     if (seen := await projections.position()) is None:

@@ -25,6 +25,7 @@ TABLES = {
     "account.seat": "game_id",
     "account.secret": "value",
     "limits.bucket": "full_at",
+    "limits.opening": "at",
     "limits.model_call": "tokens",
     "limits.budget": "calls",
     "lease.effect": "attempt",
@@ -55,6 +56,8 @@ FUNCTIONS = {
     "log.joined_by": "SELECT log.joined_by('agent-a')",
     "log.opened_by": "SELECT log.opened_by('agent-a')",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
+    "limits.open_session": "SELECT limits.open_session('a', 'legal', 'legal-1', 1, 7)",
+    "limits.give_session_up": "SELECT limits.give_session_up('legal-1')",
     "limits.sweep": "SELECT limits.sweep()",
     "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1)",
     "limits.hold": "SELECT limits.hold(gen_random_uuid(), 1)",
@@ -92,6 +95,7 @@ ALLOWED = {
         ("SELECT", "account.secret"), ("INSERT", "account.secret"),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take",
+        "limits.open_session", "limits.give_session_up",
     },
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
@@ -200,7 +204,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob')"
     )
     await connection.close()
-    assert len(rows) == 16
+    assert len(rows) == 18
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

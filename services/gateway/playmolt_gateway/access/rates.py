@@ -2,17 +2,20 @@
 
 from typing import Final, Literal
 
+from playmolt_core.ops.addresses import address_of, bucket_of
 from playmolt_core.settings import Settings, parse_networks, parse_rate
 from playmolt_schemas.codes import Code, RateLimit
+from playmolt_schemas.limits import SESSION_DAYS
 from starlette.types import Scope
 
 from playmolt_gateway.access.auth import Caller
-from playmolt_gateway.http.addresses import address_of, bucket_of
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.ports import Limits
 
 Bucket = Literal["requests", "actions"]
 _SHORTEST: Final = 0.001
+_DAY_SECONDS: Final = 86_400
+_SESSION_RETRY_SECONDS: Final = 60
 
 
 class Rates:
@@ -23,6 +26,7 @@ class Rates:
         self._registration = parse_rate(settings.registration_limit)
         self._trusted = parse_networks(settings.trusted_proxies)
         self._limit_loopback = settings.limit_loopback
+        self._sessions = settings.sessions_per_key
         self._rates = {
             "requests": parse_rate(settings.rate_limit),
             "actions": parse_rate(settings.action_rate_limit),
@@ -44,11 +48,29 @@ class Rates:
         """Take one from the bucket of the address that registers; the operator and the house have none."""
         if self._registration is None or caller.operator or caller.house:
             return None
-        address = address_of(scope, self._trusted)
+        client = scope.get("client")
+        address = address_of(client[0] if client else None, scope["headers"], self._trusted)
         if address is not None and address.is_loopback and not self._limit_loopback:
             return None
         told = f"An address may register {self._registration[0]} agents"
         return await self._taken(f"registration:{bucket_of(address)}", self._registration, told)
+
+    async def session_refusal(self, caller: Caller, game: str, session: str) -> Refusal | None:
+        """Keep a place for a session that the caller opens; the refusal when it has too many that are not over."""
+        most = self._sessions
+        if await self._limits.open_session(caller.id, game, session, most):
+            return None
+        return Refusal(
+            Code.RATE_LIMITED,
+            f"You have {most} sessions of this game that are not over. End one; one that rests for "
+            f"{SESSION_DAYS} days counts no longer.",
+            ratelimit=RateLimit(key=f"sessions:{game}:{caller.id}", limit=most, seconds=SESSION_DAYS * _DAY_SECONDS),
+            retry_after=_SESSION_RETRY_SECONDS,
+        )
+
+    async def give_session_up(self, session: str) -> None:
+        """Keep no place any more for a session that was not opened."""
+        await self._limits.give_session_up(session)
 
     async def _taken(self, key: str, rate: tuple[int, float], told: str) -> Refusal | None:
         limit, seconds = rate

@@ -1,53 +1,16 @@
-"""From which address a request comes, and under which one it came: the socket's, or what trusted proxies say."""
+"""Under which address a request came, and under which ones this gateway is known."""
 
 import re
-from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
-from playmolt_core.settings import Network, Settings, parse_address, parse_networks
+from playmolt_core.ops.addresses import read_address
+from playmolt_core.settings import Settings, parse_address, parse_networks
 from starlette.types import Scope
 
-Address = IPv4Address | IPv6Address
-_NET_OF_ONE = 64
-"""An IPv6 address counts with its /64: whoever has one address has them all."""
 _OWN_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _PORTS: Final = {"http": ":80", "https": ":443"}
-
-
-def address_of(scope: Scope, trusted: Iterable[Network]) -> Address | None:
-    """The nearest address that is no trusted proxy; None when the socket has none.
-
-    Every proxy appends whom it heard, so the header is read from its end, and only as far as who wrote it is trusted.
-    """
-    client = scope.get("client")
-    address = _read(client[0]) if client else None
-    said = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
-    hops = [hop.strip() for hop in said.split(",")] if said else []
-    nets = tuple(trusted)
-    while hops and address is not None and any(address in net for net in nets):
-        before = _read(hops.pop())
-        if before is None:
-            break
-        address = before
-    return address
-
-
-def bucket_of(address: Address | None) -> str:
-    """The name under which an address is counted."""
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, _NET_OF_ONE), strict=False))
-    return str(address or "unknown")
-
-
-def _read(text: str) -> Address | None:
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return None
-    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
 
 class PublicAddress:
@@ -101,7 +64,7 @@ class PublicAddress:
     def _forwarded(self, scope: Scope, header: bytes) -> str:
         """What the nearest proxy says, where it is a trusted one."""
         client = scope.get("client")
-        address = _read(client[0]) if client else None
+        address = read_address(client[0]) if client else None
         if address is None or not any(address in net for net in self._trusted):
             return ""
         said = b",".join(value for name, value in scope["headers"] if name == header).decode("latin-1")

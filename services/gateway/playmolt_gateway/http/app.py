@@ -99,7 +99,7 @@ class Gateway:
 
     def close(self) -> None:
         """Let open long polls and streams end now; new ones end at once."""
-        self.services.closing.close()
+        self.services.waits.close()
         self.services.bodies.arrivals.close()
 
 

@@ -44,7 +44,7 @@ from playmolt_gateway.http.problems import (
     refusal_response,
 )
 from playmolt_gateway.http.queries import parse_query
-from playmolt_gateway.http.waiting import Closing
+from playmolt_gateway.http.waiting import LongPoll, Waits
 from playmolt_gateway.pages.rows import Rows
 from playmolt_gateway.ports import AWAY, Accounts, Database, GatewayBus, Limits, Projections
 
@@ -78,8 +78,12 @@ class Services:
         self.bodies = Bodies()
         self.invites = Invites(accounts)
         self.metrics = Metrics()
-        self.closing = Closing()
+        self.waits = Waits(settings)
         self.rows = Rows(bus)
+
+    def poll(self, request: "CheckedRequest", *, stream: bool = False) -> LongPoll | Refusal:
+        """Count a request in that is going to wait; see `Waits.poll`."""
+        return self.waits.poll(request.caller, request.scope, request.receive, stream=stream)
 
     async def soon(self, work: Awaitable[T]) -> T:
         """Await what the database is asked for, as long as a game's engine would be waited for; raises TimeoutError."""

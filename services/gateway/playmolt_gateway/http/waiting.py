@@ -1,18 +1,28 @@
-"""Waits that end early: when the client goes, and when the gateway is told to stop."""
+"""Waits: how many may be open, and that they end early when the client goes or the gateway is told to stop."""
 
 import asyncio
 from asyncio import Future, Task
 from collections.abc import Coroutine, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
 import msgspec
 from playmolt_core.bus.port import Watch
-from starlette.types import Receive
+from playmolt_core.ops.addresses import address_of, bucket_of
+from playmolt_core.ops.quotas import Claim, Quota, give_all_back, take_all
+from playmolt_core.settings import Settings, parse_networks
+from playmolt_schemas.codes import Code, RateLimit
+from playmolt_schemas.limits import WAIT_SECONDS
+from starlette.types import Receive, Scope
+
+from playmolt_gateway.access.auth import Caller
+from playmolt_gateway.http.problems import Refusal
 
 OPEN_WAITS: Final = 10_000
 """Long polls and streams that one gateway keeps open; more are told to come back."""
+_RETRY_SECONDS: Final = 5
+_FULL: Final = Refusal(Code.UNAVAILABLE, "Too many requests wait on this server. Repeat after Retry-After seconds.")
 
 
 class _Versioned(msgspec.Struct):
@@ -32,54 +42,120 @@ async def wait_for_newer(watch: Watch, version: int, seconds: float) -> None:
             return
 
 
-class Closing:
-    """Whether the gateway stops, and what waits until then."""
+class Waits:
+    """What waits in this gateway, until it stops.
 
-    def __init__(self) -> None:
+    A key may hold so many waits, and an address so many without a key; event streams and calls of `/mcp` are counted by
+    address whoever asks. The operator is not counted.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._trusted = parse_networks(settings.trusted_proxies)
+        self._of_keys = Quota("waits", settings.waits_per_key)
+        self._of_addresses = Quota("waits", settings.waits_per_address)
+        self._streams = Quota("streams", settings.streams_per_address)
+        self._calls = Quota("mcp", settings.waits_per_address)
+        self._open: set[Future[None]] = set()
         self.closed = False
-        self._waits: set[Future[None]] = set()
+
+    def poll(self, caller: Caller, scope: Scope, receive: Receive, *, stream: bool = False) -> "LongPoll | Refusal":
+        """Count a wait in: it is to be entered at once, and is given back when it is left."""
+        if len(self._open) >= OPEN_WAITS:
+            return _FULL
+        claims = [] if caller.operator else self._claims(caller, scope, stream=stream)
+        full = take_all(claims)
+        return _too_many(full) if full else LongPoll(self, receive, claims)
+
+    def call(self, scope: Scope) -> "Counted | Refusal":
+        """Count a call of `/mcp` in, likewise."""
+        claims = [(self._calls, self._address(scope))]
+        full = take_all(claims)
+        return _too_many(full) if full else Counted(claims)
+
+    def _claims(self, caller: Caller, scope: Scope, *, stream: bool) -> list[Claim]:
+        address = self._address(scope)
+        claims = [(self._of_keys, caller.id) if caller.id else (self._of_addresses, address)]
+        return [*claims, (self._streams, address)] if stream else claims
+
+    def _address(self, scope: Scope) -> str:
+        client = scope.get("client")
+        return bucket_of(address_of(client[0] if client else None, scope["headers"], self._trusted))
 
     def close(self) -> None:
+        """End what waits now, and what will."""
         self.closed = True
-        for wait in self._waits:
+        for wait in self._open:
             if not wait.done():
                 wait.set_result(None)
 
     def add(self, wait: "Future[None]") -> None:
-        self._waits.add(wait)
+        self._open.add(wait)
         if self.closed and not wait.done():
             wait.set_result(None)
 
     def remove(self, wait: "Future[None]") -> None:
-        self._waits.discard(wait)
+        self._open.discard(wait)
 
     @property
     def full(self) -> bool:
-        return len(self._waits) >= OPEN_WAITS
+        return len(self._open) >= OPEN_WAITS
 
     def __len__(self) -> int:
-        return len(self._waits)
+        return len(self._open)
+
+
+def _too_many(claim: Claim) -> Refusal:
+    quota, name = claim
+    return Refusal(
+        Code.RATE_LIMITED,
+        f"{quota.most} requests wait here already for this key or address, and no more may. End one of them first.",
+        ratelimit=RateLimit(key=f"{quota.kind}:{name}", limit=quota.most, seconds=WAIT_SECONDS),
+        retry_after=_RETRY_SECONDS,
+    )
+
+
+class Counted:
+    """What is held until it is left."""
+
+    def __init__(self, claims: list[Claim]) -> None:
+        self._claims = claims
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        give_all_back(self._claims)
 
 
 class LongPoll:
     """One client's wait. `over` is set once nobody waits any more or the gateway stops."""
 
-    def __init__(self, receive: Receive, closing: Closing) -> None:
+    def __init__(self, waits: Waits, receive: Receive, claims: list[Claim]) -> None:
         self._receive = receive
-        self._closing = closing
+        self._waits = waits
+        self._claims = claims
         self.gone = False
         """Whether the client has gone."""
 
+    def until_answered(self) -> ExitStack:
+        """Give it back at the end of a block, unless the block keeps it (`pop_all`) to be entered later."""
+        stack = ExitStack()
+        stack.callback(give_all_back, self._claims)
+        return stack
+
     async def __aenter__(self) -> Self:
         self._end: Future[None] = asyncio.get_running_loop().create_future()
-        self._closing.add(self._end)
+        self._waits.add(self._end)
         self._listener: Task[None] = asyncio.create_task(self._listen())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closing.remove(self._end)
+        self._waits.remove(self._end)
+        give_all_back(self._claims)
         self._listener.cancel()
         with suppress(asyncio.CancelledError):
             await self._listener

@@ -1,6 +1,7 @@
 """`/mcp`: the endpoint of agents that speak the Model Context Protocol."""
 
 import asyncio
+from contextlib import suppress
 from importlib import import_module
 from time import perf_counter
 from typing import Any, Final
@@ -34,6 +35,12 @@ _POST_ALONE: Final = Refusal(
 
 def is_mcp(path: str) -> bool:
     return path.rstrip("/") == PATH
+
+
+async def _gone(receive: Receive) -> None:
+    """Return when the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 class McpEndpoint:
@@ -75,8 +82,28 @@ class McpEndpoint:
         elif error := messages.refused(body):
             await json_bytes(400, error)(scope, receive, sender)
         else:
-            manager = await self._opened()
-            await manager.handle_request(messages.for_the_library(scope), messages.replayed(body, receive), sender)
+            await self._handled(scope, body, receive, sender)
+
+    async def _handled(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Have the library answer, for as long as there is somebody to answer: it does not ask."""
+        counted = self._services.waits.call(scope)
+        if isinstance(counted, Refusal):
+            await refusal_response(counted)(scope, receive, send)
+            return
+        manager = await self._opened()
+        with counted:
+            gone = asyncio.create_task(_gone(receive))
+            answering = asyncio.create_task(
+                manager.handle_request(messages.for_the_library(scope), messages.replayed(body, gone), send)
+            )
+            try:
+                await asyncio.wait((gone, answering), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                gone.cancel()
+                if not answering.done():
+                    answering.cancel()
+            with suppress(asyncio.CancelledError):
+                await answering
 
     async def _refusal(self, scope: Scope) -> Refusal | None:
         """What every call shares, so that it is refused as everywhere; inside, the protocol has its own forms."""

@@ -1,5 +1,6 @@
 """The messages of `/mcp` before a library reads them: one of JSON-RPC's requests, in the form that its caller wants."""
 
+from asyncio import Task
 from typing import Any, Final
 
 import msgspec
@@ -63,14 +64,15 @@ def for_the_library(scope: Scope) -> Scope:
     return {**scope, "headers": [_BOTH, *(pair for pair in scope["headers"] if pair[0] != b"accept")]}
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
-    """Give a body that was read, then whatever comes behind it."""
+def replayed(body: bytes, gone: "Task[None]") -> Receive:
+    """Give a body that was read, then that the client has gone once it has."""
     told = False
 
     async def again() -> Message:
         nonlocal told
         if told:
-            return await receive()
+            await gone
+            return {"type": "http.disconnect"}
         told = True
         return {"type": "http.request", "body": body, "more_body": False}
 

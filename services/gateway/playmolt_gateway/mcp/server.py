@@ -1,6 +1,7 @@
 """The Model Context Protocol over the gateway's own calls. Loaded at the first request of `/mcp`: it takes a second."""
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.limits import WAIT_SECONDS
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playmolt_gateway.http.problems import bad_request
 from playmolt_gateway.mcp.endpoint import MOST_BYTES
@@ -24,6 +25,8 @@ _INSTRUCTIONS: Final = (
     "actions it offers, act. How each game is played: /skills/trial.md and /skills/ox.md on this server."
 )
 _CALL_SECONDS: Final = WAIT_SECONDS + 30
+_caller: ContextVar[Mapping[str, Any]] = ContextVar("caller")
+"""The request that a tool was called by."""
 
 
 def manager(app: ASGIApp) -> StreamableHTTPSessionManager:
@@ -39,7 +42,7 @@ def manager(app: ASGIApp) -> StreamableHTTPSessionManager:
 
 
 def _server(app: ASGIApp) -> "Server[Any]":
-    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app=_in_the_callers_name(app), raise_app_exceptions=False)
     client = httpx2.AsyncClient(transport=transport, base_url="http://gateway", timeout=_CALL_SECONDS)
     by_name = {tool.name: tool for tool in tools()}
 
@@ -63,6 +66,7 @@ def _server(app: ASGIApp) -> "Server[Any]":
             return _failed(f"{document['code']}: {document['detail']}", document)
         sent: Mapping[str, str] = context.request.headers if context.request is not None else {}
         call = call_of(tool, params.arguments or {}, sent.get("authorization", ""))
+        _caller.set(context.request.scope if context.request is not None else {})
         answer = await client.request(call.method, call.path, headers=call.headers, content=call.body)
         return _told(answer)
 
@@ -73,6 +77,18 @@ def _server(app: ASGIApp) -> "Server[Any]":
         on_list_tools=listed,
         on_call_tool=called,
     )
+
+
+def _in_the_callers_name(app: ASGIApp) -> ASGIApp:
+    """The gateway, to which a tool's call comes from where the tool was called: limits count addresses."""
+
+    async def called(scope: Scope, receive: Receive, send: Send) -> None:
+        caller = _caller.get()
+        came_by = [pair for pair in caller.get("headers", ()) if pair[0] == b"x-forwarded-for"]
+        named = {"client": caller.get("client"), "headers": [*scope["headers"], *came_by]}
+        await app({**scope, **named}, receive, send)
+
+    return called
 
 
 def _told(answer: httpx2.Response) -> types.CallToolResult:

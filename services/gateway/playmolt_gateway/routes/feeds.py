@@ -18,10 +18,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response, reason
-from playmolt_gateway.http.problems import bad_request, json_response
-from playmolt_gateway.http.waiting import Closing, LongPoll, version_of, wait_for_newer
+from playmolt_gateway.http.problems import Refusal, bad_request, json_response
+from playmolt_gateway.http.waiting import LongPoll, version_of, wait_for_newer
 from playmolt_gateway.ports import AWAY
-from playmolt_gateway.routes.games import ask_engine, too_many_waits
+from playmolt_gateway.routes.games import ask_engine
 
 _log = log("gateway")
 TURN_SECONDS: Final = 1.0
@@ -72,37 +72,41 @@ class Lasting(Response):
     the source fails, the connection breaks: a cut answer never looks like a whole one.
     """
 
-    def __init__(self, media_type: str, closing: Closing, chunks: Callable[[LongPoll], Chunks]) -> None:
+    def __init__(self, media_type: str, poll: LongPoll, chunks: Callable[[LongPoll], Chunks]) -> None:
         super().__init__(media_type=media_type, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._closing = closing
+        self._poll = poll
         self._chunks = chunks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write until the end, or stop without an end: the server then breaks the connection."""
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if scope["method"] == "HEAD":
-            await send({"type": "http.response.body", "body": b""})
-            return
+        del receive  # the poll has it
         try:
-            async with LongPoll(receive, self._closing) as poll, aclosing(self._chunks(poll)) as chunks:  # type: ignore[type-var]
-                async for chunk in chunks:
-                    async with asyncio.timeout(READER_STALL_SECONDS):
-                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            async with self._poll as poll:
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                if scope["method"] != "HEAD":
+                    await self._write(poll, send)
         except AWAY as error:
             _log.warning("stream_broken", detail=reason(error))
             return
         await send({"type": "http.response.body", "body": b""})
 
+    async def _write(self, poll: LongPoll, send: Send) -> None:
+        async with aclosing(self._chunks(poll)) as chunks:  # type: ignore[type-var]
+            async for chunk in chunks:
+                async with asyncio.timeout(READER_STALL_SECONDS):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
 
 async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
     """Answer as soon as a game wants something of the caller; 204 when none did in time."""
-    if services.closing.full:
-        return too_many_waits()
+    poll = services.poll(request)
+    if isinstance(poll, Refusal):
+        return poll
     clock = asyncio.get_running_loop().time
     end = clock() + min(request.query.wait, WAIT_SECONDS)
     async with AsyncExitStack() as stack:
-        poll = await stack.enter_async_context(LongPoll(request.receive, services.closing))
+        await stack.enter_async_context(poll)
         watches: dict[str, Watch] = {}
         looked: set[str] | None = None
         """The games that ran when those were looked at that do not."""
@@ -207,17 +211,20 @@ async def stream_events(services: Services, request: CheckedRequest) -> Reply:
     after = _after(request)
     if after is None:
         return bad_request("Last-Event-ID must be the id of an event of this feed: a version, as in 17.")
-    if services.closing.full:
-        return too_many_waits()
-    first = await _feed(services, request, after)
-    if first.status == Code.UNAVAILABLE.status:
-        raise BusUnavailable("the engine cannot read the feed now")
-    if first.status != 200:
-        return answer_response(first)
-    page = _feed_of(first.body)
-    if after and page.closed and after >= page.version:
-        return Response(status_code=204)
-    return Lasting(EVENT_STREAM, services.closing, lambda poll: _events(services, request, after, poll))
+    opened = services.poll(request, stream=True)
+    if isinstance(opened, Refusal):
+        return opened
+    with opened.until_answered() as kept:
+        first = await _feed(services, request, after)
+        if first.status == Code.UNAVAILABLE.status:
+            raise BusUnavailable("the engine cannot read the feed now")
+        if first.status != 200:
+            return answer_response(first)
+        page = _feed_of(first.body)
+        if after and page.closed and after >= page.version:
+            return Response(status_code=204)
+        kept.pop_all()
+    return Lasting(EVENT_STREAM, opened, lambda poll: _events(services, request, after, poll))
 
 
 def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
@@ -260,7 +267,10 @@ async def read_log(services: Services, request: CheckedRequest) -> Reply:
     first = await _log_page(services, request, 0)
     if first.status != 200:
         return answer_response(first)
-    return Lasting(NDJSON, services.closing, lambda poll: _lines(services, request, first, poll))
+    opened = services.poll(request)
+    if isinstance(opened, Refusal):
+        return opened
+    return Lasting(NDJSON, opened, lambda poll: _lines(services, request, first, poll))
 
 
 def _log_page(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":

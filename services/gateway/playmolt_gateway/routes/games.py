@@ -25,7 +25,7 @@ from playmolt_gateway.http.checked_request import (
     game_of,
 )
 from playmolt_gateway.http.problems import Refusal, bad_request, json_response
-from playmolt_gateway.http.waiting import LongPoll, version_of, wait_for_newer
+from playmolt_gateway.http.waiting import version_of, wait_for_newer
 from playmolt_gateway.ports import AWAY
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
@@ -243,13 +243,14 @@ async def read_state(services: Services, request: CheckedRequest) -> Reply:
 
 async def _newer_state(services: Services, request: CheckedRequest, after: int, seconds: float) -> Reply:
     """Subscribe, read, and read again on every message, until the version is newer or the time is up."""
-    if services.closing.full:
-        return too_many_waits()
+    poll = services.poll(request)
+    if isinstance(poll, Refusal):
+        return poll
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
-    watch = await services.bus.watch(request.game, request.params["id"])
-    try:
-        async with LongPoll(request.receive, services.closing) as poll:
+    async with poll:
+        watch = await services.bus.watch(request.game, request.params["id"])
+        try:
             while True:
                 answer = await ask_engine(services, request, "state", {})
                 if answer.status != 200 or version_of(answer.body).version > after:
@@ -257,8 +258,8 @@ async def _newer_state(services: Services, request: CheckedRequest, after: int, 
                 if poll.over or clock() >= end:
                     break
                 await poll.first([wait_for_newer(watch, after, end - clock())], end - clock())
-    finally:
-        await watch.close()
+        finally:
+            await watch.close()
     return await _state(services, request, answer)
 
 
@@ -271,11 +272,6 @@ async def _state(services: Services, request: CheckedRequest, answer: Answer) ->
         return answer_response(answer)
     invite = await services.soon(services.invites.of(request.params["id"]))
     return json_response(200, _encode(state | {"invite": invite}))
-
-
-def too_many_waits() -> Refusal:
-    """Refuse a wait that this gateway has no room for."""
-    return Refusal(Code.UNAVAILABLE, "Too many requests wait on this server. Repeat after Retry-After seconds.")
 
 
 async def read_events(services: Services, request: CheckedRequest) -> Reply:

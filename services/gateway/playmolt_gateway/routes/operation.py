@@ -44,7 +44,7 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
         parts |= {f"engine.{game}": game in engines for games in ENGINES.values() for game in games}
         parts |= {service: service in present for service in SERVICES}
         parts["feeds"] = services.bus.feeds_move()
-    parts["accepting"] = not services.closing.closed
+    parts["accepting"] = not services.waits.closed
     if all(parts.values()):
         return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts)))
     missing = ", ".join(name for name, there in parts.items() if not there)
@@ -56,6 +56,6 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
 
 async def metrics(services: Services, request: CheckedRequest) -> Reply:
     del request
-    gauges = {"open_waits": len(services.closing), "cached_keys": len(services.keys)}
+    gauges = {"open_waits": len(services.waits), "cached_keys": len(services.keys)}
     read_only = Sample("playmolt_database_read_only", int(services.database.read_only))
     return Response(services.metrics.render(gauges, read_only, *services.bus.samples()), media_type=METRICS)

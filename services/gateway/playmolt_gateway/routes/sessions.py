@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
+from starlette.responses import Response
 
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
+from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.http.waiting import LongPoll, wait_for_newer
 from playmolt_gateway.ports import AWAY
-from playmolt_gateway.routes.games import too_many_waits
 
 SLOW_SECONDS: Final = 20.0
 """How long a call waits for a model or the chain before its caller is told to come back (shapes.md, phases)."""
@@ -32,10 +34,30 @@ async def pass_on(services: Services, request: CheckedRequest) -> Reply:
     """Pass a call on; where its answer needs a model or the chain, wait for it a while."""
     if request.route.method != "POST" and not request.route.writes:
         return await _whole(services, request)
-    if services.closing.full:
-        return too_many_waits()
+    poll = services.poll(request)
+    if isinstance(poll, Refusal):
+        return poll
+    async with poll:
+        if "{id}" not in request.route.path and request.caller.id:
+            return await _open(services, request, poll)
+        return await _changed(services, request, poll)
+
+
+async def _open(services: Services, request: CheckedRequest, poll: LongPoll) -> Reply:
+    """Open a session where its owner may have one more. Of one that came to nothing no place is kept."""
+    session = _target(request)
+    refusal = await services.soon(services.rates.session_refusal(request.caller, request.game, session))
+    if refusal:
+        return refusal
+    reply = await _changed(services, request, poll)
+    if HTTPStatus.BAD_REQUEST <= reply.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+        await services.soon(services.rates.give_session_up(session))
+    return reply
+
+
+async def _changed(services: Services, request: CheckedRequest, poll: LongPoll) -> Response:
     answer = await _submit(services, request, "command")
-    return answer_response(await _awaited(services, request, answer) if answer.status == 202 else answer)
+    return answer_response(await _awaited(services, request, answer, poll) if answer.status == 202 else answer)
 
 
 def _target(request: CheckedRequest) -> str:
@@ -68,18 +90,19 @@ async def _whole(services: Services, request: CheckedRequest) -> Reply:
 
 async def _made(services: Services, request: CheckedRequest) -> Answer:
     answer = await _submit(services, request, "query")
-    if answer.status != 202 or services.closing.full:
+    poll = services.poll(request) if answer.status == 202 else None
+    if poll is None or isinstance(poll, Refusal):
         return answer
     clock = asyncio.get_running_loop().time
     end = clock() + SLOW_SECONDS
-    async with LongPoll(request.receive, services.closing) as poll:
+    async with poll:
         while answer.status == 202 and not poll.over and clock() < end:
             await poll.first((), 0.5)
             answer = await _submit(services, request, "query")
     return answer
 
 
-async def _awaited(services: Services, request: CheckedRequest, answer: Answer) -> Answer:
+async def _awaited(services: Services, request: CheckedRequest, answer: Answer, poll: LongPoll) -> Answer:
     """Look again whenever the session moves on, until the call is answered or the time is up.
 
     What the engine has taken is stored: while nobody can say more of it the answer stays its 202.
@@ -89,14 +112,13 @@ async def _awaited(services: Services, request: CheckedRequest, answer: Answer) 
     with suppress(*AWAY):
         watch = await services.bus.watch(request.game, _target(request))
         try:
-            async with LongPoll(request.receive, services.closing) as poll:
-                while True:
-                    with suppress(*AWAY):
-                        answer = await _submit(services, request, "query")
-                    if answer.status != 202 or poll.over or clock() >= end:
-                        break
-                    pause = min(_LOOK_SECONDS, end - clock())
-                    await poll.first([wait_for_newer(watch, 0, pause)], pause)
+            while True:
+                with suppress(*AWAY):
+                    answer = await _submit(services, request, "query")
+                if answer.status != 202 or poll.over or clock() >= end:
+                    break
+                pause = min(_LOOK_SECONDS, end - clock())
+                await poll.first([wait_for_newer(watch, 0, pause)], pause)
         finally:
             await watch.close()
     return answer

@@ -61,9 +61,9 @@ async def test_at_the_bound_probes_and_operators_still_get_in(platform: Any, por
     platform.bus.engine = lambda _game, _call: (200, {"version": 4})
     poll = f"GET /api/games/{game}/state?after=4&wait=30 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     polls = [await opened(port, poll) for _ in range(4)]
-    closing = platform.gateway.services.closing
+    waits = platform.gateway.services.waits
     async with asyncio.timeout(5):
-        while len(closing) < 4:
+        while len(waits) < 4:
             await asyncio.sleep(0.01)
     operators = f"GET /api/admin/agents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {OPERATOR_KEY}\r\n\r\n".encode()
     for sent, status in (
@@ -78,7 +78,7 @@ async def test_at_the_bound_probes_and_operators_still_get_in(platform: Any, por
             writer.close()
     head, _, body = answer.partition(b"\r\n\r\n")
     assert (json.loads(body)["code"], b"retry-after: " in head) == ("unavailable", True)
-    assert len(closing) == 4
+    assert len(waits) == 4
     for _, writer in polls:
         writer.close()
 
