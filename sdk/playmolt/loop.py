@@ -143,11 +143,13 @@ def blamed(bot: Bot) -> Iterator[None]:
     """Say of what is raised inside that the bot did it, and where."""
     try:
         yield
+    except BotFailed:
+        raise  # by who plays for another: it has been said already
     except Exception as error:
-        raise BotFailed.by_raising(error, _file_of(bot)) from error
+        raise BotFailed.by_raising(error, file_of(bot)) from error
 
 
-def _file_of(bot: Bot) -> str:
+def file_of(bot: Bot) -> str:
     """The file that a bot is written in; "" for one that has none."""
     parts: tuple[Any, ...] = (getattr(bot, "act", bot), type(bot))
     for part in parts:

@@ -16,7 +16,18 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 import uvicorn
-from playmolt_core.game.decider import PUBLIC, Act, Create, DeadlinePassed, EndGame, Join, Leave, Refused, Viewer
+from playmolt_core.game.decider import (
+    PUBLIC,
+    Act,
+    Create,
+    DeadlinePassed,
+    EndGame,
+    Forfeit,
+    Join,
+    Leave,
+    Refused,
+    Viewer,
+)
 from playmolt_schemas.codes import Code, RateLimit, problem_bytes
 from playmolt_schemas.identifiers import rfc3339
 
@@ -267,6 +278,9 @@ class Arena:
             case "actions":
                 assert who is not None
                 return self._once(seen, lambda: self._act(game_id, who, json.loads(seen.body)))
+            case "forfeit":
+                assert who is not None
+                return self._once(seen, lambda: self._let_go(game_id, who, json.loads(seen.body)))
             case "leave":
                 assert who is not None
                 return self._once(seen, lambda: self._leave(game_id, who))
@@ -298,6 +312,12 @@ class Arena:
         phase = self.decider.summary(self.games[game_id].state).phase
         receipt = hashlib.sha256(str(self.version(game_id)).encode()).hexdigest() if status == "accepted" else None
         return 200, _json({"status": status, "version": self.version(game_id), "phase": phase, "hash": receipt})
+
+    def _let_go(self, game_id: str, agent: str, said: Any) -> tuple[int, bytes]:
+        refusal = self._decide(game_id, Forfeit(agent_id=agent, kind=said.get("kind", "bot"), what=said["what"]))
+        phase = self.decider.summary(self.games[game_id].state).phase
+        answer = {"status": "forfeited", "version": self.version(game_id), "phase": phase}
+        return _refused(refusal) if refusal else (200, _json(answer))
 
     def _leave(self, game_id: str, agent: str) -> tuple[int, bytes]:
         refusal = self._decide(game_id, Leave(agent_id=agent))

@@ -6,12 +6,13 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt import GameResult, Turn, bots
+from playmolt import Forfeit, GameResult, Turn, bots
 from playmolt.bots import house
 from playmolt.bots.ox import OxBot
 from playmolt.conformance import Check, check
@@ -22,10 +23,6 @@ from playmolt_trial.rules import Trial
 from sdk_arena import Arena
 
 Start = Callable[[Any], Arena]
-
-
-def dancer(_turn: Turn) -> dict[str, Any]:
-    return {"type": "dance"}
 
 
 def left_open(server: Arena) -> list[socket.socket]:
@@ -40,6 +37,11 @@ def _peer_port(one: socket.socket) -> int:
         return int(one.getpeername()[1])
     except (OSError, IndexError):
         return 0
+
+
+def told(checks: list[Check]) -> list[tuple[str, str]]:
+    """What is not a pass, in its order."""
+    return [(one.name, one.verdict) for one in checks if one.verdict != "pass"]
 
 
 def verdicts(checks: list[Check]) -> dict[str, str]:
@@ -59,16 +61,19 @@ async def test_a_bot_that_raises_fails(arena: Start) -> None:
         raise RuntimeError("out of ideas")
 
     checks = await check(arena(Ox()).url, "ox", broken)
-    assert verdicts(checks)["plays to the end"] == "fail"
-    assert "out of ideas" in checks[0].detail
-    assert verdicts(checks)["survives a 503"] == "warn"
+    assert told(checks) == [("plays to the end", "fail")]
+    line = broken.__code__.co_firstlineno + 1
+    assert checks[0].detail == f"test_conformance.py:{line}: RuntimeError: out of ideas"
 
 
 @pytest.mark.parametrize("answer", [None, {"type": "dance"}])
 async def test_a_bot_that_gives_up_leaves_no_game_standing(arena: Start, answer: Any) -> None:
     server = arena(Ox())
     checks = await check(server.url, "ox", lambda _turn: answer)
-    assert verdicts(checks)["sends legal actions"] == "warn"
+    assert told(checks) == [("sends legal actions", "fail")]
+    assert next(one.detail for one in checks if one.verdict == "fail").startswith(
+        "3 refused, the first: invalid_action"
+    )
     (game_id,) = server.games
     assert server.over(game_id)
 
@@ -92,10 +97,10 @@ async def test_a_run_that_breaks_off_midway_leaves_nothing_open(arena: Start, er
 async def test_a_run_whose_checks_raise_leaves_nothing_open(arena: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     server = arena(Ox())
 
-    def broken(_transport: object) -> Check:
+    def broken(_run: object) -> Check:
         raise RuntimeError("a check is broken")
 
-    monkeypatch.setattr(checks_module, "_waits", broken)
+    monkeypatch.setattr(checks_module, "_JUDGES", (broken,))
     with pytest.raises(RuntimeError, match="a check is broken"):
         await check(server.url, "ox", OxBot("random", 1))
     assert left_open(server) == []
@@ -128,25 +133,63 @@ async def test_a_repeat_that_is_refused_was_sent_again(arena: Start) -> None:
         turns += 1
         return {"type": "dance"} if turns == 2 else good(turn)
 
-    checks = {one.name: one for one in await check(arena(Ox()).url, "ox", spoiled)}
-    assert checks["survives a 503"].verdict == "warn"
-    assert "sent again" in checks["survives a 503"].detail
+    checks = await check(arena(Ox()).url, "ox", spoiled)
+    assert verdicts(checks)["survives a 503"] == "pass"
+    assert told(checks) == [("sends legal actions", "fail")]
 
 
-async def test_a_clumsy_and_slow_bot_is_warned(arena: Start) -> None:
+async def test_ten_refused_actions_fail_with_one_line_though_the_game_is_played_to_its_end(arena: Start) -> None:
     good = OxBot("random", 1)
 
     def clumsy(turn: Turn) -> Any:
         return good(turn) if turn.refused else {"type": turn.actions[0].type}
 
-    checks = verdicts(await check(arena(Ox()).url, "ox", clumsy, seconds=1e-9))
-    assert (checks["plays to the end"], checks["sends legal actions"]) == ("pass", "warn")
-    assert checks["answers in time"] == "fail"
+    checks = await check(arena(Ox()).url, "ox", clumsy)
+    assert told(checks) == [("sends legal actions", "fail")]
+    assert next(one.detail for one in checks if one.verdict == "fail").startswith("10 refused, the first: invalid_")
+    assert verdicts(checks)["plays to the end"] == "pass"
 
 
-async def test_a_bot_that_never_learns_fails(arena: Start) -> None:
-    checks = verdicts(await check(arena(Ox()).url, "ox", dancer))
-    assert (checks["plays to the end"], checks["sends legal actions"]) == ("fail", "warn")
+async def test_a_crash_midway_is_told_with_its_line_and_nothing_that_follows_from_it(arena: Start) -> None:
+    good, turns = OxBot("random", 1), list[Turn]()
+
+    async def breaks(turn: Turn) -> Any:
+        turns.append(turn)
+        return {}["oops"] if len(turns) == 4 else good(turn)
+
+    checks = await check(arena(Ox()).url, "ox", breaks)
+    (fault,) = [one for one in checks if one.verdict != "pass"]
+    line = breaks.__code__.co_firstlineno + 2
+    assert (fault.name, fault.detail) == ("plays to the end", f"test_conformance.py:{line}: KeyError: 'oops'")
+    assert {"survives a 503", "survives a 429"} <= verdicts(checks).keys()
+
+
+async def test_a_bot_that_hangs_loses_its_turn_where_it_stands(arena: Start) -> None:
+    free = threading.Event()
+
+    def hangs(_turn: Turn) -> Any:
+        free.wait()
+
+    checks = await check(arena(Ox()).url, "ox", hangs, seconds=0.3)
+    free.set()
+    assert told(checks) == [("answers in time", "fail")]
+    line = hangs.__code__.co_firstlineno + 1
+    assert checks[0].detail == f"test_conformance.py:{line}: no answer within 0.3 s"
+
+
+async def test_an_async_bot_that_never_comes_back_loses_its_turn(arena: Start) -> None:
+    async def hangs(_turn: Turn) -> Any:
+        await asyncio.Event().wait()
+
+    checks = await check(arena(Ox()).url, "ox", hangs, seconds=0.3)
+    assert told(checks) == [("answers in time", "fail")]
+
+
+async def test_a_bot_that_lets_turns_go_is_looked_at(arena: Start) -> None:
+    server = arena(Ox())
+    checks = await check(server.url, "ox", lambda _: Forfeit("no_idea"))
+    assert ("answers in time", "warn") in told(checks)
+    assert "fail" not in verdicts(checks).values()
 
 
 def test_the_command_reports_and_exits_by_the_result(arena: Start, tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""`playmolt bots`: house bots, by hand and as a process."""
+"""`playmolt bots`: house bots, by hand and as a process, and how bots of one's own hold up."""
 
 import click
 from playmolt.bots import policies
 
 from playmolt_cli.bots.by_hand import by_hand
+from playmolt_cli.bots.check import check
 from playmolt_cli.house.command import house
 
 
@@ -21,7 +22,7 @@ class _Games(click.Group):
 
 @click.group(cls=_Games)
 def bots() -> None:
-    """Seat house bots: in one game, or wherever somebody waits.
+    """Seat house bots, in one game or wherever somebody waits; see whether your own bot holds up.
 
     Example: playmolt bots ox --n 4 --policy contrarian
     """
@@ -29,4 +30,5 @@ def bots() -> None:
 
 for _game in sorted(policies()):
     bots.add_command(by_hand(_game))
-bots.add_command(house)
+for _command in (house, check):
+    bots.add_command(_command)

@@ -1,10 +1,9 @@
 """`playmolt demo`: the platform, and house bots that play every game on it."""
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from playmolt_cli.demo import agora
 from playmolt_cli.demo.jury import Judged, judge
 from playmolt_cli.demo.legal import CASES, Argued, DemoCase, argue
 from playmolt_cli.games import deciders
-from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.local.folder import Run, passing_folder
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.log.commands import verified
 from playmolt_cli.log.reading import with_database
@@ -108,17 +107,8 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
         raise SystemExit(1)
 
 
-@contextmanager
-def _folder(data: Path | None) -> Iterator[Path]:
-    if data is not None:
-        yield data
-        return
-    folder = Path(tempfile.mkdtemp(prefix="playmolt-demo-"))
-    folder.chmod(0o711)
-    try:
-        yield folder
-    finally:
-        Folder(folder).remove()
+def _folder(data: Path | None) -> AbstractContextManager[Path]:
+    return passing_folder("playmolt-demo-") if data is None else nullcontext(data)
 
 
 def _await_interrupt() -> None:

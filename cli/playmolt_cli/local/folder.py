@@ -6,7 +6,9 @@ import os
 import pwd
 import secrets
 import shutil
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -205,3 +207,14 @@ class Folder:
         unfinished.touch(0o600)
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(self.path / name)
+
+
+@contextmanager
+def passing_folder(prefix: str) -> Iterator[Path]:
+    """A folder for an `up` that leaves nothing behind."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        Folder(folder).remove()

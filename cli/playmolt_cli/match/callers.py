@@ -1,15 +1,13 @@
 """Players that are asked over a network: models behind an alias, bots behind a URL."""
 
 import asyncio
-import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-from playmolt_core.effects.callbacks.client import Answer, CallbackClient
-from playmolt_schemas.canonical import digest
+from playmolt_core.effects.callbacks.client import CallbackClient, Fault
 from playmolt_schemas.match_plan import PlannedPlayer
 
+from playmolt_cli.bots.callback import Callback
 from playmolt_cli.match.dealing import Deal
 from playmolt_cli.match.entrants import Entrant, Player
 from playmolt_cli.match.folder import MatchFolder
@@ -64,38 +62,19 @@ def _asking(seat: ModelSeat, name: str) -> Player:
 
 def url(player: PlannedPlayer, client: CallbackClient) -> Entrant:
     """A bot behind a URL, called as a callback is, under a secret that nobody else has."""
-    secret, address = secrets.token_hex(16), player.url or ""
 
-    def sit(_: Deal, seat: int) -> Player:
+    def sit(_: Deal, __: int) -> Player:
+        callback = Callback(player.url or "", client)
+
         async def ask(turn: TableTurn) -> Any:
-            problem = None if turn.refused is None else msgspec.to_builtins(turn.refused)
-            body = msgspec.json.encode(
-                {
-                    "game_id": turn.game_id,
-                    "gameType": turn.gameType,
-                    "state": turn.state,
-                    "actions": turn.actions,
-                    "over": False,
-                    "turn_id": turn.turn_id,
-                    "last_error": problem,
-                }
-            )
-            key = digest([turn.game_id, seat, turn.version, problem])
-            answer = await client.call(address, secret, body, key)
-            for pause in _PAUSES:
-                if isinstance(answer, Answer):
+            answer = await callback.ask(turn)
+            for repeats, pause in enumerate(_PAUSES, 1):
+                if not isinstance(answer, Fault):
                     break
                 await asyncio.sleep(pause)
-                answer = await client.call(address, secret, body, key)
-            return _action(answer.value) if isinstance(answer, Answer) else Forfeits(answer.what)
+                answer = await callback.ask(turn, repeats)
+            return Forfeits(answer.what) if isinstance(answer, Fault) else answer
 
         return ask
 
     return Entrant(player.name, "url", sit)
-
-
-def _action(value: Mapping[str, Any]) -> Any:
-    let_go = value.get("forfeit")
-    if set(value) == {"forfeit"} and isinstance(let_go, dict) and isinstance(let_go.get("what"), str):
-        return Forfeits(let_go["what"], "provider" if let_go.get("kind") == "provider" else "bot")
-    return value

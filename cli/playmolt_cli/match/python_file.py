@@ -44,8 +44,8 @@ class PythonFile:
 
 def python_file(word: str, base: Path = Path()) -> PythonFile:
     """What `FILE.py` or `FILE.py:NAME` names; CannotLoad says what is wrong with it."""
-    file, _, name = word.partition(".py:") if ".py:" in word else (word.removesuffix(".py"), "", DEFAULT_NAME)
-    return PythonFile(base / f"{file}.py", name)
+    file, _, name = word.rpartition(":") if ":" in word else (word, "", DEFAULT_NAME)
+    return PythonFile(base / f"{file.removesuffix('.py')}.py", name or DEFAULT_NAME)
 
 
 def broke_at(error: BaseException, path: Path) -> str | None:

@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from typing import cast
 
-import msgspec
 from playmolt_schemas.api import GameType
 from playmolt_schemas.identifiers import GAME_TYPES
 
 from playmolt.client import DEFAULT_URL
-from playmolt.conformance.checks import PATIENCE_SECONDS, SECONDS, Check, check
+from playmolt.conformance.checks import PATIENCE_SECONDS, SECONDS, check, failed, report
 from playmolt.errors import PlayMoltError
 from playmolt.loop import Bot
 
@@ -59,14 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, PlayMoltError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    sys.stdout.write(_report(checks, as_json=given.json))
-    return int(any(one.verdict == "fail" for one in checks))
-
-
-def _report(checks: list[Check], *, as_json: bool) -> str:
-    if as_json:
-        return msgspec.json.encode(checks).decode() + "\n"
-    return "".join(f"{one.verdict:4}  {one.name:28}  {one.detail}\n" for one in checks)
+    sys.stdout.write(report(checks, as_json=given.json))
+    return int(failed(checks))
 
 
 if __name__ == "__main__":

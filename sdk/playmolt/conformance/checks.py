@@ -1,10 +1,12 @@
-"""One game with a bot over a faulty connection, and what came of it, check by check."""
+"""One game with a bot over a faulty connection, and what came of it, check by check.
+
+A fault makes one line: what follows from it is left out.
+"""
 
 import asyncio
-import inspect
-import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Final, Literal
 
 import httpx
 import msgspec
@@ -13,39 +15,42 @@ from playmolt_schemas.api import GameType
 from playmolt.bots import run_house_bots, seats
 from playmolt.client import AsyncClient
 from playmolt.conformance.faults import RETRY_AFTER_SECONDS, Fault, FaultyTransport
+from playmolt.conformance.players import LostTurn, Player, PythonPlayer, Watched
 from playmolt.errors import BotFailed
 from playmolt.feed import CLOSING, Message
-from playmolt.loop import Bot, GameResult, Turn, decide
+from playmolt.loop import Bot, GameResult
 
 SECONDS = 30.0
 """How long a bot may think about a turn, unless the caller says otherwise."""
 PATIENCE_SECONDS = 120.0
 ENDING_SECONDS = 30.0
 """How long the game of a bot that gave up is played on."""
+Verdict = Literal["pass", "warn", "fail"]
 
 
 class Check(msgspec.Struct, frozen=True):
     """One line of the report. `warn`: it held, but look at it, or it could not be tried."""
 
     name: str
-    verdict: Literal["pass", "warn", "fail"]
+    verdict: Verdict
     detail: str
 
 
-class _Timed:
-    """The bot, with a watch on it."""
+class _Run(msgspec.Struct, frozen=True):
+    """A game that was played, or broke off."""
 
-    def __init__(self, bot: Bot) -> None:
-        self.slowest = 0.0
-        self._bot = bot
+    ended: GameResult | BotFailed
+    watched: Watched
+    transport: FaultyTransport
+    events: Sequence[Message]
 
-    async def __call__(self, turn: Turn) -> Any:
-        began = time.monotonic()
-        action = decide(self._bot, turn)
-        if inspect.isawaitable(action):
-            action = await action
-        self.slowest = max(self.slowest, time.monotonic() - began)
-        return action
+    @property
+    def late(self) -> int:
+        """How many submissions were forfeited because their time passed."""
+        if isinstance(self.ended, BotFailed):
+            return 0
+        me = self.ended.agent_id
+        return sum(one.count for one in self.ended.faults if (one.agent_id, one.what) == (me, "deadline"))
 
 
 async def check(
@@ -57,34 +62,57 @@ async def check(
     patience: float = PATIENCE_SECONDS,
     seed: object = "conformance",
 ) -> list[Check]:
-    """Play one game against house bots and report; raises what the server's absence raises before the game starts."""
+    """Play one game against house bots and report; raises what the server's absence raises."""
+    player = PythonPlayer(bot)
+    try:
+        return await check_player(url, game, player, seconds=seconds, patience=patience, seed=seed)
+    finally:
+        await player.close()
+
+
+async def check_player(
+    url: str,
+    game: GameType,
+    player: Player,
+    *,
+    seconds: float = SECONDS,
+    patience: float = PATIENCE_SECONDS,
+    seed: object = "conformance",
+) -> list[Check]:
+    """The same for a bot that runs elsewhere; it is left open."""
     transport = FaultyTransport(httpx.AsyncHTTPTransport())
-    timed = _Timed(bot)
+    watched = Watched(player, seconds)
     async with AsyncClient(url, transport=transport) as client:
         await client.register("conformance")
         seat = await client.join(game)
         house = asyncio.create_task(run_house_bots(url, game, seat.needed - seat.seated, seed=seed))
         stream = asyncio.create_task(_followed(client, seat.game_id))
+        ended: GameResult | BotFailed
+        events: list[Message] = []
         try:
-            result: GameResult | Exception = await client.play(timed, game, game_id=seat.game_id, patience=patience)
+            ended = await client.play(watched, game, game_id=seat.game_id, patience=patience)
             events = await asyncio.wait_for(stream, patience)
-        except Exception as error:
-            result, events = error, []
+            await player.over(ended)
+        except BotFailed as error:
+            ended = error
             await _end(url, client.key, game, seat.game_id)
         finally:
             house.cancel()
             stream.cancel()
             await asyncio.gather(house, stream, return_exceptions=True)
-    return [
-        _finishes(result),
-        _in_time(timed.slowest, seconds),
-        _legal(transport, result),
-        _repeats(transport, Fault.UNAVAILABLE, "503"),
-        _waits(transport),
-        _repeats(transport, Fault.LOST_ANSWER, "lost answer"),
-        _goes_on(transport, result),
-        _reconnects(transport, events),
-    ]
+    run = _Run(ended, watched, transport, events)
+    return [one for one in (judge(run) for judge in _JUDGES) if one is not None]
+
+
+def report(checks: Sequence[Check], *, as_json: bool) -> str:
+    """A line a check, or one JSON list."""
+    if as_json:
+        return msgspec.json.encode(checks).decode() + "\n"
+    return "".join(f"{one.verdict:4}  {one.name:28}  {one.detail}\n" for one in checks)
+
+
+def failed(checks: Sequence[Check]) -> bool:
+    return any(one.verdict == "fail" for one in checks)
 
 
 async def _end(url: str, key: str, game: GameType, game_id: str) -> None:
@@ -98,64 +126,89 @@ async def _followed(client: AsyncClient, game_id: str) -> list[Message]:
     return [event async for event in client.stream(game_id)]
 
 
-def _finishes(result: GameResult | Exception) -> Check:
-    if isinstance(result, Exception):
-        return Check("plays to the end", "fail", f"{type(result).__name__}: {result}")
-    verdict: Literal["pass", "fail"] = "pass" if result.phase == "end" else "fail"
-    return Check("plays to the end", verdict, f"{result.phase}, {result.turns} turns, {result.points} points")
+def _finishes(run: _Run) -> Check | None:
+    title, ended = "plays to the end", run.ended
+    if isinstance(ended, BotFailed):
+        told_elsewhere = isinstance(ended, LostTurn) or ended.refusal is not None
+        return None if told_elsewhere else Check(title, "fail", str(ended))
+    verdict: Verdict = "pass" if ended.phase == "end" else "fail"
+    return Check(title, verdict, f"{ended.phase}, {ended.turns} turns, {ended.points} points")
 
 
-def _in_time(slowest: float, seconds: float) -> Check:
-    verdict: Literal["pass", "warn", "fail"] = "pass"
-    if slowest > seconds / 2:
-        verdict = "fail" if slowest > seconds else "warn"
-    return Check("answers in time", verdict, f"slowest turn {slowest:.2f} s of {seconds:g} s")
+def _in_time(run: _Run) -> Check | None:
+    title, watched = "answers in time", run.watched
+    if isinstance(run.ended, LostTurn):
+        return Check(title, "fail", str(run.ended))
+    if run.late:
+        return Check(title, "fail", f"{run.late} of its turns were over before it answered")
+    if watched.forfeits:
+        return Check(title, "warn", f"let {watched.forfeits} of its turns go")
+    if not watched.answers:
+        return None
+    verdict: Verdict = "warn" if watched.slowest > watched.seconds / 2 else "pass"
+    return Check(title, verdict, f"slowest turn {watched.slowest:.2f} s of {watched.seconds:g} s")
 
 
-def _legal(transport: FaultyTransport, result: GameResult | Exception) -> Check:
+def _legal(run: _Run) -> Check | None:
     title = "sends legal actions"
-    if transport.refusals:
-        status, body = transport.refusals[0]
-        first = body.decode(errors="replace")[:300]
-        return Check(title, "warn", f"{len(transport.refusals)} refused, the first with {status}: {first}")
-    if isinstance(result, BotFailed) and result.refusal:
-        return Check(title, "warn", f"gave what is no action: {result.refusal.detail}")
-    return Check(title, "pass", "no action was refused")
+    refusals = list(run.watched.refusals)
+    if isinstance(run.ended, BotFailed) and run.ended.refusal is not None:
+        refusals.append(run.ended.refusal)
+    if refusals:
+        first = refusals[0]
+        return Check(title, "fail", f"{len(refusals)} refused, the first: {first.code}: {first.detail[:300]}")
+    return Check(title, "pass", "no action was refused") if run.watched.answers else None
 
 
-def _repeats(transport: FaultyTransport, fault: Fault, name: str) -> Check:
+def _repeats(run: _Run, fault: Fault, name: str) -> Check | None:
     title = f"survives a {name}"
-    incident = transport.incidents.get(fault)
+    incident = run.transport.incidents.get(fault)
     if incident is None:
-        return Check(title, "warn", "not tried: the bot sent too few actions")
-    if 200 in incident.statuses:
-        return Check(title, "pass", "sent again with the same Idempotency-Key and accepted")
+        return _untried(run, title, "the bot sent too few actions")
     if incident.statuses:
-        return Check(title, "warn", f"sent again with the same Idempotency-Key, and refused: {incident.statuses}")
-    return Check(title, "fail", "not sent again with the same Idempotency-Key")
+        return Check(title, "pass", "sent again with the same Idempotency-Key")
+    return None if isinstance(run.ended, BotFailed) else Check(title, "fail", "not sent again with its Idempotency-Key")
 
 
-def _waits(transport: FaultyTransport) -> Check:
-    held = _repeats(transport, Fault.RATE_LIMITED, "429")
-    incident = transport.incidents.get(Fault.RATE_LIMITED)
-    if held.verdict == "pass" and incident and (incident.repeated_after or 0.0) < RETRY_AFTER_SECONDS:
+def _waits(run: _Run) -> Check | None:
+    held = _repeats(run, Fault.RATE_LIMITED, "429")
+    incident = run.transport.incidents.get(Fault.RATE_LIMITED)
+    if held and held.verdict == "pass" and incident and (incident.repeated_after or 0.0) < RETRY_AFTER_SECONDS:
         return Check(held.name, "fail", f"sent again before Retry-After ({RETRY_AFTER_SECONDS} s) had passed")
     return held
 
 
-def _goes_on(transport: FaultyTransport, result: GameResult | Exception) -> Check:
-    if Fault.ALREADY_SUBMITTED not in transport.incidents:
-        return Check("survives a 409", "warn", "not tried: the bot sent too few actions")
-    if isinstance(result, Exception):
-        return Check("survives a 409", "fail", "the bot did not play on after already_submitted")
-    return Check("survives a 409", "pass", "played on after already_submitted")
+def _goes_on(run: _Run) -> Check | None:
+    title = "survives a 409"
+    if Fault.ALREADY_SUBMITTED not in run.transport.incidents:
+        return _untried(run, title, "the bot sent too few actions")
+    return None if isinstance(run.ended, BotFailed) else Check(title, "pass", "played on after already_submitted")
 
 
-def _reconnects(transport: FaultyTransport, events: list[Message]) -> Check:
+def _reconnects(run: _Run) -> Check | None:
     title = "survives a stream reconnect"
-    versions = [event["version"] for event in events]
-    if versions != list(range(1, len(versions) + 1)) or not events or events[-1]["type"] not in CLOSING:
-        return Check(title, "fail", f"the stream gave {len(events)} events, not 1, 2, 3 … to the end")
-    if not transport.cuts:
-        return Check(title, "warn", "not tried: the stream was too short to cut")
-    return Check(title, "pass", f"{len(events)} events in order over {transport.cuts + 1} connections")
+    if isinstance(run.ended, BotFailed):
+        return None
+    versions = [event["version"] for event in run.events]
+    if versions != list(range(1, len(versions) + 1)) or not versions or run.events[-1]["type"] not in CLOSING:
+        return Check(title, "fail", f"the stream gave {len(versions)} events, not 1, 2, 3 … to the end")
+    if not run.transport.cuts:
+        return _untried(run, title, "the stream was too short to cut")
+    return Check(title, "pass", f"{len(versions)} events in order over {run.transport.cuts + 1} connections")
+
+
+def _untried(run: _Run, title: str, why: str) -> Check | None:
+    """What a bot that failed did not come to is no news."""
+    return None if isinstance(run.ended, BotFailed) else Check(title, "warn", f"not tried: {why}")
+
+
+_JUDGES: Final[Sequence[Callable[[_Run], Check | None]]] = (
+    _finishes,
+    _in_time,
+    _legal,
+    lambda run: _repeats(run, Fault.UNAVAILABLE, "503"),
+    _waits,
+    lambda run: _repeats(run, Fault.LOST_ANSWER, "lost answer"),
+    _goes_on,
+    _reconnects,
+)

@@ -37,8 +37,6 @@ class FaultyTransport(httpx.AsyncBaseTransport):
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self.incidents: dict[Fault, Incident] = {}
         self.cuts = 0
-        self.refusals: list[tuple[int, bytes]] = []
-        """Status and body of each action that the server itself refused."""
         self._inner = inner
         self._keys: list[str] = []
 
@@ -59,18 +57,18 @@ class FaultyTransport(httpx.AsyncBaseTransport):
         known = next((one for one in self.incidents.values() if one.key == key), None)
         if known:
             known.repeated_after = known.repeated_after or time.monotonic() - known.at
-            response = await self._passed(request)
+            response = await self._inner.handle_async_request(request)
             known.statuses.append(response.status_code)
             return response
         if key not in self._keys:
             self._keys.append(key)
         fault = next((one for one in Fault if one.value < len(self._keys) and one not in self.incidents), None)
-        return await (self._failed(fault, key, request) if fault else self._passed(request))
+        return await (self._failed(fault, key, request) if fault else self._inner.handle_async_request(request))
 
     async def _failed(self, fault: Fault, key: str, request: httpx.Request) -> httpx.Response:
         passed = fault in (Fault.LOST_ANSWER, Fault.ALREADY_SUBMITTED)
         if passed:
-            response = await self._passed(request)
+            response = await self._inner.handle_async_request(request)
             if response.status_code != 200:
                 return response
             await response.aclose()
@@ -78,12 +76,6 @@ class FaultyTransport(httpx.AsyncBaseTransport):
         if fault is Fault.LOST_ANSWER:
             raise httpx.ReadError("the connection broke before the answer came", request=request)
         return _ANSWERS[fault](request)
-
-    async def _passed(self, request: httpx.Request) -> httpx.Response:
-        response = await self._inner.handle_async_request(request)
-        if 400 <= response.status_code < 500:
-            self.refusals.append((response.status_code, await response.aread()))
-        return response
 
 
 def _unavailable(request: httpx.Request) -> httpx.Response:

@@ -1,0 +1,97 @@
+"""A bot behind a URL, asked as the platform asks one (arena.md, "The platform calls the bot")."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+from playmolt.conformance.players import LostTurn
+from playmolt.loop import Forfeit, GameResult, Turn
+from playmolt_core.effects.callbacks.client import Answer, CallbackClient, Fault
+from playmolt_schemas.api import ActionOffer
+from playmolt_schemas.codes import Problem
+
+
+class Question(Protocol):
+    """A turn, of a running game or of a match."""
+
+    @property
+    def game_id(self) -> str: ...
+    @property
+    def gameType(self) -> str: ...  # noqa: N802 -- the wire's spelling
+    @property
+    def state(self) -> Mapping[str, Any]: ...
+    @property
+    def actions(self) -> Any: ...
+    @property
+    def turn_id(self) -> str | None: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def refused(self) -> Problem | None: ...
+
+
+class Callback:
+    """Asks the bot at a URL. `secret` signs the calls; without one nobody can check them."""
+
+    def __init__(self, url: str, client: CallbackClient, secret: str = "") -> None:
+        self._url = url
+        self._client = client
+        self._secret = secret or secrets.token_hex(16)
+        self._refusals = 0
+
+    async def ask(self, turn: Question, repeats: int = 0) -> Any:
+        """Give its action, Forfeit, or the Fault of the call. The same question under `repeats` has the same key."""
+        if not repeats:
+            self._refusals = self._refusals + 1 if turn.refused else 0
+        body = body_of(turn)
+        key = hashlib.sha256(b"%d %b" % (self._refusals, body)).hexdigest()
+        answer = await self._client.call(self._url, self._secret, body, key)
+        return action_of(answer.value) if isinstance(answer, Answer) else answer
+
+
+class CallbackPlayer:
+    """The bot at a URL as the conformance run asks it; a call that gives no action is a turn lost."""
+
+    def __init__(self, url: str, secret: str = "") -> None:
+        self._client = CallbackClient(private=True)
+        self._callback = Callback(url, self._client, secret)
+
+    async def answer(self, turn: Turn) -> Any:
+        answer = await self._callback.ask(turn)
+        if isinstance(answer, Fault):
+            raise LostTurn(f"{answer.what}: {answer.detail}")
+        return answer
+
+    def standing(self) -> str:
+        return ""
+
+    async def over(self, result: GameResult) -> None:
+        offers: list[ActionOffer] = []
+        await self._callback.ask(Turn(result.game_id, result.gameType, result.state, offers, over=True))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def body_of(turn: Question) -> bytes:
+    """What a bot that runs elsewhere is told: the JSON of the turn, and why its last action was refused."""
+    told = {
+        "game_id": turn.game_id,
+        "gameType": turn.gameType,
+        "state": turn.state,
+        "actions": turn.actions,
+        "over": turn.over,
+        "turn_id": turn.turn_id,
+        "last_error": turn.refused,
+    }
+    return msgspec.json.encode(told)
+
+
+def action_of(value: Mapping[str, Any]) -> Any:
+    """The action that a JSON object is, or the Forfeit."""
+    let_go = value.get("forfeit")
+    if set(value) == {"forfeit"} and isinstance(let_go, dict) and isinstance(let_go.get("what"), str):
+        return Forfeit(let_go["what"], "provider" if let_go.get("kind") == "provider" else "bot")
+    return value

@@ -1,0 +1,101 @@
+"""`playmolt bots check`: the conformance run for a bot of any language."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+import click
+from playmolt.conformance.checks import SECONDS, Check, check_player, failed, report
+from playmolt.conformance.players import Player, PythonPlayer
+from playmolt.errors import PlayMoltError
+from playmolt_schemas.api import GameType
+
+from playmolt_cli.bots.callback import CallbackPlayer
+from playmolt_cli.bots.program import CannotStart, ProgramPlayer, words_of
+from playmolt_cli.local.folder import passing_folder
+from playmolt_cli.local.stack import Stack
+from playmolt_cli.match.plan import known_games
+from playmolt_cli.match.python_file import CannotLoad, python_file
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.interrupts import stopping
+from playmolt_cli.terminal.options import json_option
+
+_DEFAULT_GAME: Final = "ox"
+_FAILED: Final = 1
+Seat = Callable[[], Awaitable[Player]]
+
+
+@click.command()
+@click.option("--python", metavar="FILE:NAME", help="A bot in a Python file, as in mybot.py:bot.")
+@click.option("--callback", metavar="URL", help="A bot behind a URL, called as the platform calls one.")
+@click.option("--command", metavar="COMMAND", help="A program: turns as JSON lines on stdin, answers on stdout.")
+@click.option("--secret", default="", help="What --callback's calls are signed with. Default: a random one.")
+@click.option(
+    "--game", type=click.Choice(known_games()), default=_DEFAULT_GAME, show_default=True, help="What it plays."
+)
+@click.option("--url", help="The platform to play on. Default: one of its own, which is started for it.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=SECONDS, show_default=True,
+    help="How long it may think about a turn.",
+)  # fmt: skip
+@json_option
+def check(
+    python: str | None, callback: str | None, command: str | None, secret: str, game: GameType, url: str | None,
+    seconds: float, as_json: bool,
+) -> None:  # fmt: skip
+    """Show whether a bot holds up, over a connection that misbehaves on purpose.
+
+    It plays one game against house bots. Refused actions, crashes and lost turns fail it (exit status 1); a line says
+    which, with file and line of a crash.
+
+    Example: playmolt bots check --command "node mybot.js" --game trial
+    """
+    given = [bot for bot in (python, callback, command) if bot is not None]
+    if len(given) != 1:
+        raise Failure("say exactly one of --python, --callback and --command")
+    try:
+        seat = _seat(python, callback, command, secret)
+        with stopping(), _platform(url) as platform:
+            click.echo(f"{given[0]} plays {game} at {platform} against house bots …", err=True)
+            checks = asyncio.run(_checked(platform, game, seconds, seat))
+    except (CannotLoad, CannotStart, PlayMoltError, ValueError) as error:
+        raise Failure(str(error)) from error
+    click.echo(report(checks, as_json=as_json), nl=False)
+    if failed(checks):
+        raise click.exceptions.Exit(_FAILED)
+
+
+def _seat(python: str | None, callback: str | None, command: str | None, secret: str) -> Seat:
+    """What seats the bot, as far as that can be known before there is a platform; raises CannotLoad and CannotStart."""
+    if python is not None:
+        bot = python_file(python).make()
+        return partial(_seated, lambda: PythonPlayer(bot))
+    if callback is not None:
+        if not callback.startswith(("http://", "https://")):
+            raise CannotStart(f"{callback!r} is no address as in http://127.0.0.1:9000/turn")
+        return partial(_seated, lambda: CallbackPlayer(callback, secret))
+    return partial(ProgramPlayer.start, words_of(command or ""))
+
+
+async def _seated(make: Callable[[], Player]) -> Player:
+    return make()
+
+
+async def _checked(url: str, game: GameType, seconds: float, seat: Seat) -> Sequence[Check]:
+    player = await seat()
+    try:
+        return await check_player(url, game, player, seconds=seconds)
+    finally:
+        await player.close()
+
+
+@contextmanager
+def _platform(url: str | None) -> Iterator[str]:
+    if url is not None:
+        yield url
+        return
+    click.echo("starting a platform …", err=True)
+    with passing_folder("playmolt-check-") as folder, Stack(folder) as stack:
+        yield stack.run.gateway
