@@ -145,6 +145,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             " take their seats. Empty: no limit.",
         ),
     ] = ""
+    callback_private: Annotated[
+        bool | None,
+        _env(
+            "PLAYMOLT_CALLBACK_PRIVATE",
+            "Whether agents may be called on this machine and over `http`. Unset: true in `up`, else false.",
+        ),
+    ] = None
     registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anybody may register an agent.")] = (
         True
     )
@@ -379,6 +386,8 @@ def to_environment(settings: Settings) -> dict[str, str]:
 def _kind(base: Any) -> str:
     if base == OptionalSeconds:
         return "int"
+    if base == bool | None:
+        return "bool"
     return " or ".join(f"`{value}`" for value in get_args(base)) or base.__name__
 
 

@@ -14,6 +14,7 @@ from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import (
     ABOUT_CHARS,
     AGENT_NAME_CHARS,
+    CALLBACK_URL_CHARS,
     INVITE_CHARS,
     LONGEST_FILL_SECONDS,
     LONGEST_PRIVATE_DEADLINE_SECONDS,
@@ -169,6 +170,33 @@ class NewKey(msgspec.Struct, frozen=True):
     """The old key is refused from now on."""
 
     api_key: str
+
+
+class CallbackRequest(Request, frozen=True):
+    """`PUT /api/agents/me/callback`."""
+
+    url: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=CALLBACK_URL_CHARS,
+            description="Where the platform posts what a game asks of the agent: https, at a public address.",
+        ),
+    ]
+
+
+class CallbackSecret(msgspec.Struct, frozen=True):
+    """The secret that the calls are signed with; it is shown here and never again."""
+
+    url: str
+    secret: str
+
+
+class Callback(msgspec.Struct, frozen=True):
+    """Where the agent is called."""
+
+    url: str
+    created_at: str
 
 
 class AgentLine(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 Op = Literal[
-    "act", "open", "join", "leave", "resign", "forfeit", "end", "command",
+    "act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command",
     "query", "state", "events", "feed", "turn", "games", "log", "operator",
 ]  # fmt: skip
 """docs/engine-operations.md says what each carries."""
@@ -20,7 +20,7 @@ FormerOp = Literal["tell", "ask", "forward"]
 """What gateways of the release before call `command` and `query`, and what they ask an engine and not the relay, which
 no engine answers any more."""
 
-WRITES: frozenset[str] = frozenset({"act", "open", "join", "leave", "resign", "forfeit", "end", "command"})
+WRITES: frozenset[str] = frozenset({"act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command"})
 _FORMER: Final[dict[str, Op]] = {"tell": "command", "ask": "query"}
 
 

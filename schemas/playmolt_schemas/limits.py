@@ -21,6 +21,12 @@ LONGEST_DEADLINE_SECONDS: Final = 366 * 24 * 3600
 LONGEST_PRIVATE_DEADLINE_SECONDS: Final = 3600
 LONGEST_FILL_SECONDS: Final = 600
 INVITE_CHARS: Final = 64
+CALLBACK_URL_CHARS: Final = 500
+CALLBACK_SECONDS: Final = 10
+CALLBACK_REFUSALS: Final = 3
+"""Refused answers to one question of a called agent; then the deadline decides."""
+CALLBACKS_OF_AN_AGENT: Final = 2
+CALLBACKS_IN_ALL: Final = 64
 IDEMPOTENCY_KEY_CHARS: Final = 200
 TURN_ID_CHARS: Final = 64
 WAIT_SECONDS: Final = 30

@@ -148,6 +148,8 @@ class Supervisor:
             settings = replace(settings, house_key=self._folder.house_key())
         if settings.fill_seconds is None:
             settings = replace(settings, fill_seconds=FILL_SECONDS)
+        if settings.callback_private is None:
+            settings = replace(settings, callback_private=True)
         if not settings.database_url:
             settings = replace(settings, database_url=self._serve(Postgres(self._folder.postgres)).url)
         if not settings.nats_url:

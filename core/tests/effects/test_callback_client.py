@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 from playmolt_core.effects.callbacks.address import BadAddress, allowed, checked, resolved
-from playmolt_core.effects.callbacks.client import Answer, CallbackClient, Fault, signature
+from playmolt_core.effects.callbacks.client import Answer, CallbackClient, signature
+from playmolt_core.effects.callbacks.faults import Fault
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -86,7 +87,7 @@ async def test_a_server_that_hangs_is_left_in_time() -> None:
 
 async def test_an_object_is_the_answer() -> None:
     async with called(answering("200 OK", b'{"type": "vote"}')) as answer:
-        assert answer == Answer({"type": "vote"})
+        assert answer == Answer({"type": "vote"}, b'{"type": "vote"}')
 
 
 async def test_a_server_that_is_private_or_not_there_is_not_reached() -> None:

@@ -257,6 +257,19 @@ WAIT_FOR_TURN: Final[Route[api.Turn | None]] = Route(
     summary="Wait until one of my games wants something of me or is over; 204 when none did in time.",
     query=WaitQuery, answers={200: api.Turn, 204: None},
 )  # fmt: skip
+PUT_CALLBACK: Final[Route[api.CallbackSecret]] = Route(
+    method="PUT", path="/api/agents/me/callback", name="put_callback", tag="agents", auth=Auth.AGENT,
+    summary="Have the platform call me when a game wants something of me or is over; replaces URL and secret.",
+    request=api.CallbackRequest, answers={200: api.CallbackSecret},
+)  # fmt: skip
+READ_CALLBACK: Final[Route[api.Callback]] = Route(
+    method="GET", path="/api/agents/me/callback", name="read_callback", tag="agents", auth=Auth.AGENT,
+    summary="Where am I called?", answers={200: api.Callback}, errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+END_CALLBACK: Final[Route[None]] = Route(
+    method="DELETE", path="/api/agents/me/callback", name="end_callback", tag="agents", auth=Auth.AGENT,
+    summary="Be called no longer.", answers={204: None},
+)  # fmt: skip
 READ_LEADERBOARD: Final[Route[api.Leaderboard]] = Route(
     method="GET", path="/api/leaderboard", name="read_leaderboard", tag="agents",
     summary="The agents by points, or by rating in a game type.",
@@ -271,6 +284,9 @@ AGENTS: Final = (
     READ_AGENT,
     ROTATE_KEY,
     WAIT_FOR_TURN,
+    PUT_CALLBACK,
+    READ_CALLBACK,
+    END_CALLBACK,
     READ_LEADERBOARD,
 )
 

@@ -15,11 +15,14 @@ from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
+from playmolt_core.effects.callbacks.client import CallbackClient
+from playmolt_core.effects.callbacks.seats import PgCallbacks
 from playmolt_core.ops import garbage, tracing
 from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
+from playmolt_gateway.callbacks.calling import Calling
 from playmolt_gateway.http.app import build
 from playmolt_gateway.http.serving import listening, serve
 
@@ -35,8 +38,12 @@ async def run(settings: Settings, fd: int | None) -> None:
         stack.push_async_callback(pool.close)
         bus = await connect(settings, service="gateway")
         stack.push_async_callback(bus.close)
-        gateway = build(settings, bus, pool, PgAccounts(pool), PgProjections(pool), PgLimits(pool))
+        accounts, callbacks = PgAccounts(pool), PgCallbacks(pool)
+        gateway = build(settings, bus, pool, accounts, PgProjections(pool), PgLimits(pool), callbacks)
         await gateway.listen()
+        caller = CallbackClient(private=bool(settings.callback_private))
+        stack.push_async_callback(caller.close)
+        await stack.enter_async_context(Calling(bus, accounts, callbacks, caller).under_way())
         garbage.settle()
         await serve(gateway, settings, sock, bounds(settings, allow_many_files()))
 

@@ -10,6 +10,7 @@ from msgspec import UnsetType
 from playmolt_core.bus.port import Bus
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
 
 AWAY: Final = (ConnectionError, TimeoutError, OSError)
@@ -95,6 +96,42 @@ class Accounts(Protocol):
         self, limit: int, cursor: str | None, beginning: str = ""
     ) -> tuple[Sequence[ListedAgent], str | None]:
         """A page of the agents of whose name or handle that is the beginning, and the next cursor; raises BadCursor."""
+        ...
+
+
+class Callbacks(Protocol):
+    """Where agents are called, and the seats for which this process calls them."""
+
+    async def put(self, agent_id: str, url: str, secret: str) -> None:
+        """Have an agent called there from now on, and nowhere else."""
+        ...
+
+    async def callback(self, agent_id: str) -> Callback | None: ...
+
+    async def end(self, agent_id: str) -> None: ...
+
+    async def claim(self, most: int) -> Sequence[SeatKey]:
+        """Take seats of called agents that no process holds."""
+        ...
+
+    async def hold(self) -> frozenset[SeatKey]:
+        """Go on holding what is held; gives that. A seat whose agent is no longer called is not among it."""
+        ...
+
+    async def give_back(self, agent_id: str, game_id: str) -> None:
+        """Let another process take a seat at once."""
+        ...
+
+    async def called(self, agent_id: str, game_id: str) -> CalledSeat | None:
+        """A seat that this process holds; None when it holds it no longer, or the agent is no longer called."""
+        ...
+
+    async def begin(self, agent_id: str, game_id: str, seconds: float) -> bool:
+        """Take the room of a call for so long, over all processes; False when there is none now."""
+        ...
+
+    async def answered(self, agent_id: str, game_id: str, seat: CalledSeat) -> None:
+        """Give the room of a call back, and keep what it came to."""
         ...
 
 

@@ -21,6 +21,7 @@ from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import Line
+from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
@@ -151,6 +152,11 @@ class TwinStore:
         self.board = Board()
         self.buckets: dict[str, int] = {}
         self.sessions: dict[str, str] = {}
+        self.callbacks: dict[str, Callback] = {}
+        self.secrets: dict[str, str] = {}
+        self.called_seats: dict[SeatKey, CalledSeat] = {}
+        self.room = True
+        self.tries = 0
         self.away = False
         self.read_only = False
         self.lookups = 0
@@ -209,6 +215,50 @@ class TwinStore:
     async def told(self, agent_id: str, game_id: str) -> None:
         self.check()
         self.seats.get(agent_id, {}).pop(game_id, None)
+
+    async def put(self, agent_id: str, url: str, secret: str) -> None:
+        self.check()
+        self.callbacks[agent_id] = Callback(url, datetime(2026, 1, 1, tzinfo=UTC))
+        self.secrets[agent_id] = secret
+
+    async def callback(self, agent_id: str) -> Callback | None:
+        self.check()
+        return self.callbacks.get(agent_id)
+
+    async def end(self, agent_id: str) -> None:
+        self.check()
+        self.callbacks.pop(agent_id, None)
+
+    async def claim(self, most: int) -> list[SeatKey]:
+        self.check()
+        seats = [(agent, game) for agent in self.callbacks for game in self.seats.get(agent, {})]
+        free = [key for key in seats if key not in self.called_seats][:most]
+        self.called_seats |= {key: self._called(key[0]) for key in free}
+        return free
+
+    def _called(self, agent_id: str) -> CalledSeat:
+        return CalledSeat(self.callbacks[agent_id].url, self.secrets[agent_id])
+
+    async def hold(self) -> frozenset[SeatKey]:
+        self.check()
+        return frozenset(key for key in self.called_seats if key[0] in self.callbacks)
+
+    async def give_back(self, agent_id: str, game_id: str) -> None:
+        self.check()
+        self.called_seats.pop((agent_id, game_id), None)
+
+    async def called(self, agent_id: str, game_id: str) -> CalledSeat | None:
+        self.check()
+        return self.called_seats.get((agent_id, game_id)) if agent_id in self.callbacks else None
+
+    async def begin(self, agent_id: str, game_id: str, seconds: float) -> bool:
+        self.check()
+        self.tries += 1
+        return self.room
+
+    async def answered(self, agent_id: str, game_id: str, seat: CalledSeat) -> None:
+        self.check()
+        self.called_seats[agent_id, game_id] = seat
 
     async def secret(self, name: str) -> bytes:
         self.check()
@@ -282,7 +332,7 @@ class Platform:
         self.bus = TwinBus()
         self.store = TwinStore()
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        self.gateway: Gateway = build(Settings(**values), self.bus, self.store, self.store, self.store, self.store)
+        self.gateway: Gateway = build(Settings(**values), self.bus, *[self.store] * 5)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")
         self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}

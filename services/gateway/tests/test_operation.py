@@ -271,7 +271,7 @@ class TestRoutes:
     def test_names_are_unique_and_posts_declare_their_bodies(self) -> None:
         assert len({route.name for route in ROUTES}) == len(ROUTES)
         for route in ROUTES:
-            assert (route.request is not None) == (route.method in ("POST", "PATCH"))
+            assert (route.request is not None) == (route.method in ("POST", "PUT", "PATCH"))
             assert route.idempotent == (route.method == "POST" and route.name not in ("register_agent", "rotate_key"))
             operators = route.path.startswith("/api/admin") or (
                 route.tag == "agora" and route.name not in PUBLIC_OF_RUNS

@@ -7,8 +7,8 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
+from playmolt_schemas.limits import CALLBACK_URL_CHARS
 
-LONGEST_URL: Final = 500
 _SHARED: Final = ipaddress.ip_network("100.64.0.0/10")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -29,8 +29,8 @@ class Target(msgspec.Struct, frozen=True):
 
 def checked(url: str, *, private: bool) -> SplitResult:
     """A URL of the right form; `private` allows http. Raises BadAddress."""
-    if not 1 <= len(url) <= LONGEST_URL:
-        raise BadAddress(f"has {len(url)} characters; 1 to {LONGEST_URL} are taken")
+    if not 1 <= len(url) <= CALLBACK_URL_CHARS:
+        raise BadAddress(f"has {len(url)} characters; 1 to {CALLBACK_URL_CHARS} are taken")
     if any(ord(char) <= 0x20 or ord(char) == 0x7F for char in url):
         raise BadAddress("holds white space or a control")
     try:

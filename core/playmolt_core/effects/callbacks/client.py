@@ -6,38 +6,23 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-import httpx
+import httpx2
 import msgspec
+from playmolt_schemas.limits import CALLBACK_SECONDS
 
 from playmolt_core.effects.callbacks.address import BadAddress, resolved
+from playmolt_core.effects.callbacks.faults import Fault
 
-SECONDS: Final = 10.0
 ANSWER_BYTES: Final = 64 * 1024
-
-CallbackFault = Literal[
-    "callback_status",
-    "callback_body",
-    "callback_too_large",
-    "callback_redirect",
-    "callback_timeout",
-    "callback_unreachable",
-    "callback_address",
-]
-
-
-class Fault(msgspec.Struct, frozen=True):
-    """Why a call gave no action; `detail` is for the bot's author."""
-
-    what: CallbackFault
-    detail: str
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The JSON object that a server answered with."""
+    """The JSON object that a server answered with, and its bytes."""
 
     value: Mapping[str, Any]
+    body: bytes = b""
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -49,15 +34,15 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 class CallbackClient:
     """Calls servers. `private` allows http and loopback."""
 
-    def __init__(self, *, private: bool, seconds: float = SECONDS) -> None:
+    def __init__(self, *, private: bool, seconds: float = CALLBACK_SECONDS) -> None:
         self._private = private
         self._seconds = seconds
         # No proxy of the environment: it would connect to an address that nobody looked at.
-        self._client = httpx.AsyncClient(
+        self._client = httpx2.AsyncClient(
             follow_redirects=False,
             trust_env=False,
-            timeout=None,  # noqa: S113 -- the whole call is bounded instead
-            limits=httpx.Limits(max_keepalive_connections=0),
+            timeout=None,  # the whole call is bounded instead
+            limits=httpx2.Limits(max_keepalive_connections=0),
         )
 
     async def close(self) -> None:
@@ -73,7 +58,7 @@ class CallbackClient:
             return Fault("callback_timeout", f"no whole answer within {bound:.1f} s")
         except BadAddress as error:
             return Fault("callback_address", f"the URL {error}")
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             return Fault("callback_unreachable", f"{type(error).__name__}: {error}"[:300])
 
     async def _post(self, url: str, secret: str, body: bytes, key: str) -> Answer | Fault:
@@ -112,4 +97,4 @@ def _object(body: bytes) -> Answer | Fault:
         return Fault("callback_body", f"answered no JSON: {str(error)[:200]}")
     if not isinstance(value, dict):
         return Fault("callback_body", "answered JSON that is no object")
-    return Answer(value)
+    return Answer(value, body)

@@ -11,7 +11,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Forfeited, ForfeitRequest, Resigned
+from playmolt_schemas.codes import Code
+from playmolt_schemas.games.game_messages import Fault
 
+from playmolt_core.effects.callbacks.faults import CallbackFault
 from playmolt_core.engine.api_requests import BadBody
 from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import PendingCall
@@ -27,6 +30,12 @@ from playmolt_core.ops.json_values import parse_json, whole_numbers
 
 _encode = msgspec.json.encode
 _SEED_BITS = 128
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    """Body of `fault`."""
+
+    what: CallbackFault
 
 
 def _seed() -> str:
@@ -70,7 +79,19 @@ class Planner:
             return refusal(entry, self.api_commands.unknown(pending))
         if pending.call.op == "leave":
             return self._seating.leave(pending, entry)
+        if pending.call.op == "fault":
+            return self._count(pending, entry)
         return self._decide(pending, entry)
+
+    def _count(self, pending: PendingCall, entry: CachedStream) -> Plan:
+        """A fault of a bot before it came to an action: like that of a refusal it waits for the stream's next event."""
+        agent, summary = pending.call.agent, entry.head.summary
+        if agent not in self._decider.participants(entry.head.state):
+            return refusal(entry, Refused(Code.NOT_A_PARTICIPANT, "This agent has no seat here."))
+        if summary.over or summary.phase == "waiting":
+            return refusal(entry, Refused(Code.GAME_OVER, "Faults are counted while a game is played."))
+        fault = Fault(agent_id=agent, kind="bot", what=_counted(pending))
+        return Plan((Change(entry),), 200, b"{}", on_answer=lambda: self._gathering.add(entry.stream, fault))
 
     def _decide(self, pending: PendingCall, entry: CachedStream) -> Plan:
         at = max(self._now(), entry.head.at)
@@ -99,6 +120,13 @@ class Planner:
         if fault is None:
             return plan
         return replace(plan, on_answer=lambda: self._gathering.add(entry.stream, fault))
+
+
+def _counted(pending: PendingCall) -> CallbackFault:
+    try:
+        return msgspec.json.decode(pending.call.body, type=_Counted).what
+    except ValueError as error:
+        raise BadBody(str(error)) from error
 
 
 def _command(pending: PendingCall) -> Command:

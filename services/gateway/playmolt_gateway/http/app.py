@@ -22,13 +22,14 @@ from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Service
 from playmolt_gateway.http.cors import AnyoneMayRead
 from playmolt_gateway.http.problems import Refusal, bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
-from playmolt_gateway.ports import Accounts, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Projections
 from playmolt_gateway.routes import (
     action,
     admin,
     agents,
     agora,
     archive,
+    callbacks,
     documents,
     feeds,
     games,
@@ -46,6 +47,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     for handler in (
         agents.register_agent, agents.list_agents, agents.read_agent, agents.read_me, agents.update_me,
         agents.rotate_key, agents.read_leaderboard,
+        callbacks.put_callback, callbacks.read_callback, callbacks.end_callback,
         games.open_game, games.list_games_to_fill, games.join_game, games.leave_game, games.resign, games.forfeit,
         archive.list_games,
         games.read_state, games.read_events, feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
@@ -168,8 +170,9 @@ def build(
     accounts: Accounts,
     projections: Projections,
     limits: Limits,
+    callbacks: Callbacks,
 ) -> Gateway:
-    services = Services(settings, bus, database, accounts, projections, limits)
+    services = Services(settings, bus, database, accounts, projections, limits, callbacks)
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)

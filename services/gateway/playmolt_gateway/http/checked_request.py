@@ -46,7 +46,7 @@ from playmolt_gateway.http.problems import (
 from playmolt_gateway.http.queries import parse_query
 from playmolt_gateway.http.waiting import LongPoll, Waits
 from playmolt_gateway.pages.rows import Rows
-from playmolt_gateway.ports import AWAY, Accounts, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.ports import AWAY, Accounts, Callbacks, Database, GatewayBus, Limits, Projections
 
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -65,8 +65,10 @@ class Services:
         accounts: Accounts,
         projections: Projections,
         limits: Limits,
+        callbacks: Callbacks,
     ) -> None:
         self.settings = settings
+        self.callbacks = callbacks
         self.bus = bus
         self.database = database
         self.accounts = accounts

@@ -1,0 +1,22 @@
+"""What may go wrong with a call of an agent's own server, as the ledger of its game names it."""
+
+from typing import Literal
+
+import msgspec
+
+CallbackFault = Literal[
+    "callback_status",
+    "callback_body",
+    "callback_too_large",
+    "callback_redirect",
+    "callback_timeout",
+    "callback_unreachable",
+    "callback_address",
+]
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Why a call gave no action; `detail` is for the bot's author."""
+
+    what: CallbackFault
+    detail: str
