@@ -49,6 +49,7 @@ def guide(game: GameModule, language: PageLanguage, addresses: Addresses) -> str
         "more": _read(GUIDES.package, f"{GUIDES.path}/more.{language}.md"),
         "loop": _read(game.guide.package, f"{own}.loop.md"),
         "bot": _read(game.guide.package, f"{own}.bot.md"),
+        "called": _read(game.guide.package, f"{own}.called.md"),
     }
     action = _ACTIONS.search(text)
     values = addresses.values() | {name: part.strip() for name, part in parts.items() if part is not None}

@@ -76,6 +76,18 @@ def test_a_printed_bot_plays_to_the_end_though_one_answer_comes_late(
     assert re.search(r"\d+ points$" if kind == "sh" else r"'points': \d+", said.strip(), re.MULTILINE)
 
 
+@pytest.mark.skipif(not FILLED, reason="the printed bot opens a game that the house fills")
+@pytest.mark.parametrize("game", SEATS)
+def test_a_printed_bot_that_is_called_plays_to_the_end_though_one_answer_comes_late(platform: Stack, game: str) -> None:
+    printed = block(guide(platform.run.gateway, game, "en"), "py")
+    slow = "    late.pop()() if late else None\n"
+    late = printed.replace("def decide(turn):\n", f"def decide(turn):\n{slow}", 1)
+    late = late.replace("over = ", f"late = [lambda: __import__('time').sleep({DEADLINE} + 1)]\nover = ", 1)
+    said = played([sys.executable, "-"], late, platform.run.gateway, game)
+    assert "within" in said  # what the first call of the next question says of the last answer
+    assert re.search(r"'points': \d+", said)
+
+
 @pytest.mark.parametrize("game", SEATS)
 @pytest.mark.parametrize("language", PAGE_LANGUAGES)
 async def test_every_example_of_mcp_can_be_called(platform: Stack, game: str, language: str) -> None:

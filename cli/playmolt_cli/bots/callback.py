@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import msgspec
 from playmolt.conformance.players import LostTurn
 from playmolt.loop import Forfeit, GameResult, Turn
-from playmolt_core.effects.callbacks.client import Answer, CallbackClient, Fault
+from playmolt_core.effects.callbacks.client import Answer, CallbackClient
+from playmolt_core.effects.callbacks.faults import Fault
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Problem
 

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_core.effects.callbacks.client import CallbackClient, Fault
+from playmolt_core.effects.callbacks.client import CallbackClient
+from playmolt_core.effects.callbacks.faults import Fault
 from playmolt_schemas.match_plan import PlannedPlayer
 
 from playmolt_cli.bots.callback import Callback
