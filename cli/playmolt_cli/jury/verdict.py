@@ -1,18 +1,20 @@
 """`playmolt verify-verdict`: does the log of a jury session say what stands on the chain?"""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 import msgspec
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain
+from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain, withheld
 from playmolt_jury.content import content
+from playmolt_jury.transcript.shared_log import SharedRecord
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import jury as routes
 
 from playmolt_cli.jury.chain import chain_url
-from playmolt_cli.log.reading import records_of, with_log
+from playmolt_cli.log.reading import records_of_kind, with_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, json_option
@@ -26,6 +28,8 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     agrees: bool
     differences: tuple[str, ...]
     records: int
+    withheld: int
+    """Of so many records of a shared log something is left out: their own hashes are taken as they are given."""
     verdict: str | None
     guilty: int
     not_guilty: int
@@ -40,16 +44,22 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
             f"{'AGREE' if self.agrees else 'DISAGREE'}: {self.records} records of {printable(self.session)} and "
             f"contract {self.contract} on chain {self.chain_id}: "
             f"{verdict}, {self.guilty} to {self.not_guilty}, {len(self.transactions)} votes"
+            + (
+                f"; of {self.withheld} records something is left out, their hashes are taken as given"
+                if self.withheld
+                else ""
+            )
         )
 
 
 @click.command("verify-verdict")
-@click.argument("session_id", metavar="SESSION")
+@click.argument("session_id", metavar="SESSION", required=False)
 @click.option("--url", help="Take the log from this gateway, with the key of who played the session.")
 @click.option("--key", help="That key. Default: the one `playmolt jury play` keeps in the data folder.")
 @click.option(
     "--log", "copy", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
-    help="Take the log from a copy: records as JSON lines, as GET …/log and `playmolt log export` give them.",
+    help="Take the log from a copy: records as JSON lines, as GET …/log, a shared page and `playmolt log export` give "
+    "them. SESSION may be left out where the copy is of one session.",
 )  # fmt: skip
 @click.option(
     "--rpc", metavar="URL", help="The chain's JSON-RPC node. Default: that of the data folder, or EVM_RPC_URL."
@@ -57,7 +67,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 @data_option
 @json_option
 def verify_verdict(
-    session_id: str, url: str | None, key: str | None, copy: Path | None, rpc: str | None, data: Path | None,
+    session_id: str | None, url: str | None, key: str | None, copy: Path | None, rpc: str | None, data: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Compare a session's log with the chain: transcript hash, votes, transactions, verdict.
@@ -67,7 +77,8 @@ def verify_verdict(
 
     Example: playmolt verify-verdict jury-… --json
     """
-    records = _records(session_id, url, key, copy, data)
+    records = _copied(session_id, copy) if copy else _records(_named(session_id), url, key, data)
+    session_id = records[0].stream
     with chain_url(rpc, data) as node:
         checked = verified(session_id, records, node)
     if as_json:
@@ -78,7 +89,7 @@ def verify_verdict(
         raise SystemExit(1)
 
 
-def verified(session_id: str, records: list[Record], node: str) -> Checked:
+def verified(session_id: str, records: Sequence[Record], node: str) -> Checked:
     """Compare a session's records with its case on a node; Failure when there is no verdict or no such case."""
     try:
         chain = asyncio.run(read_chain(node, contract_of(records)))
@@ -95,6 +106,7 @@ def verified(session_id: str, records: list[Record], node: str) -> Checked:
         agrees=not differences,
         differences=tuple(differences),
         records=len(records),
+        withheld=withheld(records),
         verdict=_name(chain),
         guilty=chain.guilty_votes,
         not_guilty=chain.not_guilty_votes,
@@ -117,9 +129,13 @@ def _tell(checked: Checked) -> None:
     click.echo(checked.told())
 
 
-def _records(session_id: str, url: str | None, key: str | None, copy: Path | None, data: Path | None) -> list[Record]:
-    if copy is not None:
-        return _copied(session_id, copy)
+def _named(session_id: str | None) -> str:
+    if session_id is None:
+        raise click.UsageError("Name the SESSION, or a copy of its log with --log.")
+    return session_id
+
+
+def _records(session_id: str, url: str | None, key: str | None, data: Path | None) -> Sequence[Record]:
     server = session_server(url, data, "jury")
     if key or (url and server.key_file.read()):
         with session_client(server, key) as client:
@@ -127,15 +143,20 @@ def _records(session_id: str, url: str | None, key: str | None, copy: Path | Non
     return with_log(data, lambda event_log: _stored(event_log, session_id))
 
 
-async def _stored(event_log: PostgresLog, session_id: str) -> list[Record]:
+async def _stored(event_log: PostgresLog, session_id: str) -> Sequence[Record]:
     stored = await event_log.load(session_id)
     if stored is None:
         raise Failure(f"there is no session {printable(session_id)!r} in this log: is it another folder's (--data)?")
-    return list(stored.records)
+    return stored.records
 
 
-def _copied(session_id: str, copy: Path) -> list[Record]:
-    mine = [record for record in records_of([copy]) if record.stream == session_id]
+def _copied(session_id: str | None, copy: Path) -> Sequence[Record]:
+    """The records of a session, of the only one where none is named."""
+    records = list(records_of_kind([copy], SharedRecord))
+    sessions = {record.stream for record in records}
+    if session_id is None and len(sessions) > 1:
+        raise Failure(f"{copy} holds {len(sessions)} sessions: name the one that is meant")
+    mine = [record for record in records if session_id in (None, record.stream)]
     if not mine:
-        raise Failure(f"{copy} holds no record of {printable(session_id)!r}")
+        raise Failure(f"{copy} holds no record of {printable(session_id or 'a session')!r}")
     return mine

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log.copies.files import NoRecords, records_in
+from playmolt_core.log.copies.files import NoRecords, records_as
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Verification
@@ -17,6 +17,7 @@ from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
 
 
 def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]]) -> T:
@@ -40,9 +41,14 @@ def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitab
 
 def records_of(files: Iterable[Path]) -> Iterator[Record]:
     """The records of files, one after another; raises Failure where one is unreadable."""
+    return records_of_kind(files, Record)
+
+
+def records_of_kind(files: Iterable[Path], kind: type[R]) -> Iterator[R]:
+    """As `records_of`, of a kind of record that has further fields."""
     try:
         for path in files:
-            yield from records_in(path)
+            yield from records_as(path, kind)
     except NoRecords as error:
         raise Failure(str(error)) from error
 

@@ -21,6 +21,7 @@ _LISTED: Final = 4
 _KEYS: Final = {
     Auth.NONE: "none",
     Auth.OPTIONAL: "agent's, or none",
+    Auth.ANY: "owner's",
     Auth.AGENT: "agent's",
     Auth.OPERATOR: "operator's",
 }

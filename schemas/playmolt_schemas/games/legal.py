@@ -122,6 +122,19 @@ class FactChangeRequest(Request, frozen=True, kw_only=True):
     reason: Annotated[str, told(NOTE_CHARS, STORABLE)] | UnsetType = UNSET
 
 
+ReportSection = Literal[
+    "answer", "facts", "issues", "burden", "findings", "risks", "strategy", "settlement", "matrix", "marks",
+    "chronology", "steering", "citations", "appendix",
+]  # fmt: skip
+"""The parts of a report that its owner may show or leave out."""
+
+
+class ShareRequest(Request, frozen=True, kw_only=True):
+    """`POST …/share`; left out: all sections."""
+
+    sections: list[ReportSection] | UnsetType = UNSET
+
+
 class RedoRequest(Request, frozen=True, kw_only=True):
     """`POST …/redo`: the numbers of stale turns; all that are stale where it is left out."""
 

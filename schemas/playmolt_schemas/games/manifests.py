@@ -31,6 +31,7 @@ LEGAL: Final = GameModule(
     kind="session",
     service="legal-orchestrator",
     watch=Resource(_GATEWAY, "web/games/legal"),
+    drawing=Reference("playmolt_gateway.pictures.legal:draw"),
     place=3,
 )
 JURY: Final = GameModule(
@@ -38,6 +39,7 @@ JURY: Final = GameModule(
     kind="session",
     service="trial-engine",
     watch=Resource(_GATEWAY, "web/games/jury"),
+    drawing=Reference("playmolt_gateway.pictures.jury:draw"),
     place=4,
 )
 AGORA: Final = GameModule(

@@ -24,6 +24,7 @@ from playmolt_schemas.routes.route import (
     Query,
     Route,
 )
+from playmolt_schemas.sharing import Share
 
 _EXPERIMENTS: Final = "/api/agora/experiments"
 _RUNS: Final = "/api/agora/runs"
@@ -110,6 +111,15 @@ BUNDLE: Final[Route[bytes | dict[str, Any]]] = Route(
     service="experiment", summary="The sealed bundle as a zip file; 202 while it is being made.",
     answers={200: Media(ZIP), 202: dict[str, Any]}, errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
+SHARE: Final[Route[Share]] = Route(
+    method="POST", path=_EXPERIMENTS + "/{id}/share", name="agora_share", tag="agora", auth=Auth.ANY, idempotent=True,
+    service="experiment", summary="Show the report of an experiment to whoever has the address; the operator's key.",
+    request=NoFields, answers={201: Share},
+)  # fmt: skip
+UNSHARE: Final[Route[None]] = Route(
+    method="DELETE", path=_EXPERIMENTS + "/{id}/share", name="agora_unshare", tag="agora", auth=Auth.ANY,
+    service="experiment", summary="Take the address back: its page is gone; the operator's key.", answers={204: None},
+)  # fmt: skip
 LIST_RUNS: Final[Route[RunLines]] = Route(
     method="GET", path=_RUNS, name="list_runs", tag="agora", summary="The runs, newest first.", query=RunsQuery,
     answers={200: RunLines},
@@ -126,4 +136,6 @@ FORK: Final[Route[Forked]] = Route(
     answers={201: Forked, 200: Forked}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 
-AGORA: Final = (OPEN, LIST, READ, STOP, RESUME, LOOK, RUNS, REPORT, BUNDLE, LIST_RUNS, READ_RUN_EVENTS, FORK)
+AGORA: Final = (
+    OPEN, LIST, READ, STOP, RESUME, LOOK, RUNS, REPORT, BUNDLE, SHARE, UNSHARE, LIST_RUNS, READ_RUN_EVENTS, FORK,
+)  # fmt: skip

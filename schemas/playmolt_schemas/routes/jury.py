@@ -1,15 +1,38 @@
 """The calls of the AI jury (`jury.md`, API)."""
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import jury
 from playmolt_schemas.records import Record
-from playmolt_schemas.routes.route import EVENT_STREAM, NDJSON, Auth, Media, NoFields, Route, StreamQuery
+from playmolt_schemas.routes.route import (
+    EVENT_STREAM,
+    HTML,
+    MARKDOWN,
+    NDJSON,
+    Auth,
+    Media,
+    NoFields,
+    Query,
+    Route,
+    StreamQuery,
+)
+from playmolt_schemas.sharing import Share
 
 _PATH: Final = "/api/jury/sessions"
 _ONE: Final = _PATH + "/{id}"
 _JURORS: Final = (Code.SESSION_PHASE, Code.BUSY)
+
+TranscriptFormat = Literal["md", "html"]
+TRANSCRIPT_MEDIA: Final[Mapping[TranscriptFormat, str]] = {"md": MARKDOWN, "html": HTML}
+"""Format of a transcript → its content type."""
+
+
+class TranscriptQuery(Query, frozen=True):
+    """`GET …/transcript`."""
+
+    format: TranscriptFormat = "md"
 
 
 def _route(method: str, path: str, name: str, summary: str, answers: dict[int, Any], **more: Any) -> Route:
@@ -93,6 +116,18 @@ LOG: Final[Route[list[Record]]] = _route(
     "GET", _ONE + "/log", "jury_log", "The whole log of a session that is over, one record a line.",
     {200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED,),
 )  # fmt: skip
+TRANSCRIPT: Final[Route[bytes]] = _route(
+    "GET", _ONE + "/transcript", "jury_transcript",
+    "A session that is over as a text: case, talks, speeches, moves, the verdict vote by vote.",
+    {200: Media(MARKDOWN)}, query=TranscriptQuery, other_media=(HTML,), errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+SHARE: Final[Route[Share]] = _route(
+    "POST", _ONE + "/share", "jury_share", "Show a session that is over to whoever has the address.", {201: Share},
+    request=NoFields, errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+UNSHARE: Final[Route[None]] = _route(
+    "DELETE", _ONE + "/share", "jury_unshare", "Take the address back: its page is gone.", {204: None}
+)
 
 JURY: Final = (
     OPEN,
@@ -114,4 +149,7 @@ JURY: Final = (
     ENDING,
     STREAM,
     LOG,
+    TRANSCRIPT,
+    SHARE,
+    UNSHARE,
 )

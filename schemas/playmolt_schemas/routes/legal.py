@@ -18,6 +18,7 @@ from playmolt_schemas.routes.route import (
     Route,
     StreamQuery,
 )
+from playmolt_schemas.sharing import Share
 
 _PATH: Final = "/api/sessions"
 FORMS: Final = OneOf((legal.FactsForm, legal.Round1Form, legal.Round2Form, legal.EndForm))
@@ -91,6 +92,15 @@ STREAM_SESSION: Final[Route[bytes | None]] = Route(
     service="legal", summary="What happens in the session, as it happens; ends after session_done.",
     query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
 )  # fmt: skip
+SHARE_SESSION: Final[Route[Share]] = Route(
+    method="POST", path=_PATH + "/{id}/share", name="share_session", tag="legal", auth=Auth.AGENT, idempotent=True,
+    service="legal", summary="Show the report of a session that is over to whoever has the address.",
+    request=legal.ShareRequest, answers={201: Share}, errors=(Code.NOT_FINISHED,),
+)  # fmt: skip
+UNSHARE_SESSION: Final[Route[None]] = Route(
+    method="DELETE", path=_PATH + "/{id}/share", name="unshare_session", tag="legal", auth=Auth.AGENT,
+    service="legal", summary="Take the address back: its page is gone.", answers={204: None},
+)  # fmt: skip
 
 LEGAL: Final = (
     OPEN_SESSION,
@@ -103,4 +113,6 @@ LEGAL: Final = (
     RETRY_TURN,
     READ_REPORT,
     STREAM_SESSION,
+    SHARE_SESSION,
+    UNSHARE_SESSION,
 )

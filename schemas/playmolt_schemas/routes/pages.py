@@ -147,6 +147,16 @@ PAGES_WEB: Final = (
         errors=(Code.LOG_NOT_FINISHED,), query=WatchWords,
     ),
     Route(
+        method="GET", path="/shared/{token}", name="page_shared", tag="pages", auth=Auth.NONE,
+        summary="What its owner shows of a session or an experiment; gone when it is taken back.",
+        answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+    ),
+    Route(
+        method="GET", path="/shared/{token}/{file}", name="shared_file", tag="pages", auth=Auth.NONE,
+        summary="Its picture (`picture.svg`, `picture.png`) or, of a jury, its log (`log.jsonl`).",
+        answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,), query=WatchWords,
+    ),
+    Route(
         method="GET", path="/favicon.ico", name="page_icon", tag="pages", auth=Auth.NONE, alone=True,
         summary="The mark.", answers={200: Media("image/svg+xml")},
     ),

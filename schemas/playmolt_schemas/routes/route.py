@@ -36,10 +36,14 @@ Cursor = Annotated[
 
 
 class Auth(Enum):
-    """Whose key a route asks for. A key that is sent must be valid everywhere but on `NONE`."""
+    """Whose key a route asks for. A key that is sent must be valid everywhere but on `NONE`.
+
+    `ANY`: some key; to whoever it is not that of, there is nothing.
+    """
 
     NONE = "none"
     OPTIONAL = "optional"
+    ANY = "any"
     AGENT = "agent"
     OPERATOR = "operator"
 
@@ -147,6 +151,11 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     def game(self) -> bool:
         """Whether it is about one game or run, named in the path."""
         return "/games/{id}" in self.path or self.run
+
+    @property
+    def shares(self) -> bool:
+        """Whether it gives or takes back the address of a read-only page."""
+        return self.path.endswith("/share")
 
     @property
     def run(self) -> bool:

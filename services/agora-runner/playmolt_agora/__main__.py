@@ -4,7 +4,9 @@ from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.in_flight import PgInFlight
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
+from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.service.process import HostedGame, ServiceContext, run
+from playmolt_schemas import sharing
 
 from playmolt_agora.experiment import effects as experiment_effects
 from playmolt_agora.experiment.api import ExperimentApi
@@ -68,7 +70,7 @@ def experiment(context: ServiceContext) -> HostedGame:
         experiment_effects.WATCH: Watch(context.log, context.engines),
     }
     library = Library()
-    fetches = {"agora_report": library, "agora_bundle": library}
+    fetches: dict[str, Fetch] = {"agora_report": library, "agora_bundle": library, sharing.PAGE: library.shared}
     return HostedGame(Experiment(), ExperimentApi(context.catalogue), workers, fetches)
 
 

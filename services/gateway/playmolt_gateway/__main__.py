@@ -15,6 +15,7 @@ from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import open_pool
 from playmolt_core.db.projections import PgProjections
+from playmolt_core.db.shares import PgShares
 from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.seats import PgCallbacks
 from playmolt_core.ops import garbage, tracing
@@ -39,7 +40,7 @@ async def run(settings: Settings, fd: int | None) -> None:
         bus = await connect(settings, service="gateway")
         stack.push_async_callback(bus.close)
         accounts, callbacks = PgAccounts(pool), PgCallbacks(pool)
-        gateway = build(settings, bus, pool, accounts, PgProjections(pool), PgLimits(pool), callbacks)
+        gateway = build(settings, bus, pool, accounts, PgProjections(pool), PgLimits(pool), PgShares(pool), callbacks)
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))
         stack.push_async_callback(caller.close)

@@ -10,6 +10,7 @@ from msgspec import UnsetType
 from playmolt_core.bus.port import Bus
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
+from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
 
@@ -165,3 +166,15 @@ class Limits(Protocol):
     async def give_session_up(self, session: str) -> None:
         """Keep no place any more for a session that was not opened."""
         ...
+
+
+class Shares(Protocol):
+    """What owners show of their sessions and experiments."""
+
+    async def share(self, share: Share, command_id: str, fingerprint: str) -> str | None:
+        """The token of the address that stands from now on; None when this key came with another body before."""
+        ...
+
+    async def unshare(self, stream: str) -> None: ...
+
+    async def shared(self, token: str) -> Share | None: ...

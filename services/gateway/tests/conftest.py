@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
+import secrets
 import signal
 from asyncio import Future
 from collections import defaultdict
@@ -21,6 +22,7 @@ from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import Line
+from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
@@ -138,7 +140,7 @@ class TwinBus:
 
 
 class TwinStore:
-    """Database, accounts, projections and limits in one."""
+    """Database, accounts, projections, limits and shares in one."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Profile] = {}
@@ -157,6 +159,8 @@ class TwinStore:
         self.called_seats: dict[SeatKey, CalledSeat] = {}
         self.room = True
         self.tries = 0
+        self.shares: dict[str, tuple[str, Share]] = {}
+        self.share_keys: dict[tuple[str, str], str] = {}
         self.away = False
         self.read_only = False
         self.lookups = 0
@@ -307,6 +311,23 @@ class TwinStore:
         self.check()
         return self.finished.get(agent_id, [])
 
+    async def share(self, share: Share, command_id: str, fingerprint: str) -> str | None:
+        self.check()
+        known = bool(fingerprint) and (share.stream, command_id) in self.share_keys
+        if fingerprint and self.share_keys.setdefault((share.stream, command_id), fingerprint) != fingerprint:
+            return None
+        token, standing = self.shares.get(share.stream, (secrets.token_urlsafe(16), share))
+        self.shares[share.stream] = token, standing if known else share
+        return token
+
+    async def unshare(self, stream: str) -> None:
+        self.check()
+        self.shares.pop(stream, None)
+
+    async def shared(self, token: str) -> Share | None:
+        self.check()
+        return next((share for known, share in self.shares.values() if known == token), None)
+
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         self.check()
         used = self.buckets[key] = self.buckets.get(key, 0) + cost
@@ -332,7 +353,7 @@ class Platform:
         self.bus = TwinBus()
         self.store = TwinStore()
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        self.gateway: Gateway = build(Settings(**values), self.bus, *[self.store] * 5)
+        self.gateway: Gateway = build(Settings(**values), self.bus, *[self.store] * 6)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")
         self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}

@@ -1,18 +1,22 @@
 """The calls of a session (`legal.md`, API): which command each is, and what it is answered with."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, get_args
 
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
 from playmolt_core.game.decider import Command, Refused
+from playmolt_schemas import sharing
+from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.legal import Sessions
+from playmolt_schemas.games.legal import ReportSection, Sessions
 from playmolt_schemas.identifiers import id_of_command
 from typing_extensions import override
 
 from playmolt_legal import commands, views
-from playmolt_legal.report import formats
+from playmolt_legal.codes import invalid_request
+from playmolt_legal.report import formats, shared
 from playmolt_legal.report.report import report
+from playmolt_legal.report.scene import scene
 from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
 
@@ -25,6 +29,8 @@ FACT: Final = "change_fact"
 REDO: Final = "redo_turns"
 RETRY: Final = "retry_turn"
 REPORT: Final = "read_report"
+_SECTIONS: Final[tuple[ReportSection, ...]] = get_args(ReportSection)
+_SECTION_CHARS: Final = 40
 
 
 class LegalApi(GameApi[State]):
@@ -32,7 +38,7 @@ class LegalApi(GameApi[State]):
 
     opens = frozenset((OPEN,))
     writes = frozenset((OPEN, FACTS, FACT, REDO, STEERING, RETRY))
-    slow = frozenset((REPORT,))
+    slow = frozenset((REPORT, sharing.PAGE))
     lists = frozenset((LIST,))
 
     def __init__(self, rules: Legal, aliases: Sequence[str]) -> None:
@@ -72,8 +78,8 @@ class LegalApi(GameApi[State]):
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if not state.version or state.owner != request.agent_id:
             return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
-        if request.route == REPORT:
-            return _report(state, request.query)
+        if answer := _ANSWERS.get(request.route):
+            return answer(state, request)
         return ApiReply(views.session(state), 201 if request.route == OPEN else 200)
 
     @override
@@ -81,9 +87,40 @@ class LegalApi(GameApi[State]):
         return ApiReply(Sessions([views.session(state) for state in states if state.owner == request.agent_id]))
 
 
-def _report(state: State, query: Mapping[str, Any]) -> ApiReply | Refused:
+def _report(state: State, request: ApiRequest) -> ApiReply | Refused:
     made = report(state)
     if isinstance(made, Refused):
         return made
-    rendered = formats.render(made, query.get("format", "json"))
+    rendered = formats.render(made, request.query.get("format", "json"))
     return rendered if isinstance(rendered, Refused) else ApiReply(rendered.body, content_type=rendered.content_type)
+
+
+def _terms(state: State, request: ApiRequest) -> ApiReply | Refused:
+    """Which sections of the report are shown."""
+    made = report(state)
+    if isinstance(made, Refused):
+        return made
+    fields = BodyFields({} if request.body is None else request.body)
+    fields.only(("sections",))
+    chosen = fields.texts("sections", _SECTION_CHARS, entries=len(_SECTIONS)) if "sections" in fields.body else None
+    if unknown := [name for name in chosen or () if name not in _SECTIONS]:
+        fields.fault("sections", f"{', '.join(unknown)}: there are {', '.join(_SECTIONS)}")
+    read = fields.result(sharing.Terms(chosen))
+    return ApiReply(read) if isinstance(read, sharing.Terms) else invalid_request(read)
+
+
+def _page(state: State, request: ApiRequest) -> ApiReply | Refused:
+    made = report(state)
+    if isinstance(made, Refused):
+        return made
+    return ApiReply(shared.page(made, scene(state), request.query.get("sections")))
+
+
+_ANSWERS: Final[Mapping[str, Callable[[State, ApiRequest], ApiReply | Refused]]] = {
+    REPORT: _report,
+    sharing.ASK: _terms,
+    sharing.TAKE_BACK: lambda _, __: ApiReply(sharing.Terms()),
+    sharing.PAGE: _page,
+    sharing.PICTURE: lambda state, _: ApiReply(scene(state)),
+}
+"""Route → answer, of those that give something else than the session."""

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused, Viewer
+from playmolt_schemas import sharing
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import FailedVote, JurySession, JurySessions
 from typing_extensions import override
 
-from playmolt_jury import commands, views
-from playmolt_jury.codes import no_witness, unknown_session
+from playmolt_jury import bodies, commands, views
+from playmolt_jury.codes import invalid, no_witness, unknown_session
 from playmolt_jury.rules import Jury, evidence_refusal, owns
 from playmolt_jury.state import FailedCall, State
 
@@ -63,6 +64,12 @@ class JuryApi(GameApi[State]):
             "jury_retry": self._session,
             "jury_verdict": self._verdict,
             "jury_ending": self._ending,
+            "jury_transcript": _when_over,
+            sharing.ASK: _shareable,
+            sharing.TAKE_BACK: _granted,
+            sharing.PICTURE: _granted,
+            sharing.PAGE: _when_over,
+            sharing.LOG: _when_over,
         }
 
     @override
@@ -148,6 +155,25 @@ class JuryApi(GameApi[State]):
         if ending is None:
             return Refused(Code.NOT_FINISHED, f"The story is not over; the session is in the phase {state.phase}.")
         return ApiReply(ending)
+
+
+def _granted(_: State, __: ApiRequest) -> ApiAnswer:
+    """The caller may have it: what it is, is made of the log."""
+    return ApiReply(sharing.Terms())
+
+
+def _when_over(state: State, request: ApiRequest) -> ApiAnswer:
+    if not state.over:
+        return Refused(Code.NOT_FINISHED, f"The session is not over; it is in the phase {state.phase}.")
+    return _granted(state, request)
+
+
+def _shareable(state: State, request: ApiRequest) -> ApiAnswer:
+    refusal = _when_over(state, request)
+    if isinstance(refusal, Refused):
+        return refusal
+    errors = bodies.empty_faults(request.body)
+    return invalid(errors) if errors else refusal
 
 
 def _failed_vote(state: State, call: str) -> FailedCall | None:

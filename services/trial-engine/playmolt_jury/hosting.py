@@ -12,6 +12,7 @@ from playmolt_jury.content import game
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
 from playmolt_jury.workers.chain_worker import ChainWorker
+from playmolt_jury.workers.library import Library
 from playmolt_jury.workers.model_worker import ModelWorker
 
 
@@ -32,4 +33,4 @@ def build(context: ServiceContext) -> HostedGame:
         TURN_EFFECT: ModelWorker(jury, models, PgBlobs(context.pool).put, preload),
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
-    return HostedGame(jury, JuryApi(jury, aliases), workers)
+    return HostedGame(jury, JuryApi(jury, aliases), workers, Library(jury, context.log).fetches())

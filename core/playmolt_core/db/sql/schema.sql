@@ -574,6 +574,24 @@ BEGIN
   RETURN FOUND;
 END $$;
 
+-- What owners show of their sessions and experiments: a stream has one address at a time. `sections` names what is shown of
+-- it; null: all.
+CREATE TABLE account.share (
+  stream    text COLLATE "C" PRIMARY KEY,
+  token     text COLLATE "C" NOT NULL UNIQUE CHECK (length(token) >= 22),
+  owner     text COLLATE "C" NOT NULL,
+  sections  text[],
+  shared_at timestamptz      NOT NULL DEFAULT now()
+);
+
+-- Which body an Idempotency-Key of a share belongs to: its repeat opens no other sections.
+CREATE TABLE account.share_key (
+  stream      text COLLATE "C" NOT NULL,
+  command_id  text COLLATE "C" NOT NULL,
+  fingerprint text             NOT NULL,
+  PRIMARY KEY (stream, command_id)
+);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
 REVOKE ALL ON FUNCTION account.begin_call FROM PUBLIC;
 GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
@@ -585,6 +603,8 @@ GRANT SELECT, INSERT, DELETE ON account.seat TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.callback TO playmolt_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account.called_seat TO playmolt_gateway;
 GRANT EXECUTE ON FUNCTION account.begin_call TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.share TO playmolt_gateway;
+GRANT SELECT, INSERT ON account.share_key TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import msgspec
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.envelopes import Call
 from playmolt_schemas.games.game_summary import GameSummary
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import SESSION_TYPES, rfc3339
 from playmolt_schemas.records import Metadata
 
 from playmolt_core.engine.cached_stream import CachedStream
@@ -74,7 +74,7 @@ def _record(
         event_type=event.type,
         schema_version=event.schema_version,
         data=canonical_json(event),
-        metadata=_metadata(call, state_hash(state) if hashed else msgspec.UNSET),
+        metadata=_metadata(call, _actor(decider.game, version, call), state_hash(state) if hashed else msgspec.UNSET),
         public=public,
         lobby=lobby,
         closes=event.closes,
@@ -82,12 +82,19 @@ def _record(
     )
 
 
-def _metadata(call: Call, hashed: str | msgspec.UnsetType) -> Metadata:
+def _actor(game: str, version: int, call: Call) -> str:
+    """Whose a session is stands in its first record alone, so that its owner can show the others."""
+    if version > 1 and game in SESSION_TYPES:
+        return ""
+    return call.agent or ("operator" if call.operator else "host")
+
+
+def _metadata(call: Call, actor: str, hashed: str | msgspec.UnsetType) -> Metadata:
     return Metadata(
         command_id=call.command_id,
         correlation=call.command_id,
         causation=call.command_id,
-        actor=call.agent or ("operator" if call.operator else "host"),
+        actor=actor,
         trace=call.trace,
         state_hash=hashed,
     )

@@ -9,7 +9,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record
 
 _GZIP = b"\x1f\x8b"
-_read = msgspec.json.Decoder(Record).decode
+R = TypeVar("R", bound=Record)
 
 
 class NoRecords(ValueError):
@@ -26,18 +26,23 @@ class NoRecords(ValueError):
 
 def records_in(path: Path) -> Iterator[Record]:
     """Read a file's records in its order. Raises NoRecords and OSError."""
-    read = 0
+    return records_as(path, Record)
+
+
+def records_as(path: Path, kind: type[R]) -> Iterator[R]:
+    """As `records_in`, of a kind of record that has further fields."""
+    decode, read = msgspec.json.Decoder(kind).decode, 0
     try:
         with _opened(path) as lines:
             for line in lines:
                 if line.strip():
-                    yield _canonical(_read(line))
+                    yield _canonical(decode(line))
                     read += 1
     except (msgspec.MsgspecError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise NoRecords(f"{path} does not hold records as JSON lines behind the first {read}: {error}") from error
 
 
-def _canonical(record: Record) -> Record:
+def _canonical(record: R) -> R:
     data, metadata = _form(record.data), _form(record.metadata)
     if (data, metadata) == (bytes(record.data), bytes(record.metadata)):
         return record

@@ -8,9 +8,11 @@ from msgspec import UNSET
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas import sharing
 from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.routes.agora import Forked, ForkRequest
+from playmolt_schemas.routes.route import NoFields
 from typing_extensions import override
 
 from playmolt_agora.experiment import commands, views
@@ -26,6 +28,7 @@ LOOK: Final = "agora_look"
 RUNS: Final = "agora_runs"
 LIST: Final = "agora_list"
 FORK: Final = "agora_fork"
+_SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
 
 R = TypeVar("R", bound=msgspec.Struct)
 _OPERATOR: Final = "operator"
@@ -63,8 +66,11 @@ class ExperimentApi(GameApi[State]):
 
     @override
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
-        if not request.operator:
-            return _operator_only()
+        if request.route in _SHARING:
+            return _shareable(state, request)
+        return self._of_the_operator(state, request) if request.operator else _operator_only()
+
+    def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if request.route == OPEN and _is_dry(request):
             read = read_plan(request.body, {}, self._catalogue)
             return read if isinstance(read, Refused) else ApiReply(read[2])
@@ -106,6 +112,14 @@ class ExperimentApi(GameApi[State]):
         if body.budget is UNSET:
             return commands.Resume(by=_OPERATOR)
         return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
+
+
+def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
+    """Whose the experiment is not, to them there is none."""
+    if not request.operator or not state.version:
+        return _unknown()
+    read = _body(NoFields, request.body)
+    return read if isinstance(read, Refused) else ApiReply(sharing.Terms())
 
 
 def _forked(state: State, request: ApiRequest) -> ApiReply:

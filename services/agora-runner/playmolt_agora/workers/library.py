@@ -16,6 +16,7 @@ from playmolt_schemas.codes import Code
 
 from playmolt_agora.experiment.state import State
 from playmolt_agora.report.study_files import BUNDLE, REPORT
+from playmolt_agora.workers.shared_report import shared_page
 
 _log = log("library")
 _SECONDS: Final = 600
@@ -41,16 +42,31 @@ class Library:
 
     async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         """A file, or 202 while it is being made."""
+        name, content_type = _FILES[request.route]
+        made = await self._file(state, name)
+        if made is None:
+            return ApiReply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
+        return made if isinstance(made, Refused) else ApiReply(made, content_type=content_type)
+
+    async def shared(self, state: State, _: ApiRequest) -> ApiReply | Refused:
+        """The page that strangers see: the lock at once, the report as soon as it is made."""
+        made = await self._file(state, REPORT)
+        if isinstance(made, Refused) and made.code is not Code.NOT_FINISHED:
+            return made
+        report = made.decode() if isinstance(made, bytes) else ""
+        return ApiReply(shared_page(state, report, made=made is not None))
+
+    async def _file(self, state: State, name: str) -> bytes | Refused | None:
+        """None while it is being made."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
         making = self._making(state)
         if not making.task.done():
-            return ApiReply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
+            return None
         if not making.task.result():
             del self._made[(state.game_id, state.version)]
             return Refused(Code.UNAVAILABLE, "The study could not be made; the runner's log says why. Ask again.")
-        name, content_type = _FILES[request.route]
-        return ApiReply(await asyncio.to_thread((making.folder / name).read_bytes), content_type=content_type)
+        return await asyncio.to_thread((making.folder / name).read_bytes)
 
     def _making(self, state: State) -> _Making:
         key = (state.game_id, state.version)

@@ -196,6 +196,8 @@ class Authenticator:
         caller = await self._identify(key.strip())
         if caller is None:
             return UNKNOWN_KEY
+        if auth is Auth.ANY and not (caller.id or caller.operator):
+            return _MISSING
         if auth is Auth.AGENT and not caller.id:
             return _NOT_AN_AGENT
         if auth is Auth.OPERATOR and not caller.operator:

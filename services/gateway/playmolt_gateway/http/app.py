@@ -22,7 +22,7 @@ from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Service
 from playmolt_gateway.http.cors import AnyoneMayRead
 from playmolt_gateway.http.problems import Refusal, bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
-from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Projections, Shares
 from playmolt_gateway.routes import (
     action,
     admin,
@@ -36,6 +36,7 @@ from playmolt_gateway.routes import (
     operation,
     pages,
     sessions,
+    sharing,
     watching,
 )
 from playmolt_gateway.routes.action import ActionRoute, is_action
@@ -57,7 +58,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         documents.openapi, documents.docs, documents.llms, documents.skill,
         pages.page_lobby, pages.page_games, pages.page_game, pages.page_legal, pages.page_agora, pages.page_agent,
         pages.page_asset, pages.page_folder_asset, pages.page_game_asset, pages.page_icon,
-        archive.page_rows,
+        archive.page_rows, sharing.page_shared, sharing.shared_file,
         watching.page_watch, watching.page_embed, watching.page_picture, watching.oembed, watching.read_replay,
     )
 }  # fmt: skip
@@ -67,6 +68,8 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 def _handler(route: Route) -> Handler:
     if not route.service:
         return HANDLERS[route.name]
+    if route.shares:
+        return sharing.share if route.method == "POST" else sharing.unshare
     if route.streams:
         return feeds.stream_events
     kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
@@ -170,9 +173,10 @@ def build(
     accounts: Accounts,
     projections: Projections,
     limits: Limits,
+    shares: Shares,
     callbacks: Callbacks,
 ) -> Gateway:
-    services = Services(settings, bus, database, accounts, projections, limits, callbacks)
+    services = Services(settings, bus, database, accounts, projections, limits, shares, callbacks)
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)

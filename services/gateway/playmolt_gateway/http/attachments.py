@@ -5,7 +5,7 @@ from typing import Final
 
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.routes.legal import REPORT_MEDIA
-from playmolt_schemas.routes.route import HTML
+from playmolt_schemas.routes.route import HTML, NDJSON
 from starlette.responses import Response
 
 _POLICY: Final = (
@@ -15,6 +15,7 @@ _POLICY: Final = (
 _SUFFIXES: Final[Mapping[str, str]] = {
     **{media.partition(";")[0]: suffix for suffix, media in REPORT_MEDIA.items()},
     "application/zip": "zip",
+    NDJSON: "jsonl",
 }
 
 

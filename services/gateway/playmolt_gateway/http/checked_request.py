@@ -46,7 +46,7 @@ from playmolt_gateway.http.problems import (
 from playmolt_gateway.http.queries import parse_query
 from playmolt_gateway.http.waiting import LongPoll, Waits
 from playmolt_gateway.pages.rows import Rows
-from playmolt_gateway.ports import AWAY, Accounts, Callbacks, Database, GatewayBus, Limits, Projections
+from playmolt_gateway.ports import AWAY, Accounts, Callbacks, Database, GatewayBus, Limits, Projections, Shares
 
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -65,6 +65,7 @@ class Services:
         accounts: Accounts,
         projections: Projections,
         limits: Limits,
+        shares: Shares,
         callbacks: Callbacks,
     ) -> None:
         self.settings = settings
@@ -73,6 +74,7 @@ class Services:
         self.database = database
         self.accounts = accounts
         self.projections = projections
+        self.shares = shares
         self.keys = Keys(accounts, bus)
         self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
         self.rates = Rates(settings, limits)

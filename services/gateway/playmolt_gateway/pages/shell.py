@@ -48,8 +48,8 @@ def page_response(
     """Send a page; `framed`: anybody may put it into a page of theirs."""
     html = _shell().substitute(
         language=language,
-        title=escape(head.title if head.title == _NAME else f"{head.title} · {_NAME}"),
-        head=_meta(head),
+        title=escape(titled(head)),
+        head=head_markup(head),
         module=escape(module),
         version=version_of_all(),
         spectator_port=settings.spectator_port,
@@ -63,7 +63,12 @@ def page_response(
     return response
 
 
-def _meta(head: Head) -> str:
+def titled(head: Head) -> str:
+    return head.title if head.title == _NAME else f"{head.title} · {_NAME}"
+
+
+def head_markup(head: Head) -> str:
+    """What who only looks at a link is told."""
     named = {"description": head.description}
     shared = {"og:title": head.title, "og:description": head.description, "og:site_name": _NAME, "og:type": "website"}
     if head.image:

@@ -17,6 +17,7 @@ _REFERENCE: Final = "#/components/schemas/{name}"
 _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
     Auth.NONE: [],
     Auth.OPTIONAL: [{}, {"agent": []}],
+    Auth.ANY: [{"agent": []}, {"operator": []}],
     Auth.AGENT: [{"agent": []}],
     Auth.OPERATOR: [{"operator": []}],
 }

@@ -84,7 +84,7 @@ async def page_agent(services: Services, request: CheckedRequest) -> Reply:
     except AWAY:
         return _send(services, asked, "agent")
     if profile is None:
-        return _missing(services, asked)
+        return missing(services, asked)
     about = profile.about or head_of("agent", asked.language).description
     return _send(services, asked, "agent", Head(title=profile.name, description=about[:200]))
 
@@ -94,12 +94,13 @@ def nowhere(services: Services, request: Request) -> Response | None:
     wanted = request.headers.get("accept", "")
     if request.method != "GET" or "text/html" not in wanted or request.url.path.startswith("/api/"):
         return None
-    return _missing(services, Asked({**request.scope, "query_string": b""}))
+    return missing(services, Asked({**request.scope, "query_string": b""}))
 
 
-def _missing(services: Services, asked: Asked) -> Response:
+def missing(services: Services, asked: Asked, status: int = Code.NOT_FOUND.status) -> Response:
+    """The page that says that there is none."""
     response = _send(services, asked, "nowhere")
-    response.status_code = Code.NOT_FOUND.status
+    response.status_code = status
     return response
 
 

@@ -19,7 +19,7 @@ _STYLE: Final = (
 def render_html(report: Report) -> str:
     """Render the report; every text is escaped."""
     laid_out = document(report)
-    body = "".join(_section(section, laid_out) for section in laid_out.sections)
+    body = "".join(section(each, laid_out) for each in laid_out.sections)
     case = "".join(f"<li>{escape(line.text)}</li>" for line in laid_out.case)
     return (
         f'<!doctype html>\n<html lang="{laid_out.language}"><head><meta charset="utf-8">'
@@ -29,9 +29,10 @@ def render_html(report: Report) -> str:
     )
 
 
-def _section(section: Section, laid_out: Document) -> str:
-    inner = "".join(_lines(section.lines, laid_out)) + _table(section.table)
-    return f'<section id="{section.name}"><h2>{escape(section.title)}</h2>{inner}</section>'
+def section(part: Section, laid_out: Document) -> str:
+    """A titled part, its lines and its table."""
+    inner = "".join(_lines(part.lines, laid_out)) + _table(part.table)
+    return f'<section id="{part.name}"><h2>{escape(part.title)}</h2>{inner}</section>'
 
 
 def _lines(lines: tuple[Line, ...], laid_out: Document) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY, deployer_key
 from playmolt_jury.chain.port import Case, CaseGone, Chain, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
-from playmolt_jury.chain.verify import NoVerdict, compare, contract_of
+from playmolt_jury.chain.verify import NoVerdict, compare, contract_of, withheld
 
 __all__ = [
     "EMBEDDED_DEPLOYER_KEY",
@@ -31,6 +31,7 @@ __all__ = [
     "deployer_key",
     "preload",
     "read_chain",
+    "withheld",
 ]
 
 

@@ -1,0 +1,19 @@
+-- name: claim_key
+-- Gives a row when this key of this stream is new.
+INSERT INTO account.share_key (stream, command_id, fingerprint) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+RETURNING true
+
+-- name: claimed_key
+SELECT fingerprint FROM account.share_key WHERE stream = $1 AND command_id = $2
+
+-- name: open
+-- One that stands keeps its token; what it shows is as said last, unless this is a call that was made before ($5).
+INSERT INTO account.share AS s (stream, token, owner, sections) VALUES ($1, $2, $3, $4)
+ON CONFLICT (stream) DO UPDATE SET sections = CASE WHEN $5 THEN s.sections ELSE excluded.sections END
+RETURNING token
+
+-- name: close
+DELETE FROM account.share WHERE stream = $1
+
+-- name: find
+SELECT stream, owner, sections FROM account.share WHERE token = $1

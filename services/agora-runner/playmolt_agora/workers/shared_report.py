@@ -1,0 +1,51 @@
+"""An experiment as it is shown to strangers: its lock and models, then the report as far as it is."""
+
+import re
+from typing import Final
+
+from playmolt_schemas.sharing import SharedPage
+
+from playmolt_agora.experiment.state import State
+from playmolt_agora.report import markup
+
+_STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_BODY: Final = re.compile(r"<main[^>]*>(.*)</main>", re.DOTALL)
+_EVENTS: Final = re.compile(r'href="events/([A-Za-z0-9-]+)\.jsonl#(\d+)"')
+"""How the report of a bundle names the events of a run; here they are the public ones of the API."""
+
+
+def shared_page(state: State, report: str, *, made: bool) -> SharedPage:
+    """`report` is the page of `analyze`, "" while there is none; `made` False: it is being made."""
+    found, style = _BODY.search(report), _STYLE.search(report)
+    note = "" if made else markup.paragraph("The report is being made; this page shows it in a few seconds.")
+    runs = f"{state.finished} of {len(state.runs)} runs finished, {state.spent.turns} turns"
+    return SharedPage(
+        title=state.name,
+        description=f"Agora experiment: {runs}. Locked as {state.plan_hash[:16]}.",
+        language="en",
+        body=f"{_lock(state, runs)}{note}{_EVENTS.sub(_public, found[1]) if found else ''}",
+        style=style[1] if style else "",
+        ready=made,
+    )
+
+
+def _lock(state: State, runs: str) -> str:
+    models = ", ".join(f"{model.alias}{' (scripted)' if model.scripted else ''}" for model in state.models)
+    tests = ", ".join(test.test for test in state.tests if test.confirmatory) or "none: exploratory"
+    facts = (
+        ("Experiment", state.name),
+        ("Status", f"{state.status}: {runs}"),
+        ("Models", models),
+        ("Locked at", state.created_at),
+        ("Lock (SHA-256 of the plan)", state.plan_hash),
+        ("Measures", state.pins.measures),
+        ("Confirmatory tests", tests),
+        ("Deviations from the plan", len(state.deviations)),
+        ("Looks while it ran", len(state.looks)),
+    )
+    told = "".join(f"<dt>{markup.escaped(name)}</dt><dd>{markup.escaped(value)}</dd>" for name, value in facts)
+    return f'<section id="lock"><h2>What was fixed before the first turn</h2><dl class="facts">{told}</dl></section>'
+
+
+def _public(found: re.Match[str]) -> str:
+    return f'href="/api/agora/runs/{found[1]}/events?after={max(0, int(found[2]) - 1)}"'

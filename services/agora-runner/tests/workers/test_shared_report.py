@@ -1,0 +1,76 @@
+"""An experiment shown to strangers: what was fixed, and the report as far as it is."""
+
+from typing import Any
+
+import pytest
+from playmolt_agora.experiment import commands
+from playmolt_agora.experiment.api import ExperimentApi
+from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.experiment.state import State
+from playmolt_agora.workers.shared_report import shared_page
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas import sharing
+from playmolt_schemas.codes import Code
+
+from core.tests.scenario import Scenario
+
+ID = "experiment-00000000-0000-4000-8000-000000000001"
+PLAN = {
+    "name": "small & <plain>", "seed": "7", "models": ["scripted"], "languages": ["ko"],
+    "phases": {"phase1": {"runs": 1, "turns": 3}},
+}  # fmt: skip
+REPORT = (
+    "<!DOCTYPE html><html><head><style>h1{color:red}</style></head><body><nav>n</nav>"
+    '<main id="content" tabindex="-1"><p><a href="events/agora-1.jsonl#17">run</a></p></main></body></html>'
+)
+
+
+@pytest.fixture
+def state() -> State:
+    opened = Scenario(Experiment(), ID)
+    opened.when(commands.OpenExperiment(operator="operator", plan=PLAN, catalogue=Catalogue({})))
+    return opened.state
+
+
+def asked(state: State, route: str, **options: Any) -> ApiReply | Refused:
+    return ExperimentApi(Catalogue({})).answer(state, ApiRequest(route=route, stream=ID, **options))
+
+
+def test_what_was_fixed_stands_there_before_anything_has_run(state: State) -> None:
+    page = shared_page(state, "", made=True)
+    assert page.title == PLAN["name"]
+    assert "small &amp; &lt;plain&gt;" in page.body
+    assert state.plan_hash in page.body
+    assert "scripted" in page.body
+    assert state.pins.measures in page.body
+    assert page.ready
+
+
+def test_a_report_is_shown_with_its_own_style_and_leads_to_public_events(state: State) -> None:
+    page = shared_page(state, REPORT, made=True)
+    assert page.style == "h1{color:red}"
+    assert 'href="/api/agora/runs/agora-1/events?after=16"' in page.body
+    assert "<nav>" not in page.body
+
+
+def test_a_page_whose_report_is_being_made_says_so(state: State) -> None:
+    page = shared_page(state, "", made=False)
+    assert not page.ready
+    assert "being made" in page.body
+
+
+@pytest.mark.parametrize("route", [sharing.ASK, sharing.TAKE_BACK, sharing.PAGE])
+def test_to_whom_it_is_not_there_is_no_experiment(state: State, route: str) -> None:
+    assert asked(state, route, operator=True) == ApiReply(sharing.Terms())
+    refused = asked(state, route, agent_id="agent-1")
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.NOT_FOUND
+    assert asked(Experiment().initial(ID), route, operator=True) == refused
+
+
+def test_a_share_takes_no_fields(state: State) -> None:
+    refused = asked(state, sharing.ASK, operator=True, body={"sections": []})
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.INVALID_REQUEST

@@ -1,0 +1,75 @@
+"""The page of what an owner shows: read only, whole without a script, kept by nobody on the way."""
+
+import base64
+import hashlib
+from functools import cache
+from html import escape
+from string import Template
+from typing import Final
+
+from playmolt_schemas.page_texts import PageLanguage, page_texts
+from playmolt_schemas.sharing import SharedPage
+from starlette.responses import Response
+
+from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
+from playmolt_gateway.pages.shell import Head, head_markup, titled
+from playmolt_gateway.pictures.scene import Picture
+from playmolt_gateway.routes.documents import html_response
+
+_PAGE: Final = "shared.html"
+_AGAIN_SECONDS: Final = 5
+
+
+def shared_response(
+    shown: SharedPage,
+    head: Head,
+    address: str,
+    language: PageLanguage,
+    pictures: tuple[Picture, Picture] | None,
+    accepts: str,
+) -> Response:
+    """`address` is the page's own; `pictures` are for a desk and for a phone."""
+    words = page_texts(language)
+    html = _template().substitute(
+        language=language,
+        content_language=shown.language,
+        title=escape(titled(head)),
+        head=head_markup(head) + (f'<meta http-equiv="refresh" content="{_AGAIN_SECONDS}">' if not shown.ready else ""),
+        version=version_of_all(),
+        style=f"<style>{shown.style}</style>" if shown.style else "",
+        heading=escape(shown.title),
+        notice=escape(words["shared.notice"]),
+        about=escape(words["shared.about"]),
+        picture=_drawn(pictures),
+        file=f'<p><a href="{escape(address)}/log.jsonl" download>{escape(words["shared.log"])}</a></p>'
+        if shown.log
+        else "",
+        body=shown.body,
+    )
+    body, encoding = compressed(html.encode(), accepts)
+    response = html_response(body, _policy(shown.style))
+    response.headers["cache-control"] = "private, no-store"
+    response.headers["x-robots-tag"] = "noindex"
+    if encoding:
+        response.headers["content-encoding"] = encoding
+        response.headers["vary"] = "Accept-Encoding, Accept-Language"
+    return response
+
+
+def _drawn(pictures: tuple[Picture, Picture] | None) -> str:
+    if pictures is None:
+        return ""
+    wide, tall = pictures
+    drawn = f'<div class="wide-only">{wide.svg()}</div><div class="tall-only">{tall.svg()}</div>'
+    return f'<figure class="shared">{drawn}</figure>'
+
+
+def _policy(style: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    own = f" 'sha256-{digest}'" if style else ""
+    return f"default-src 'none'; style-src 'self'{own}; img-src 'self' data:"
+
+
+@cache
+def _template() -> Template:
+    return Template((FILES / _PAGE).read_text(encoding="utf-8"))

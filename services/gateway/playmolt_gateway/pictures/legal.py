@@ -1,0 +1,103 @@
+"""A legal session drawn: claim and answer side by side for each issue, the gates as they were decided, the finding."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, panel
+from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph
+
+State = Mapping[str, Any]
+_SIDES: Final = ("claimant", "opposing")
+_GAP: Final = 16
+_GATES: Final = 4
+
+
+def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+    title = _title(state, words)
+    kicker = f"{words.word('game', 'legal')} · {words.word('phase', state['phase'])}"
+    nodes = heading(sheet, kicker, state["title"])
+    nodes.append(label(title, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += _issues(state, words, sheet)
+    nodes += _gates(state, words, sheet)
+    return Picture(sheet, title, _described(state, words), nodes)
+
+
+def _title(state: State, words: Words) -> str:
+    found = state["range"]
+    estimate = state["likelihood"]
+    if estimate and state["reported"]:
+        side = state["sides"][estimate["side"]]
+        return words.text("picture.legal.likely", side=side, low=estimate["low"], high=estimate["high"])
+    return str(found) if found else words.word("phase", state["phase"])
+
+
+def _issues(state: State, words: Words, sheet: Sheet) -> list[Node]:
+    issues = state["issues"]
+    if not issues:
+        return [label(words.text("picture.legal.nothing"), MARGIN, 260, 22, width=sheet.inner, class_="p-quiet")]
+    top, bottom = 184.0, (960.0 if sheet.tall else 520.0)
+    height = (bottom - top) / len(issues)
+    drawn: list[Node] = []
+    for place, issue in enumerate(issues):
+        drawn += _issue(state, words, issue, (MARGIN, top + place * height, sheet.inner, height - 10), sheet)
+    return drawn
+
+
+def _issue(
+    state: State, words: Words, issue: Mapping[str, Any], box: tuple[float, float, float, float], sheet: Sheet
+) -> list[Node]:
+    """What is at issue above, the claim left and the answer right; on a tall sheet one below the other."""
+    x, y, width, height = box
+    drawn: list[Node] = [label(issue["issue"], x + 4, y + 22, 21, width=width - 8, class_="p-ink p-bold")]
+    room, few = height - 34, len(state["issues"]) == 1
+    size = 25 if few else 19
+    for place, side in enumerate(_SIDES):
+        if sheet.tall:
+            left, top, wide, high = x, y + 34 + place * room / 2, width, room / 2 - 6
+        else:
+            wide = (width - _GAP) / 2
+            left, top, high = x + place * (wide + _GAP), y + 34, room
+        said = issue[side]
+        lines = max(1, int((high - 44) // (size * 1.32)))
+        drawn.append(
+            group(
+                node("title", state["sides"][side]),
+                panel(0, 0, wide, high, "p-card" if place else "p-card p-wood"),
+                label(state["sides"][side], 16, 25, 18, width=wide - 32, class_="p-accent p-bold"),
+                paragraph(
+                    said or words.text("picture.legal.silent"), 16, 32 + size, size, width=wide - 48, lines=lines,
+                    class_="p-ink" if said else "p-quiet",
+                ),
+                x=left, y=top, role="img", aria_label=state["sides"][side],
+            )
+        )  # fmt: skip
+    return drawn
+
+
+def _gates(state: State, words: Words, sheet: Sheet) -> list[Node]:
+    """The story's decisions, oldest first."""
+    gates = state["gates"][-_GATES:]
+    y, step = (984.0, sheet.inner / 2) if sheet.tall else (536.0, sheet.inner / _GATES)
+    drawn: list[Node] = []
+    for place, gate in enumerate(gates):
+        left = MARGIN + (place % 2 if sheet.tall else place) * step
+        top = y + (place // 2 * 62 if sheet.tall else 0)
+        drawn += [
+            panel(left, top, step - 10, 56 if sheet.tall else 76, "p-card"),
+            label(words.word("picture.gate", gate["gate"]), left + 14, top + 24, 17, width=step - 40, class_="p-quiet"),
+            label(_chosen(gate, words), left + 14, top + 48, 19, width=step - 40, class_="p-ink p-bold"),
+        ]
+    return drawn
+
+
+def _chosen(gate: Mapping[str, Any], words: Words) -> str:
+    return words.word(f"code.{gate['field']}", gate["choice"]) if gate["choice"] else "–"
+
+
+def _described(state: State, words: Words) -> str:
+    issues = [
+        f"{one['issue']}: "
+        + ", ".join(f"{state['sides'][side]}: {one[side]}" for side in _SIDES if one[side])
+        for one in state["issues"]
+    ]  # fmt: skip
+    return " · ".join([state["title"], _title(state, words), *issues])

@@ -1,0 +1,151 @@
+"""What an owner shows of a session or an experiment: given an address, taken back, and looked at by anybody."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.db.shares import Share
+from playmolt_schemas import sharing
+from playmolt_schemas.codes import Code
+from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.identifiers import type_of
+from playmolt_schemas.registry import games
+from starlette.responses import Response
+
+from playmolt_gateway.http.attachments import attachment
+from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
+from playmolt_gateway.http.problems import Refusal, json_response
+from playmolt_gateway.pages.moments import drawn
+from playmolt_gateway.pages.shared import shared_response
+from playmolt_gateway.pages.shell import Head
+from playmolt_gateway.pictures.png import Theme, png
+from playmolt_gateway.pictures.scene import TALL, WIDE
+from playmolt_gateway.ports import GatewayBus
+from playmolt_gateway.routes.pages import asked_of, missing
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
+_SECONDS: Final = 10.0
+"""How long an engine has to make a page."""
+_MISMATCH: Final = Refusal(
+    Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key came with another body before. Use a new key."
+)
+_GONE: Final = Refusal(Code.NOT_FOUND, "Nothing is shared under this address, or no more.")
+_encode = msgspec.json.encode
+_terms_of = msgspec.json.Decoder(sharing.Terms).decode
+_page_of = msgspec.json.Decoder(sharing.SharedPage).decode
+
+
+async def share(services: Services, request: CheckedRequest) -> Reply:
+    """Give the address that stands, or make one; the game says whether, and what of it, may be shown now."""
+    found = await _ask_as_caller(services, request, sharing.ASK)
+    if found.status != 200:
+        return answer_response(found)
+    shown = Share(request.params["id"], request.caller.id, _terms_of(found.body).sections)
+    token = await services.soon(services.shares.share(shown, request.command.id, request.command.fingerprint))
+    if token is None:
+        return _MISMATCH
+    return json_response(201, _encode(sharing.Share(f"{services.address.gateway(request.scope)}/shared/{token}")))
+
+
+async def unshare(services: Services, request: CheckedRequest) -> Reply:
+    """Take the address back; there may be none."""
+    found = await _ask_as_caller(services, request, sharing.TAKE_BACK)
+    if found.status != 200:
+        return answer_response(found)
+    await services.soon(services.shares.unshare(request.params["id"]))
+    return Response(status_code=204)
+
+
+async def page_shared(services: Services, request: CheckedRequest) -> Reply:
+    """Send the page behind an address; one that was taken back is as one that never was."""
+    asked, token = asked_of(request), request.params["token"]
+    share = await _shared(services, token)
+    if share is None:
+        return missing(services, asked)
+    found = await _ask_for(services.bus, share, sharing.PAGE)
+    if found.status == Code.UNAVAILABLE.status:
+        return answer_response(found)
+    if found.status != 200:
+        return missing(services, asked, found.status)
+    shown = _page_of(found.body)
+    address = f"{services.address.gateway(request.scope)}/shared/{token}"
+    state, pictures = shown.state, None
+    if state is not None:
+        wide, tall = drawn(state, asked.language, WIDE), drawn(state, asked.language, TALL)
+        pictures = (wide, tall) if wide and tall else None
+    image = f"{address}/picture.png?lang={asked.language}" if pictures else ""
+    title = f"{pictures[0].title} · {shown.title}" if pictures else shown.title
+    head = Head(title=title, description=shown.description, image=image)
+    return shared_response(shown, head, address, asked.language, pictures, asked.encodings)
+
+
+async def shared_file(services: Services, request: CheckedRequest) -> Reply:
+    """Send the picture or the log of what is shown."""
+    share, file = await _shared(services, request.params["token"]), request.params["file"]
+    if share is None:
+        return _GONE
+    if file == "log.jsonl":
+        log = await _ask_for(services.bus, share, sharing.LOG)
+        return attachment(log, share.stream) if log.status == 200 else _GONE
+    if file not in ("picture.svg", "picture.png"):
+        return _GONE
+    found = await _ask_for(services.bus, share, sharing.PAGE)
+    state = _page_of(found.body).state if found.status == 200 else None
+    asked = asked_of(request)
+    wanted = TALL if asked.values.get("tall") == "1" and file == "picture.svg" else WIDE
+    picture = drawn(state, asked.language, wanted) if state is not None else None
+    if picture is None:
+        return _GONE
+    if file == "picture.svg":
+        return Response(picture.svg(), media_type="image/svg+xml", headers=_PICTURED)
+    theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
+    return Response(await asyncio.to_thread(png, picture, theme), media_type="image/png", headers=_PICTURED)
+
+
+_PICTURED: Final = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+    "cache-control": "private, no-store",
+    "referrer-policy": "no-referrer",
+}
+"""No script runs in a picture that is opened by itself, and none outlives its address in a cache."""
+
+
+async def _shared(services: Services, token: str) -> Share | None:
+    if not _TOKEN.fullmatch(token):
+        return None
+    found = await services.soon(services.shares.shared(token))
+    # What a distribution that is no longer installed has shared is not there.
+    return found if found and type_of(found.stream) in games() else None
+
+
+def _ask_as_caller(services: Services, request: CheckedRequest, route: str) -> "asyncio.Future[Answer]":
+    agent, body = request.caller.agent, _call(route, {}, request.body)
+    return services.bus.submit(
+        request.game, "query", request.params["id"], body, agent=agent.id, name=agent.name,
+        operator=request.caller.operator, trace=request.trace,
+    )  # fmt: skip
+
+
+async def _ask_for(bus: GatewayBus, share: Share, route: str) -> Answer:
+    """Ask in the owner's name, in as many parts as the answer takes."""
+    query = {} if share.sections is None else {"sections": share.sections}
+
+    async def part(offset: int) -> Answer:
+        return await bus.submit(
+            type_of(share.stream) or "", "query", share.stream, _call(route, query, None, offset), agent=share.owner,
+            operator=not share.owner, deadline=_SECONDS,
+        )  # fmt: skip
+
+    answer = await part(0)
+    body, last = answer.body, answer
+    while len(body) < answer.total and last.status == answer.status and last.body:
+        last = await part(len(body))
+        body += last.body
+    return msgspec.structs.replace(answer, body=body)
+
+
+def _call(route: str, query: Mapping[str, Any], body: Any, offset: int = 0) -> bytes:
+    return _encode({"route": route, "params": {}, "query": query, "body": body, "offset": offset})

@@ -1,0 +1,122 @@
+"""A transcript as HTML and as Markdown. Every text is escaped: nothing in it becomes markup of its own."""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+from playmolt_jury.transcript.transcript import Entry, Transcript, Vote
+from playmolt_jury.transcript.words import Words, words
+
+_STYLE: Final = (
+    "body{font:16px/1.6 system-ui,'Noto Sans CJK SC',sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}"
+    "h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem;border-bottom:1px solid #ccc}"
+    "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .6rem;text-align:left}"
+    "code{overflow-wrap:anywhere}blockquote{margin:.6rem 0;padding-left:.8rem;border-left:3px solid #bbb}"
+)
+_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~&#])")
+_LEADING: Final = re.compile(r"^([-+=]|\d+(?=[.)]))")
+
+
+def render_html(text: Transcript) -> str:
+    """A page by itself."""
+    title = escape(text.title)
+    return (
+        f'<!doctype html>\n<html lang="{text.language}"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head><body><main><h1>{title}</h1>{body_html(text)}</main></body></html>\n"
+    )
+
+
+def body_html(text: Transcript, *, check: str = "") -> str:
+    """What stands under the title; `check` stands below how the votes are checked."""
+    say = words(text.language)
+    parts = "".join(
+        f"<section><h2>{escape(part.title)}</h2>{''.join(map(_entry, part.entries))}</section>" for part in text.parts
+    )
+    ending = f"<h3>{escape(text.ending.who)}</h3>{_paragraphs(text.ending.text)}" if text.ending else ""
+    return (
+        f'<section id="verdict"><p class="lead"><strong>{escape(text.told)}</strong></p>{ending}{_votes(text, say)}'
+        f"</section>{_chain(text, say, check)}{parts}"
+    )
+
+
+def _votes(text: Transcript, say: Words) -> str:
+    if not text.votes:
+        return ""
+    head = "".join(
+        f'<th scope="col">{escape(say(name))}</th>' for name in ("juror", "vote", "stance", "transaction", "address")
+    )
+    rows = "".join(_vote(vote) for vote in text.votes)
+    return f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _vote(vote: Vote) -> str:
+    return (
+        f"<tr><th scope='row'>{escape(vote.name)}</th><td>{escape(vote.vote)}</td><td>{vote.stance}</td>"
+        f"<td><code>{escape(vote.tx_hash)}</code></td><td><code>{escape(vote.address)}</code></td></tr>"
+    )
+
+
+def _chain(text: Transcript, say: Words, check: str) -> str:
+    if text.verdict is None:
+        return ""
+    facts = "".join(
+        f"<dt>{escape(name)}</dt><dd><code>{escape(value)}</code></dd>" for name, value in _facts(text, say)
+    )
+    return f'<section id="check"><h2>{escape(say("check"))}</h2><dl class="facts">{facts}</dl>{check}</section>'
+
+
+def _facts(text: Transcript, say: Words) -> Iterator[tuple[str, str]]:
+    if verdict := text.verdict:
+        yield say("contract"), verdict.contract
+        yield say("deployed"), text.deployed
+        yield say("chain"), str(verdict.chain_id)
+        yield say("log_hash"), verdict.log_hash
+        yield say("session"), text.session
+
+
+def _entry(entry: Entry) -> str:
+    if not entry.who:
+        return _paragraphs(entry.text)
+    return f"<blockquote><p><strong>{escape(entry.who)}</strong></p>{_paragraphs(entry.text)}</blockquote>"
+
+
+def _paragraphs(text: str) -> str:
+    return "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n"))
+
+
+def render_md(text: Transcript) -> str:
+    say = words(text.language)
+    lines = [f"# {_md(text.title)}", "", f"**{_md(text.told)}**"]
+    if text.ending:
+        lines += ["", f"## {_md(say('ending'))}: {_md(text.ending.who)}", *_md_paragraphs(text.ending.text)]
+    if text.votes:
+        names = ("juror", "vote", "stance", "transaction", "address")
+        lines += ["", f"| {' | '.join(_md(say(name)) for name in names)} |", "|---" * len(names) + "|"]
+        lines += [
+            f"| {_md(vote.name)} | {_md(vote.vote)} | {vote.stance} | `{vote.tx_hash}` | `{vote.address}` |"
+            for vote in text.votes
+        ]
+    if text.verdict:
+        lines += ["", f"## {_md(say('check'))}", ""]
+        lines += [f"- {_md(name)}: `{value}`" for name, value in _facts(text, say)]
+    for part in text.parts:
+        lines += ["", f"## {_md(part.title)}"]
+        for entry in part.entries:
+            who = [f"**{_md(entry.who)}**"] if entry.who else []
+            paragraphs = [*who, *(line for line in _md_paragraphs(entry.text) if line)]
+            lines += [line for text in paragraphs for line in ("", f"> {text}" if who else text)]
+    return "\n".join(lines) + "\n"
+
+
+def _md_paragraphs(text: str) -> Iterator[str]:
+    for part in text.split("\n\n"):
+        yield ""
+        yield _md(part)
+
+
+def _md(text: str) -> str:
+    """One line that a reader of Markdown reads as it stands."""
+    line = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _LEADING.sub(lambda found: f"\u200b{found[0]}" if found[0].isdigit() else f"\\{found[0]}", line)

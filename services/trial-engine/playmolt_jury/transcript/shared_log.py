@@ -1,0 +1,63 @@
+"""The log of a session as it is shared: what the page shows stands open, secret notes and the owner are left out.
+
+The hash of a record that lacks something cannot be computed again. Every other one can.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.records import Record
+
+_NOBODY: Final = ("", "host", "operator")
+_BLANK: Final[Mapping[str, Any]] = {"owner": "", "name": "", "text": "", "topics": [], "parts": [], "attempt": {}}
+_encode, _decode = msgspec.json.encode, msgspec.json.decode
+
+
+class SharedRecord(Record, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A record of a shared log; `withheld` names the fields that are empty in it and were not."""
+
+    withheld: tuple[str, ...] = ()
+
+
+def shared_log(records: Iterable[Record]) -> Iterator[SharedRecord]:
+    noted: set[str] = set()
+    for record in records:
+        data: dict[str, Any] = _decode(record.data)
+        if record.type == "turn_started" and data["turn"] == "note":
+            noted.add(data["juror_id"])
+        yield _without(record, data, _secrets(record.type, data, noted))
+
+
+def _secrets(kind: str, data: Mapping[str, Any], noted: set[str]) -> Sequence[str]:
+    match kind:
+        case "jury_opened":
+            return ("owner", "name")
+        case "note_sent":
+            return ("text", "topics")
+        case "turn_started" if data["turn"] == "note":
+            return ("text",)
+        case "stance_changed" if data["cause"] == "note":
+            return ("parts",)
+        case "attempt_made" if _may_quote(data["turn"], noted):
+            return ("attempt",)
+    return ()
+
+
+def _may_quote(turn: str, noted: set[str]) -> bool:
+    """Whether a model was shown a note: when it was read for its topics, and whatever its juror was asked since."""
+    kind, _, juror = turn.partition(":")
+    return bool(noted) if kind == "classify" else juror.partition(":")[0] in noted
+
+
+def _without(record: Record, data: dict[str, Any], secrets: Sequence[str]) -> SharedRecord:
+    metadata: dict[str, Any] = _decode(record.metadata)
+    withheld = [f"data.{name}" for name in secrets]
+    if metadata["actor"] not in _NOBODY:
+        withheld.append("metadata.actor")
+        metadata["actor"] = ""
+    data |= {name: _BLANK[name] for name in secrets}
+    fields = msgspec.structs.asdict(record)
+    if withheld:
+        fields |= {"data": msgspec.Raw(_encode(data)), "metadata": msgspec.Raw(_encode(metadata))}
+    return SharedRecord(**fields, withheld=tuple(withheld))

@@ -1,0 +1,224 @@
+"""A session that is over as a text: who said what, what it did to whom, how each voted. Secret notes stay sealed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.game.decider import Event
+from playmolt_schemas.games.jury import Language, VerdictView
+
+from playmolt_jury.content.material import Material
+from playmolt_jury.events import (
+    ContractDeployed,
+    EvidencePresented,
+    EvidenceRead,
+    EvidenceUnlocked,
+    JurorSaid,
+    NoteSent,
+    OverseerSaid,
+    PhaseChanged,
+    RoundStarted,
+    Speech,
+    StanceChanged,
+    ToolCalled,
+    WitnessTalked,
+)
+from playmolt_jury.jurors import replies
+from playmolt_jury.persuasion import stance
+from playmolt_jury.state import State
+from playmolt_jury.transcript.words import Words, words
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened, or, where `who` names somebody, what was said."""
+
+    text: str
+    who: str = ""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What belongs under one title."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+class Vote(msgspec.Struct, frozen=True, kw_only=True):
+    """A juror's vote as it stands on the chain; `tx_hash` is "" where there is none."""
+
+    name: str
+    vote: str
+    stance: int
+    tx_hash: str
+    address: str
+
+
+class Transcript(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole text; `deployed` is the transaction that opened the case on the chain."""
+
+    session: str
+    language: Language
+    title: str
+    parts: tuple[Part, ...]
+    verdict: VerdictView | None
+    told: str
+    votes: tuple[Vote, ...]
+    deployed: str
+    ending: Entry | None
+
+
+def transcript(state: State, material: Material, events: Sequence[Event]) -> Transcript:
+    """The same session gives the same text."""
+    say = words(state.language)
+    teller = _Teller(state, material, say)
+    verdict = state.verdict
+    told = say("unvoted") if verdict is None else told_verdict(verdict, say)
+    ending = next((each for each in material.endings if each.id == state.ending), None)
+    return Transcript(
+        session=state.game_id,
+        language=state.language,
+        title=material.dossier.title,
+        parts=(_case(material, say), *teller.parts(in_reading_order(events))),
+        verdict=verdict,
+        told=told,
+        votes=tuple(_votes(state, verdict, say)),
+        deployed=next((event.tx_hash for event in events if isinstance(event, ContractDeployed)), ""),
+        ending=Entry(who=ending.title, text=ending.text) if ending else None,
+    )
+
+
+def told_verdict(verdict: VerdictView, say: Words) -> str:
+    name = say(f"verdict.{verdict.verdict}")
+    return say("verdict", verdict=name, guilty=verdict.guilty, not_guilty=verdict.not_guilty)
+
+
+def in_reading_order(events: Iterable[Event]) -> Iterator[Event]:
+    """Words, answer, reaction: the log has what words did to a juror before what it answered."""
+    waiting: list[StanceChanged] = []
+    for event in events:
+        if isinstance(event, StanceChanged) and event.cause in ("chat", "evidence", "weakness"):
+            waiting.append(event)
+            continue
+        yield event
+        if isinstance(event, JurorSaid):
+            yield from waiting
+            waiting = []
+    yield from waiting
+
+
+def _case(material: Material, say: Words) -> Part:
+    spoken = (Entry(who=line.speaker, text=line.text) for line in material.prologue)
+    return Part(title=say("case"), entries=(Entry(text=material.dossier.text), *spoken))
+
+
+def _votes(state: State, verdict: VerdictView | None, say: Words) -> Iterator[Vote]:
+    for vote in verdict.votes if verdict else ():
+        cast = vote.guilty is not None
+        yield Vote(
+            name=state.juror(vote.juror_id).name,
+            vote=say("verdict.guilty" if vote.guilty else "verdict.not_guilty") if cast else say("missed"),
+            stance=vote.stance,
+            tx_hash=vote.tx_hash,
+            address=vote.address,
+        )
+
+
+class _Teller:
+    """Tells events in the words of a language."""
+
+    def __init__(self, state: State, material: Material, say: Words) -> None:
+        self.say = say
+        self.jurors = {juror.id: juror.name for juror in state.jurors}
+        self.titles = {item.id: item.title for item in material.evidence}
+        self.witnesses = {witness.id: witness for witness in material.witnesses}
+
+    def parts(self, events: Iterable[Event]) -> Iterator[Part]:
+        """A part a phase and a round of the deliberation; one in which nothing was said is left out."""
+        title, entries = self.say("begins"), list[Entry]()
+        for event in events:
+            heading = self._heading(event)
+            if heading:
+                if entries:
+                    yield Part(title=title, entries=tuple(entries))
+                title, entries = heading, []
+            else:
+                entries += self._told(event)
+        if entries:
+            yield Part(title=title, entries=tuple(entries))
+
+    def _heading(self, event: Event) -> str:
+        if isinstance(event, PhaseChanged):
+            return self.say(f"phase.{event.to}")
+        return self.say("round", round=event.round) if isinstance(event, RoundStarted) else ""
+
+    def _told(self, event: Event) -> Iterable[Entry]:
+        tell = _TELL.get(type(event))
+        return tell(self, event) if tell else ()
+
+    def _shown(self, evidence_id: str, key: str = "shows") -> Entry:
+        return Entry(text=self.say(key, id=evidence_id, title=self.titles.get(evidence_id, "")))
+
+    def talked(self, event: WitnessTalked) -> Iterator[Entry]:
+        witness = self.witnesses.get(event.witness_id)
+        if witness is None or event.shown not in witness.nodes:  # the case was written anew since
+            return
+        at = witness.nodes.get(event.at)
+        asked = next((each for each in at.choices if each.id == event.choice), None) if at else None
+        if asked:
+            yield Entry(who=f"{self.say('you')} → {witness.name}", text=asked.text)
+        elif event.evidence_id:
+            yield self._shown(event.evidence_id)
+        yield Entry(who=witness.name, text=witness.nodes[event.shown].text)
+        if event.cracked:
+            yield Entry(text=self.say("breaks", name=witness.name))
+
+    def unlocked(self, event: EvidenceUnlocked) -> Iterable[Entry]:
+        return (self._shown(event.evidence_id, "opens"),)
+
+    def read(self, event: EvidenceRead) -> Iterable[Entry]:
+        return (self._shown(event.evidence_id, "read"),)
+
+    def overseer(self, event: OverseerSaid) -> Iterable[Entry]:
+        return (Entry(who=f"{self.say('you')} → {self.jurors[event.juror_id]}", text=event.text),)
+
+    def presented(self, event: EvidencePresented) -> Iterable[Entry]:
+        shown = self._shown(event.evidence_id)
+        return (Entry(who=f"{self.say('you')} → {self.jurors[event.juror_id]}", text=shown.text),)
+
+    def said(self, event: JurorSaid | Speech) -> Iterable[Entry]:
+        return (Entry(who=self.jurors[event.juror_id], text=event.text),)
+
+    def noted(self, event: NoteSent) -> Iterable[Entry]:
+        return (Entry(text=self.say("note", name=self.jurors[event.juror_id])),)
+
+    def looked(self, event: ToolCalled) -> Iterable[Entry]:
+        if event.tool != replies.LOOKUP:
+            return ()
+        what = ", ".join(map(str, event.input.get("evidence_ids", ())))
+        return (Entry(text=self.say("looks", name=self.jurors[event.juror_id], what=what)),)
+
+    def moved(self, event: StanceChanged) -> Iterable[Entry]:
+        if event.cause == "speech" and event.before == event.after:
+            return ()
+        why = self.say(f"why.{event.cause}", by=self.jurors.get(event.by, event.by))
+        bands = {
+            "band_before": self.say(f"band.{stance.band(event.before)}"),
+            "band": self.say(f"band.{stance.band(event.after)}"),
+        }
+        key = "stays" if event.before == event.after else "moves"
+        name = self.jurors[event.juror_id]
+        return (Entry(text=self.say(key, name=name, before=event.before, after=event.after, why=why, **bands)),)
+
+
+_TELL: Final[Mapping[type[Event], Callable[[_Teller, Any], Iterable[Entry]]]] = {
+    WitnessTalked: _Teller.talked,
+    EvidenceUnlocked: _Teller.unlocked,
+    EvidenceRead: _Teller.read,
+    OverseerSaid: _Teller.overseer,
+    EvidencePresented: _Teller.presented,
+    JurorSaid: _Teller.said,
+    Speech: _Teller.said,
+    NoteSent: _Teller.noted,
+    ToolCalled: _Teller.looked,
+    StanceChanged: _Teller.moved,
+}

@@ -1,0 +1,118 @@
+"""What is made of a session's whole log when somebody asks for it: transcript, drawing, shared page, shared log."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from html import escape
+from typing import Final
+
+import msgspec
+from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Event, Refused
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import EventLog
+from playmolt_schemas import sharing
+from playmolt_schemas.routes.jury import TRANSCRIPT_MEDIA
+from playmolt_schemas.routes.route import NDJSON
+from playmolt_schemas.sharing import SharedPage
+
+from playmolt_jury.codes import unknown_session
+from playmolt_jury.rules import Jury
+from playmolt_jury.state import State
+from playmolt_jury.transcript import formats
+from playmolt_jury.transcript.scene import scene
+from playmolt_jury.transcript.shared_log import shared_log
+from playmolt_jury.transcript.transcript import Transcript, transcript
+from playmolt_jury.transcript.words import words
+
+TRANSCRIPT: Final = "jury_transcript"
+_encode = msgspec.json.encode
+
+
+Moments = Sequence[tuple[Event, datetime]]
+_Make = Callable[[State, Moments, ApiRequest], ApiReply]
+
+
+class Library:
+    """Serves these routes once the api lets the caller have them. They are made beside the engine's loop."""
+
+    def __init__(self, jury: Jury, log: EventLog) -> None:
+        self._jury = jury
+        self._log = log
+
+    def fetches(self) -> Mapping[str, Fetch]:
+        return {
+            TRANSCRIPT: self._made(self._transcript),
+            sharing.PAGE: self._made(self._page),
+            sharing.PICTURE: self._made(self._picture),
+            sharing.LOG: self._shared_log,
+        }
+
+    def _made(self, make: _Make) -> Fetch:
+        async def fetch(state: State, request: ApiRequest) -> ApiReply | Refused:
+            stored = await self._log.facts(request.stream)
+            if stored is None:
+                return unknown_session()
+            return await asyncio.to_thread(lambda: make(state, tuple(facts_of(self._jury, stored)), request))
+
+        return fetch
+
+    async def _shared_log(self, _: State, request: ApiRequest) -> ApiReply | Refused:
+        stored = await self._log.load(request.stream)
+        if stored is None:
+            return unknown_session()
+        lines = await asyncio.to_thread(lambda: [_encode(record) + b"\n" for record in shared_log(stored.records)])
+        return ApiReply(b"".join(lines), content_type=NDJSON)
+
+    def _transcript(self, state: State, moments: Moments, request: ApiRequest) -> ApiReply:
+        text = transcript(state, self._jury.material(state), _events(moments))
+        if request.query.get("format") == "html":
+            return ApiReply(formats.render_html(text).encode(), content_type=TRANSCRIPT_MEDIA["html"])
+        return ApiReply(formats.render_md(text).encode(), content_type=TRANSCRIPT_MEDIA["md"])
+
+    def _picture(self, state: State, moments: Moments, request: ApiRequest) -> ApiReply:
+        """Of the moment `at`, the last one where there is none of that number."""
+        at = request.query.get("at", 0)
+        if 0 < at < len(moments):
+            moments, state = moments[:at], self._jury.initial(request.stream)
+            for event, when in moments:
+                state = self._jury.evolve(state, event, when)
+        return ApiReply(scene(state, self._jury.material(state), _events(moments)))
+
+    def _page(self, state: State, moments: Moments, _: ApiRequest) -> ApiReply:
+        material, events = self._jury.material(state), _events(moments)
+        text = transcript(state, material, events)
+        return ApiReply(
+            SharedPage(
+                title=text.title,
+                description=_description(text),
+                language=state.language,
+                body=formats.body_html(text, check=_check(text)),
+                state=scene(state, material, events),
+                log=True,
+            )
+        )
+
+
+def _events(moments: Moments) -> tuple[Event, ...]:
+    return tuple(event for event, _ in moments)
+
+
+def _description(text: Transcript) -> str:
+    say, verdict = words(text.language), text.verdict
+    if verdict is None:
+        return text.told
+    return say(
+        "description",
+        verdict=say(f"verdict.{verdict.verdict}"),
+        guilty=verdict.guilty,
+        not_guilty=verdict.not_guilty,
+        ending=text.ending.who if text.ending else "",
+    )
+
+
+def _check(text: Transcript) -> str:
+    say = words(text.language)
+    command = f"playmolt verify-verdict --log {text.session}.jsonl --rpc URL"
+    return f"<p>{escape(say('check.how'))}</p><pre tabindex='0'>{escape(command)}</pre><p>{escape(say('withheld'))}</p>"
