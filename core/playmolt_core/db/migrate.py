@@ -24,6 +24,7 @@ LOCK_SECONDS: Final = 5
 LOCK_TRIES: Final = 12
 """A migration that waits for a table's lock makes everybody behind it wait as well: so it waits briefly, and often."""
 _PAUSE_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 0.1
 _SESSION = {
     "statement_timeout": "10min",
     "idle_in_transaction_session_timeout": "10min",
@@ -109,8 +110,7 @@ async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None 
     connection = await connect(url, session=_SESSION, writes=True)
     try:
         with unavailable():
-            await connection.execute(f"SET lock_timeout = '{_QUEUE_SECONDS}s'")
-            await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+            await _take_turn(connection)
             await connection.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
             if statements := await settle_memberships(connection):
                 raise MigrationRefused(_ASK_AN_ADMINISTRATOR + "".join(f"\n  {one};" for one in statements))
@@ -118,6 +118,16 @@ async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None 
             return await _apply(connection, wanted, phase)
     finally:
         await close(connection)  # also gives the lock back
+
+
+async def _take_turn(connection: Connection) -> None:
+    """Ask for the lock until it is given: an index made CONCURRENTLY waits for every statement that began before it, so
+    also for one that would wait for this lock."""
+    until = time.monotonic() + _QUEUE_SECONDS
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK):
+        if time.monotonic() > until:
+            raise LogUnavailable(f"another process migrates this database, waited {_QUEUE_SECONDS} s")
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def await_database(url: str, seconds: float) -> None:

@@ -1,11 +1,12 @@
 import asyncio
+import re
 from importlib.resources import files as files_of
 from pathlib import Path
 
 import asyncpg
 import pytest
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.migrate import MigrationRefused, Phase, await_database, migrate, migrations, pending
+from playmolt_core.db.migrate import Migration, MigrationRefused, Phase, await_database, migrate, migrations, pending
 
 ALL = [migration.name for migration in migrations()]
 SCHEMA = files_of("playmolt_core.db").joinpath("sql", "schema.sql").read_text("utf-8")
@@ -285,17 +286,40 @@ async def test_agents_of_the_release_before_get_handles(empty_database_url: str,
     )
 
 
-async def test_every_index_over_a_column_of_text_orders_by_bytes(database_url: str) -> None:
+async def test_every_index_over_text_orders_by_bytes(database_url: str) -> None:
     """A library of the machine whose order changes with its version would break it."""
     names = await value(
         database_url,
         """
         SELECT string_agg(i.indexrelid::regclass::text, ', ') FROM pg_index AS i
         JOIN pg_class AS c ON c.oid = i.indrelid
-        CROSS JOIN unnest(i.indkey::int2[], i.indcollation::oid[]) AS k (key, collation_oid)
+        CROSS JOIN unnest(i.indcollation::oid[]) AS k (collation_oid)
         JOIN pg_collation AS o ON o.oid = k.collation_oid
         WHERE c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'pg_toast'::regnamespace)
-          AND k.key <> 0 AND o.collname <> 'C'
+          AND o.collname <> 'C'
         """,
     )
     assert names is None
+
+
+@pytest.mark.parametrize("migration", [each for each in migrations() if each.alone], ids=lambda each: each.name)
+async def test_what_is_run_statement_by_statement_may_be_run_again_from_its_first(
+    empty_database_url: str, migration: Migration
+) -> None:
+    await migrate(empty_database_url)
+    before = await catalogue(empty_database_url)
+    await apply(empty_database_url, f"DELETE FROM migration.applied WHERE name = '{migration.name}'")
+    assert await migrate(empty_database_url) == [migration.name]
+    assert await catalogue(empty_database_url) == before
+
+
+@pytest.mark.parametrize(("function", "index"), [("joined_by", "event_joined"), ("opened_by", "event_opened_by")])
+async def test_who_sits_and_who_opened_is_found_by_its_index(database_url: str, function: str, index: str) -> None:
+    body = await value(database_url, f"SELECT prosrc FROM pg_proc WHERE oid = 'log.{function}'::regproc")
+    asked = str(body).replace("p_agent", "'agent-a'").replace("p_actor", "'agent-a'")
+    connection = await asyncpg.connect(database_url, server_settings={"enable_seqscan": "off"})
+    try:
+        plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN {asked}"))
+    finally:
+        await connection.close()
+    assert re.search(rf"Index Scan using {index} on event e .*\n\s+Index Cond: .* = 'agent-a'", plan), plan

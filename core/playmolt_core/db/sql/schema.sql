@@ -111,9 +111,9 @@ CREATE TABLE log.event (
 -- The results of games, from which leaderboards are made.
 CREATE INDEX event_results ON log.event (position) WHERE type = 'game_end';
 -- Who took a seat in a stream: the list of an agent's games.
-CREATE INDEX event_joined ON log.event ((data ->> 'agent_id'), stream) WHERE type = 'agent_joined';
+CREATE INDEX event_joined ON log.event ((data ->> 'agent_id') COLLATE "C", stream) WHERE type = 'agent_joined';
 -- Who opened a stream: the list of a person's sessions.
-CREATE INDEX event_opened_by ON log.event ((metadata ->> 'actor'), stream) WHERE version = 1;
+CREATE INDEX event_opened_by ON log.event ((metadata ->> 'actor') COLLATE "C", stream) WHERE version = 1;
 
 CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -354,10 +354,11 @@ END $$;
 
 -- The streams in which an agent has a seat, and those a person opened: behind row security no index of what stands within
 -- `data` or `metadata` is used, since the operators that look there might tell of rows that are not the caller's.
+-- An index is used by what compares in its own order.
 CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT e.stream FROM log.event AS e
-  WHERE e.type = 'agent_joined' AND e.data ->> 'agent_id' = p_agent AND NOT EXISTS (
+  WHERE e.type = 'agent_joined' AND (e.data ->> 'agent_id') COLLATE "C" = p_agent AND NOT EXISTS (
       SELECT FROM log.event AS l
       WHERE l.stream = e.stream AND l.version > e.version AND l.type = 'agent_left' AND l.data ->> 'agent_id' = p_agent
     )
@@ -366,7 +367,7 @@ $$;
 CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT e.stream FROM log.event AS e
-  WHERE e.version = 1 AND e.metadata ->> 'actor' = p_actor
+  WHERE e.version = 1 AND (e.metadata ->> 'actor') COLLATE "C" = p_actor
     AND log.type_of(e.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(e.stream)]))
 $$;
 
