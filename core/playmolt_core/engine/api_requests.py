@@ -3,28 +3,17 @@
 from typing import Any
 
 import msgspec
-from playmolt_schemas.codes import Code
-from playmolt_schemas.envelopes import Call
 
+from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.game.api import ApiReply, ApiRequest
-from playmolt_core.game.decider import Refused
-from playmolt_core.ops.json_values import parse_json
 
 _encode = msgspec.json.encode
 
 
-class BadBody(ValueError):
-    """A call's body is not what its op carries."""
-
-    @property
-    def refused(self) -> Refused:
-        return Refused(Code.INVALID_REQUEST, f"The body does not fit: {self}.")
-
-
-def api_request(call: Call, seed: str = "0") -> ApiRequest:
+def api_request(pending: PendingCall, seed: str = "0") -> ApiRequest:
     """Read the body of `command` and `query`: {route, params, query, body, offset}. Raises BadBody."""
+    call, carried = pending.call, pending.carried()
     try:
-        carried = parse_json(call.body)
         named: dict[str, Any] = {name: carried[name] for name in ("route", "params", "query")}
         body = carried.get("body")
         return msgspec.convert(
@@ -38,9 +27,9 @@ def api_request(call: Call, seed: str = "0") -> ApiRequest:
         raise BadBody(str(error)) from error
 
 
-def offset_of(call: Call) -> int:
-    """Where the wanted part of a long answer starts."""
-    offset = parse_json(call.body).get("offset", 0)
+def offset_of(pending: PendingCall) -> int:
+    """Where the wanted part of a long answer starts. Raises BadBody."""
+    offset = pending.carried().get("offset", 0)
     return offset if isinstance(offset, int) and offset >= 0 else 0
 
 

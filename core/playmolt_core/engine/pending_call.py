@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
@@ -11,6 +13,7 @@ from playmolt_schemas.games.game_messages import Fault
 from typing_extensions import override
 
 from playmolt_core.game.decider import Accepted, Command, Refused
+from playmolt_core.ops.json_values import parse_json
 
 Respond = Callable[[Answer], None]
 
@@ -22,6 +25,14 @@ ARCHIVED_GAME = Refused(
     Code.NOT_FOUND, "This game is over and was archived: its states and events are no longer served here."
 )
 NO_GAME = Refused(Code.NOT_FOUND, codes.NO_GAME)
+
+
+class BadBody(ValueError):
+    """A call's body is not what its op carries. What a decoder says of it is for the log; `refused` is told."""
+
+    refused = Refused(
+        Code.INVALID_REQUEST, "The body has no form that this call takes; /openapi.json describes what it takes."
+    )
 
 
 class UnderWay(msgspec.Struct):
@@ -45,6 +56,19 @@ class PendingCall(msgspec.Struct, eq=False):
     counted: UnderWay | None = None
     gathered: tuple[Fault, ...] = ()
     """What refusals before it count as, which this call is to store."""
+    read: Any = UNSET
+    """What its body carries, or why it carries nothing."""
+
+    def carried(self) -> Any:
+        """Its body as a JSON value, decoded once however often the call is decided. Raises BadBody."""
+        if self.read is UNSET:
+            try:
+                self.read = parse_json(self.call.body)
+            except ValueError as error:
+                self.read = BadBody(str(error))
+        if isinstance(self.read, BadBody):
+            raise self.read
+        return self.read
 
     def count(self, under_way: UnderWay) -> None:
         """Count this call until it is answered."""

@@ -9,8 +9,11 @@ import msgspec
 import pytest
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.effects.leases import MemoryLeases
+from playmolt_core.engine import pending_call
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.pending_call import BadBody
 from playmolt_core.log.memory import MemoryLog
+from playmolt_core.ops.json_values import parse_json
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer as Reply
 from playmolt_schemas.envelopes import Call, Op
@@ -265,3 +268,32 @@ async def test_a_long_answer_comes_in_parts(engines: Engines) -> None:
 async def test_a_body_that_is_no_call_is_refused(engines: Engines, body: Any) -> None:
     for op in ("command", "query"):
         assert (await engines.call(op, id_of_command("jury", "0"), body)).status in (400, 404)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"route":"open","params":{},"query":{},"body":[1,', b"[]", b"null", b'{"route":7}', b"1e999"]
+)
+@pytest.mark.parametrize("op", ["command", "query", "act"])
+async def test_a_body_is_decoded_once_and_its_decoder_tells_nobody(
+    engines: Engines, monkeypatch: pytest.MonkeyPatch, op: Op, body: bytes
+) -> None:
+    """Opening a session looks at the body three times; a long one was decoded as often."""
+    read: list[bytes] = []
+    monkeypatch.setattr(pending_call, "parse_json", lambda data: read.append(data) or parse_json(data))
+    future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    call = Call(1, op, id_of_command("jury", "0"), body, agent="ann", command_id="0" * 32)
+    engines.engines[0].receive(call, future.set_result)
+    async with asyncio.timeout(5):
+        answer = await future
+    assert read == ([] if op == "act" else [body])
+    if op != "act":
+        assert (answer.status, msgspec.json.decode(answer.body)["detail"]) == (400, BadBody.refused.detail)
+
+
+async def test_a_session_that_is_opened_decodes_its_body_once(
+    engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bytes] = []
+    monkeypatch.setattr(pending_call, "parse_json", lambda data: read.append(data) or parse_json(data))
+    await engines.opened()
+    assert len(read) == 1

@@ -33,7 +33,7 @@ class ApiQueries:
 
     async def query(self, pending: PendingCall) -> Reply:
         """A body too long for one message goes out in parts."""
-        api, request = self._api, api_request(pending.call)
+        api, request = self._api, api_request(pending)
         if api is None:
             return refusal(NO_GAME)
         found = await self._answered(api, request)
@@ -42,7 +42,7 @@ class ApiQueries:
         body = body_of(found)
         if len(body) <= BUS_REPLY_BYTES:
             return found.status, body, found.content_type, 0
-        offset = offset_of(pending.call)
+        offset = offset_of(pending)
         return found.status, body[offset : offset + BUS_REPLY_BYTES], found.content_type, len(body)
 
     async def _answered(self, api: GameApi[Any], request: ApiRequest) -> ApiReply | Refused:

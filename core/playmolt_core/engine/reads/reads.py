@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.engine.api_requests import BadBody
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.engine.pending_call import ARCHIVED_GAME, PendingCall
+from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall
 from playmolt_core.engine.reads.api_queries import ApiQueries, Fetch
 from playmolt_core.engine.reads.feeds import FeedReads
 from playmolt_core.engine.reads.sources import NO_SESSION, Reply, Sources
@@ -70,8 +69,8 @@ class Reads:
             pending.refuse_busy()
         except Archived:
             pending.refuse(self._archived)
-        except (msgspec.MsgspecError, BadBody) as error:
-            pending.refuse(BadBody(str(error)).refused)
+        except (msgspec.MsgspecError, BadBody):
+            pending.refuse(BadBody.refused)
         except Exception as error:  # a stored event that does not fold or a bug: this call fails, the engine goes on
             kind, frames = type(error).__name__, where(error)
             _log.error("read_failed", op=call.op, target=call.target, error=kind, traceback=frames)

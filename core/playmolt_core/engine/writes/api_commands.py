@@ -6,9 +6,9 @@ from typing import Any
 
 from playmolt_schemas.codes import Code, problem_bytes
 
-from playmolt_core.engine.api_requests import BadBody, api_request, body_of
+from playmolt_core.engine.api_requests import api_request, body_of
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream
-from playmolt_core.engine.pending_call import NO_GAME, PendingCall
+from playmolt_core.engine.pending_call import NO_GAME, BadBody, PendingCall
 from playmolt_core.engine.writes.plans import Change, Plan, refusal
 from playmolt_core.engine.writes.sealing import append
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
@@ -35,7 +35,7 @@ class ApiCommands:
     def plan(self, pending: PendingCall, entry: CachedStream) -> Plan:
         """Raises BadBody."""
         api, change = self._api, Change(entry)
-        request = api_request(pending.call, self._draw_seed())
+        request = api_request(pending, self._draw_seed())
         if api is None or request.route not in api.writes:
             raise BadBody(f"no route {request.route} changes anything here")
         at = max(self._now(), entry.head.at)
@@ -63,7 +63,7 @@ class ApiCommands:
             return True
         if pending.call.op != "command" or self._api is None:
             return False
-        return api_request(pending.call).route in self._api.opens
+        return api_request(pending).route in self._api.opens
 
     def unknown(self, pending: PendingCall) -> Refused:
         """The refusal of a call about a stream that is not there, worded as for one that the caller may not know of.
@@ -71,7 +71,7 @@ class ApiCommands:
         Raises BadBody.
         """
         if pending.call.op == "command" and self._api is not None:
-            request, state = api_request(pending.call), self._decider.initial(pending.call.target)
+            request, state = api_request(pending), self._decider.initial(pending.call.target)
             command = self._api.command(state, request) if request.route in self._api.writes else None
             decision = self._decider.decide(state, command, self._now()) if isinstance(command, Command) else command
             if isinstance(decision, Refused):

@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from playmolt_core.engine.api_requests import BadBody
 from playmolt_core.engine.cached_stream import number_of
-from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.committing import Committing
 from playmolt_core.engine.writes.loading import Loading

@@ -8,9 +8,8 @@ from typing import Any
 from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.engine.api_requests import BadBody
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream
-from playmolt_core.engine.pending_call import ARCHIVED_GAME, PendingCall
+from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall
 from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.game.decider import Decider

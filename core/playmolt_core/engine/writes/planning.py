@@ -15,9 +15,8 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_messages import Fault
 
 from playmolt_core.effects.callbacks.faults import CallbackFault
-from playmolt_core.engine.api_requests import BadBody
 from playmolt_core.engine.cached_stream import CachedStream, number_of
-from playmolt_core.engine.pending_call import PendingCall
+from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.privacy import closed_to
 from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.engine.writes.gathering import Gathering
@@ -26,7 +25,7 @@ from playmolt_core.engine.writes.sealing import append
 from playmolt_core.engine.writes.seating import Seating
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign
-from playmolt_core.ops.json_values import parse_json, whole_numbers
+from playmolt_core.ops.json_values import whole_numbers
 
 _encode = msgspec.json.encode
 _SEED_BITS = 128
@@ -135,7 +134,7 @@ def _command(pending: PendingCall) -> Command:
         return pending.command
     try:
         if call.op == "act":
-            return Act(agent_id=call.agent, action=whole_numbers(parse_json(call.body)))
+            return Act(agent_id=call.agent, action=whole_numbers(pending.carried()))
         if call.op == "resign":
             return Resign(agent_id=call.agent)
         if call.op == "forfeit":

@@ -63,7 +63,7 @@ class Repeating:
 
     def _answer_command(self, pending: PendingCall, stream: str, body: bytes) -> None:
         """Answer a game's own call as remembered, or from what the stream has come to meanwhile."""
-        entry, request = self._streams.get(stream), api_request(pending.call)
+        entry, request = self._streams.get(stream), api_request(pending)
         if body:
             pending.answer(self._api_commands.status(request), body)
             return

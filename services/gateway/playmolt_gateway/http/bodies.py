@@ -231,16 +231,20 @@ def _parse_slowly(body: bytes) -> Any | Refusal:
         return bad_request(
             f"The body is no JSON from line {error.lineno}, character {error.colno} on. Send one JSON text."
         )
-    except ValueError as error:
-        return bad_request(f"The body cannot be read as JSON: {error}.")
+    except _NoNumber as error:
+        return bad_request(f"The body is no JSON: {error} is no number that can be told. Send a finite one.")
+
+
+class _NoNumber(ValueError):
+    """A word or a number that stands for no finite number; the message is its beginning."""
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise _NoNumber(name)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise ValueError(f"{text} is out of range")
+        raise _NoNumber(text[:NUMBER_CHARS])
     return number

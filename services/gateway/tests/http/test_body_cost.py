@@ -3,14 +3,19 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playmolt_core.engine.api_requests import api_request
+from playmolt_core.engine.pending_call import BadBody, PendingCall
+from playmolt_core.ops.json_values import whole_numbers
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.problems import Refusal
+from playmolt_schemas.envelopes import Call, Op
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES
 
 FLOATS = [b"1e308", b"1e-300", b"9.87654321e99", b"-1E+307", b"0.1234567890123456789", b"1" * 40, b"1.5", b"0"]
@@ -79,13 +84,33 @@ def test_no_body_costs_more_than_a_piece_of_work(number: int) -> None:
     assert seconds(lambda: parse(body)) < seconds(_yardstick)
 
 
-@pytest.mark.parametrize("number", range(len(CORPUS)))
-def test_who_decodes_after_the_gateway_pays_no_more(number: int) -> None:
-    body = CORPUS[number]
-    if isinstance(parse(body), Refusal):
-        assert len(parse(body).body()) < 1_000  # type: ignore[union-attr]
+def _called(op: Op, body: bytes) -> PendingCall:
+    return PendingCall(Call(0, op, "jury-1", body, agent="agent-1", command_id="0" * 32), lambda _: None)
+
+
+def _acts(body: bytes) -> None:
+    """What an engine does with an action's body before its rules see it."""
+    whole_numbers(_called("act", body).carried())
+
+
+def _commands(body: bytes) -> None:
+    """What an engine does with the body of a game's own call."""
+    envelope = {"route": "jury_open", "params": {}, "query": {}, "body": msgspec.Raw(body)}
+    with suppress(BadBody):
+        api_request(_called("command", msgspec.json.encode(envelope)))
+
+
+def _costs_an_engine_no_more(body: bytes) -> None:
+    if isinstance(refused := parse(body), Refusal):
+        assert len(refused.body()) < 1_000
         return
-    assert seconds(lambda: msgspec.json.decode(body) if b"\\ud" not in body else json.loads(body)) < seconds(_yardstick)
+    assert seconds(lambda: _acts(body)) < seconds(_yardstick)
+    assert seconds(lambda: _commands(body)) < seconds(_yardstick)
+
+
+@pytest.mark.parametrize("number", range(len(CORPUS)))
+def test_an_engine_that_decodes_after_the_gateway_pays_no_more(number: int) -> None:
+    _costs_an_engine_no_more(CORPUS[number])
 
 
 parts = st.sampled_from([*FLOATS, *OTHERS, b",", b":", b'"', b"\\", b"[", b"]", b"{", b"}", b" ", b"e", b"1", b"\xc3"])
@@ -98,6 +123,7 @@ def test_whatever_is_repeated_it_costs_no_more(repeated: list[bytes], end: list[
     body = (piece * (BODY_BYTES // len(piece)) + b"".join(end))[:BODY_BYTES]
     for tried in (body, b"[" + body[: BODY_BYTES - 2] + b"]"):
         assert seconds(lambda tried=tried: parse(tried)) < seconds(_yardstick)  # type: ignore[misc]
+        _costs_an_engine_no_more(tried)
 
 
 @pytest.mark.parametrize("text", ["1e308 " * 500, "[[[[" * 2_000, ", " * 9_000, "9" * 5_000, '\\"' * 3_000])
@@ -111,3 +137,12 @@ def test_a_number_beyond_its_bounds_says_so(value: str) -> None:
     refused = parse(b'{"a": "%s", "b": %s}' % (b"x" * 600, value.encode()))
     assert isinstance(refused, Refusal)
     assert "number" in refused.detail
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "-1e999", "9" * 5_000, "1" * 310 + ".0"])
+@pytest.mark.parametrize("beside", ["", "x" * 600])
+def test_no_words_of_a_decoder_are_told(number: str, beside: str) -> None:
+    refused = parse(b'{"text":"%s","number":%s}' % (beside.encode(), number.encode()))
+    assert isinstance(refused, Refusal)
+    assert refused.detail.startswith(("The body is no JSON", "The body holds a number that is too long"))
+    assert len(refused.detail) < 200
