@@ -22,8 +22,14 @@ Seconds = Annotated[float, Meta(ge=0)]
 OptionalSeconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] | None
 
 
-def _env(variable: str, help_text: str) -> Meta:
-    return Meta(description=help_text, extra={"env": variable})
+DEFAULT_RATE: Final = "1200/60"
+DEFAULT_ACTION_RATE: Final = "600/60"
+_OFF: Final = "off"
+
+
+def _env(variable: str, help_text: str, unset: str = "") -> Meta:
+    """`unset` is what stands for a setting that is None."""
+    return Meta(description=help_text, extra={"env": variable, "unset": unset})
 
 
 class InvalidSettings(ValueError):
@@ -196,7 +202,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     limit_loopback: Annotated[
         bool,
-        _env("PLAYMOLT_LIMIT_LOOPBACK", "Whether the limit of registration holds for callers on this machine."),
+        _env(
+            "PLAYMOLT_LIMIT_LOOPBACK", "Whether the limits of registration and rates hold for callers on this machine."
+        ),
     ] = False
     anchor_seconds: Annotated[
         Natural,
@@ -210,14 +218,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 8.0
     rate_limit: Annotated[
-        str, _env("PLAYMOLT_RATE_LIMIT", "Requests a key may make, as `N/SECONDS`, over all gateways; empty: no limit.")
-    ] = ""
-    action_rate_limit: Annotated[
-        str,
+        str | None,
         _env(
-            "PLAYMOLT_ACTION_RATE_LIMIT", "Actions a key may send, as `N/SECONDS`, over all gateways; empty: no limit."
+            "PLAYMOLT_RATE_LIMIT",
+            "Requests a key may make, as `N/SECONDS`, over all gateways; `off`: no limit. Unset, it does not hold for"
+            " callers on this machine.",
+            DEFAULT_RATE,
         ),
-    ] = ""
+    ] = None
+    action_rate_limit: Annotated[
+        str | None,
+        _env(
+            "PLAYMOLT_ACTION_RATE_LIMIT",
+            "Actions a key may send, as `N/SECONDS`, over all gateways; `off`: no limit. Unset, it does not hold for"
+            " callers on this machine.",
+            DEFAULT_ACTION_RATE,
+        ),
+    ] = None
     phase_deadline_seconds: Annotated[
         OptionalSeconds,
         _env(
@@ -292,18 +309,18 @@ OF_BOTS: Final[Mapping[str, str]] = {
 """What the SDK reads (`sdk/playmolt/credentials.py`): on a machine of both it is no misspelt setting of a service."""
 
 
-def _meta(annotation: object) -> tuple[type, str, str]:
+def _meta(annotation: object) -> tuple[type, Mapping[str, str], str]:
     base, *rest = get_args(annotation)
     meta = next(part for part in rest if isinstance(part, Meta) and part.extra)
-    return base, str((meta.extra or {})["env"]), str(meta.description)
+    return base, meta.extra or {}, str(meta.description)
 
 
 def variables() -> dict[str, tuple[str, type, str]]:
     """Field → (environment variable, type, help) of every setting."""
     hints = get_type_hints(Settings, include_extras=True)
     return {
-        field: (env, base, text)
-        for field, (base, env, text) in ((f, _meta(hints[f])) for f in Settings.__struct_fields__)
+        field: (extra["env"], base, text)
+        for field, (base, extra, text) in ((f, _meta(hints[f])) for f in Settings.__struct_fields__)
     }
 
 
@@ -344,8 +361,8 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def parse_rate(text: str) -> tuple[int, float] | None:
-    """Read `N/SECONDS`; None for an empty text, ValueError for anything else."""
-    if not text:
+    """Read `N/SECONDS`; None for an empty text and for `off`, ValueError for anything else."""
+    if not text or text == _OFF:
         return None
     count, _, seconds = text.partition("/")
     try:
@@ -388,6 +405,8 @@ def _kind(base: Any) -> str:
         return "int"
     if base == bool | None:
         return "bool"
+    if base == str | None:
+        return "str"
     return " or ".join(f"`{value}`" for value in get_args(base)) or base.__name__
 
 
@@ -397,10 +416,10 @@ def _shown(value: Any) -> str:
 
 def page() -> str:
     """Render docs/settings.md."""
-    default = Settings()
+    default, hints = Settings(), get_type_hints(Settings, include_extras=True)
     rows = [
-        f"| `{variable}` | {_kind(base)} | {_shown(getattr(default, field))} | {text} |"
-        for field, (variable, base, text) in variables().items()
+        f"| `{extra['env']}` | {_kind(base)} | {_shown(extra['unset'] or getattr(default, field))} | {text} |"
+        for field, (base, extra, text) in ((field, _meta(hints[field])) for field in Settings.__struct_fields__)
     ]
     head = [
         "# Settings",

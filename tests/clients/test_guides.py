@@ -76,7 +76,6 @@ def test_a_printed_bot_plays_to_the_end_though_one_answer_comes_late(
     assert re.search(r"\d+ points$" if kind == "sh" else r"'points': \d+", said.strip(), re.MULTILINE)
 
 
-@pytest.mark.skipif(not FILLED, reason="the printed bot opens a game that the house fills")
 @pytest.mark.parametrize("game", SEATS)
 def test_a_printed_bot_that_is_called_plays_to_the_end_though_one_answer_comes_late(platform: Stack, game: str) -> None:
     printed = block(guide(platform.run.gateway, game, "en"), "py")

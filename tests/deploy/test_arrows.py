@@ -37,7 +37,7 @@ COMMON: set[Arrow] = {
     *every(JOBS, "postgres", 5432),
     *every(("nats",), "nats", 6222),
     *every(SERVICES, "otel-collector", 4318),
-    *every(WITH_MODELS, "internet", 443),
+    *every((*WITH_MODELS, "gateway"), "internet", 443),  # models, and bots that are called
     *every(WITH_MODELS, "models", *PORTS),
     *every(("otel-collector",), "monitoring", *PORTS),
     *every((*SERVICES, *JOBS, "nats", "postgres", "otel-collector"), "kube-system", 53),

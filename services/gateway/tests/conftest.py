@@ -159,6 +159,7 @@ class TwinStore:
         self.called_seats: dict[SeatKey, CalledSeat] = {}
         self.room = True
         self.tries = 0
+        self.takes = 0
         self.shares: dict[str, tuple[str, Share]] = {}
         self.share_keys: dict[tuple[str, str], str] = {}
         self.away = False
@@ -330,8 +331,12 @@ class TwinStore:
 
     async def take(self, key: str, capacity: int, seconds: float, cost: int) -> float:
         self.check()
-        used = self.buckets[key] = self.buckets.get(key, 0) + cost
-        return 0.0 if used <= capacity else 1.5
+        self.takes += 1
+        used = self.buckets.get(key, 0) + cost
+        if used > capacity:
+            return 1.5
+        self.buckets[key] = used
+        return 0.0
 
     async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
         self.check()

@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_gateway.access.auth import hash_of
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES
 
 ACTION = "/api/games/{game}/actions"
@@ -206,6 +208,47 @@ async def test_rate_limit_names_the_bucket(make_platform: Any, problem: Any, gam
     assert action.status_code == 200, "actions have a bucket of their own"
     action = await platform.send("POST", f"/api/games/{game}/actions", json={}, headers=key)
     assert action.json()["ratelimit"] == {"key": f"actions:{agent}", "limit": 1, "seconds": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("peer", "settings", "held"),
+    [
+        ("192.0.2.1", {}, True),
+        ("127.0.0.1", {}, False),
+        ("::1", {}, False),
+        ("127.0.0.1", {"limit_loopback": True}, True),
+        ("127.0.0.1", {"rate_limit": "1200/60", "action_rate_limit": "600/60"}, True),
+        ("192.0.2.1", {"rate_limit": "off", "action_rate_limit": "off"}, False),
+    ],
+)
+async def test_there_are_rates_by_default_but_for_callers_on_this_machine(
+    make_platform: Any, problem: Any, game: str, peer: str, settings: dict[str, Any], held: bool
+) -> None:
+    platform = make_platform(**settings)
+    agent, key = platform.agent()
+    transport = httpx.ASGITransport(platform.gateway, client=(peer, 1))
+    platform.store.buckets = {f"requests:{agent}": 1200, f"actions:{agent}": 600}
+    async with httpx.AsyncClient(transport=transport, base_url="http://test", headers=key) as client:
+        for method, path in (("GET", f"/api/games/{game}/state"), ("POST", f"/api/games/{game}/actions")):
+            response = await client.request(method, path, json={} if method == "POST" else None)
+            assert (response.status_code == 429) is held, response.text
+        # Another key is the same agent's: a full bucket stays full.
+        if peer == "192.0.2.1" and held:
+            key_hash = next(each for each, owner in platform.store.keys.items() if owner == agent)
+            platform.store.keys[hash_of("pm_" + "k" * 43)] = platform.store.keys.pop(key_hash)
+            response = await client.get(f"/api/games/{game}/state", headers={"Authorization": "Bearer pm_" + "k" * 43})
+            assert problem(response) == (429, "rate_limited")
+
+
+async def test_a_large_bucket_is_asked_for_several_at_once_and_never_gives_more(make_platform: Any, game: str) -> None:
+    platform = make_platform(action_rate_limit="640/60")
+    agent, key = platform.agent()
+    platform.store.buckets = {f"actions:{agent}": 640 - 25}
+    statuses = [
+        (await platform.send("POST", f"/api/games/{game}/actions", json={}, headers=key)).status_code for _ in range(30)
+    ]
+    assert statuses == [200] * 25 + [429] * 5
+    assert platform.store.takes == 2 + 2 * 5 + 2 * 5
 
 
 @pytest.mark.parametrize(

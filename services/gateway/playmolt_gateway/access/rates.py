@@ -1,9 +1,13 @@
 """How often a key may call, counted over all gateways."""
 
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Final, Literal
 
-from playmolt_core.ops.addresses import address_of, bucket_of
-from playmolt_core.settings import Settings, parse_networks, parse_rate
+import msgspec
+from playmolt_core.ops.addresses import Headers, address_of, bucket_of
+from playmolt_core.settings import DEFAULT_ACTION_RATE, DEFAULT_RATE, Settings, parse_networks, parse_rate
 from playmolt_schemas.codes import Code, RateLimit
 from playmolt_schemas.limits import SESSION_DAYS
 from starlette.types import Scope
@@ -13,9 +17,20 @@ from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.ports import Limits
 
 Bucket = Literal["requests", "actions"]
+DEFAULTS: Final[Mapping[Bucket, str]] = {"requests": DEFAULT_RATE, "actions": DEFAULT_ACTION_RATE}
 _SHORTEST: Final = 0.001
+_PARTS: Final = 64
+"""Of a bucket so many parts are asked for one by one."""
+_KEYS: Final = 10_000
 _DAY_SECONDS: Final = 86_400
 _SESSION_RETRY_SECONDS: Final = 60
+
+
+class _Ahead(msgspec.Struct):
+    """Tokens that were taken and not used yet; after `until` the bucket has them again by itself."""
+
+    left: int
+    until: float
 
 
 class Rates:
@@ -27,22 +42,45 @@ class Rates:
         self._trusted = parse_networks(settings.trusted_proxies)
         self._limit_loopback = settings.limit_loopback
         self._sessions = settings.sessions_per_key
-        self._rates = {
-            "requests": parse_rate(settings.rate_limit),
-            "actions": parse_rate(settings.action_rate_limit),
-        }
+        said: dict[Bucket, str | None] = {"requests": settings.rate_limit, "actions": settings.action_rate_limit}
+        self._rates = {bucket: parse_rate(DEFAULTS[bucket] if rate is None else rate) for bucket, rate in said.items()}
+        self._everybody = {bucket: rate is not None or settings.limit_loopback for bucket, rate in said.items()}
+        """Whether a limit holds for callers on this machine, too."""
+        self._ahead: OrderedDict[str, _Ahead] = OrderedDict()
 
-    def limited(self, bucket: Bucket) -> bool:
-        """Whether there is such a limit at all."""
-        return self._rates[bucket] is not None
+    def limited(self, bucket: Bucket, peer: str | None, headers: Headers) -> bool:
+        """Whether there is a limit for who calls from there."""
+        if self._rates[bucket] is None:
+            return False
+        return self._everybody[bucket] or not self._is_here(peer, headers)
+
+    def _is_here(self, peer: str | None, headers: Headers) -> bool:
+        address = address_of(peer, headers, self._trusted)
+        return address is not None and address.is_loopback
 
     async def refusal(self, caller: Caller, bucket: Bucket) -> Refusal | None:
-        """Take one from the caller's bucket; the refusal when it is empty."""
+        """Take one from the caller's bucket; the refusal when it is empty. A key that was exchanged has the same."""
         rate = self._rates[bucket]
         if rate is None or not caller.id:
             return None
-        limit, _ = rate
-        return await self._taken(f"{bucket}:{caller.agent.id}", rate, f"A key may send {limit} {bucket}")
+        key, clock = f"{bucket}:{caller.id}", time.monotonic()
+        ahead = self._ahead.get(key)
+        if ahead is not None and ahead.left and clock < ahead.until:
+            ahead.left -= 1
+            return None
+        return await self._take_ahead(key, rate, f"A key may send {rate[0]} {bucket}")
+
+    async def _take_ahead(self, key: str, rate: tuple[int, float], told: str) -> Refusal | None:
+        """Take a few of a large bucket at once: else every call would ask the database first."""
+        limit, seconds = rate
+        several = limit // _PARTS
+        if several > 1 and await self._limits.take(key, limit, seconds, several) < _SHORTEST:
+            self._ahead[key] = _Ahead(several - 1, time.monotonic() + seconds)
+            self._ahead.move_to_end(key)
+            if len(self._ahead) > _KEYS:
+                self._ahead.popitem(last=False)
+            return None
+        return await self._taken(key, rate, told)
 
     async def registration_refusal(self, caller: Caller, scope: Scope) -> Refusal | None:
         """Take one from the bucket of the address that registers; the operator and the house have none."""

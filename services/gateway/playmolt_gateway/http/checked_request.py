@@ -228,8 +228,10 @@ async def check(services: Services, route: Route, head: Head, request: Request) 
     caller = await services.authenticator.admit(head.authorization, route.auth)
     if isinstance(caller, Refusal):
         return caller
-    refusal = await services.rates.refusal(caller, "requests")
-    if refusal:
+    peer = request.client.host if request.client else None
+    if services.rates.limited("requests", peer, request.scope["headers"]) and (
+        refusal := await services.rates.refusal(caller, "requests")
+    ):
         return refusal
     checked = await _checked_body(services, route, caller, head, request)
     if isinstance(checked, Refusal):

@@ -142,7 +142,7 @@ class GatewayProtocol(BoundedProtocol):
 
     def _submit(self, action: ActionCycle) -> None:
         try:
-            if self.route.limited:
+            if self.route.limited(self.client[0] if self.client else None, self.headers):
                 submitted: Future[Answer | Refusal] = asyncio.ensure_future(self._submit_in_rate(action))
             else:
                 sent = self._sent(action)

@@ -6,6 +6,7 @@ documents as everywhere; no routing table, no request object, no model.
 """
 
 from asyncio import Future
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Final
 
@@ -88,7 +89,6 @@ class ActionRoute:
     def __init__(self, services: Services) -> None:
         self._services = services
         self.arrivals = services.bodies.arrivals
-        self.limited = services.rates.limited("actions")
 
     def observe(self, head: Head) -> Observed:
         """Count an action in. From here on `head` carries the context of the action's span."""
@@ -117,8 +117,8 @@ class ActionRoute:
         caller = await self._services.authenticator.admit(head.authorization, Auth.AGENT)
         if isinstance(caller, Refusal):
             return caller
-        refusal = await self.over_rate(caller)
-        if refusal:
+        client = scope.get("client")
+        if self.limited(client[0] if client else None, scope["headers"]) and (refusal := await self.over_rate(caller)):
             return refusal
         body = await self._services.bodies.read(receive, head.content_length, head.content_encoding)
         if isinstance(body, Refusal):
@@ -134,9 +134,13 @@ class ActionRoute:
         """Whether a request carries the operator's key."""
         return self._services.authenticator.is_operator(head.authorization)
 
+    def limited(self, peer: str | None, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether actions that come from there have a rate."""
+        return self._services.rates.limited("actions", peer, headers)
+
     async def over_rate(self, caller: Caller) -> Refusal | None:
         """Take one from the caller's bucket of actions. Raises what AWAY lists."""
-        return await self._services.rates.refusal(caller, "actions") if self.limited else None
+        return await self._services.rates.refusal(caller, "actions")
 
     def submit(self, caller: Caller, head: Head, path: str, query: bytes, body: bytes) -> "Future[Answer] | Refusal":
         """Check the form of an action and send it to its engine."""
