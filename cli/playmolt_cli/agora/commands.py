@@ -154,6 +154,30 @@ def run(
 
 @agora.command()
 @click.argument("experiment")
+@data_option
+@json_option
+def status(experiment: str, data: Path | None, as_json: bool) -> None:
+    """Say where the runs of an experiment stand: which of them pause, why, and until when.
+
+    Reads the log: beside an `up` and without one. The pause of a model that is away doubles from 5 seconds to 10
+    minutes until a turn is taken. --json prints {runs: [{run, status, paused: null or {reason, until}}]}.
+
+    Example: playmolt agora status experiment-0190…
+    """
+    from playmolt_cli.agora.status import standing  # noqa: PLC0415 -- reads the log, which few commands of the group do
+
+    found = standing(experiment, data)
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+        return
+    for each in found.runs:
+        pause = each.paused
+        until = f", until {pause.until}" if pause and pause.until else ""
+        click.echo(printable(f"{each.run} {each.status}{f': pauses{until}: {pause.reason}' if pause else ''}"))
+
+
+@agora.command()
+@click.argument("experiment")
 @_out_option
 @data_option
 @json_option

@@ -85,9 +85,10 @@ class ExperimentsClient:
         lines = self._call(routes.LIST_RUNS, query={"limit": 100}).runs
         return tuple(line.game_id for line in lines if line.game_id in runs and line.phase == "paused")
 
-    def why_paused(self, run: str) -> str:
-        """The code of a run's pause; empty when it goes on again."""
-        return str(self._call(platform.READ_STATE, run).get("paused") or "")
+    def why_paused(self, run: str) -> tuple[str, str]:
+        """The code of a run's pause and what is known of it; both empty when it goes on again."""
+        pause = self._call(platform.ADMIN_GAME, run).config.get("pause") or {}
+        return str(pause.get("code", "")), str(pause.get("detail", ""))
 
     def _call(
         self, route: Route[T], *values: str, query: Query | None = None, body: Any = None, key: str | None = None

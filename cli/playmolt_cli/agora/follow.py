@@ -73,8 +73,8 @@ def _look_is_due(state: ExperimentState, looked: int) -> bool:
 
 def _pause(client: ExperimentsClient, runs: tuple[RunLine, ...]) -> Pause | None:
     paused = client.paused(frozenset(run.run for run in runs if run.status == "open"))
-    code = client.why_paused(paused[0]) if paused else ""
-    return Pause(len(paused), code) if code else None
+    code, detail = client.why_paused(paused[0]) if paused else ("", "")
+    return Pause(len(paused), code, detail) if code else None
 
 
 def _lines(console: Console) -> Tell:

@@ -17,14 +17,20 @@ _WHY: Final = {
 }
 
 
+_DETAIL_CHARS: Final = 300
+
+
 class Pause(msgspec.Struct, frozen=True):
     """Runs that wait, and why the first of them does."""
 
     runs: int
     code: str
+    detail: str = ""
+    """In the server's or the operator's own words."""
 
     def __str__(self) -> str:
-        return f"{self.runs} {'run pauses' if self.runs == 1 else 'runs pause'}: {_WHY.get(self.code, self.code)}"
+        told = f" ({printable(self.detail)[:_DETAIL_CHARS]})" if self.detail else ""
+        return f"{self.runs} {'run pauses' if self.runs == 1 else 'runs pause'}: {_WHY.get(self.code, self.code)}{told}"
 
 
 def total(runs: Iterable[RunLine]) -> Spent:

@@ -14,7 +14,7 @@ from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
 from playmolt_cli.agora.opening import opened, taken_up
 from playmolt_cli.agora.plan import Chosen, chosen
-from playmolt_cli.agora.table import total
+from playmolt_cli.agora.table import Pause, total
 from playmolt_cli.terminal.failures import Failure
 from playmolt_schemas.agora.plan import Budget, ExperimentState, LookLine, PcsSoFar, Progress, RunLine, Spent
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
@@ -52,6 +52,7 @@ class Platform:
         self.states = list(states)
         self.posted: list[tuple[str, Any]] = []
         self.refusals: dict[str, httpx.Response] = {}
+        self.pause: dict[str, Any] | None = None
         self.before: Callable[[], None] = lambda: None
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
@@ -77,6 +78,10 @@ class Platform:
                 )
             }
             return self._json({"experiments": [listed]})
+        if path.startswith("/api/admin/games/"):
+            seen = {"game_id": RUN, "gameType": "agora", "version": 9, "phase": "paused", "round": 1, "seated": 12}
+            times = {"needed": 12, "created_at": "", "updated_at": "", "participants": []}
+            return self._json({**seen, **times, "config": {"pause": self.pause}})
         if path.endswith("/runs"):
             return self._json({"runs": [_line()]})
         return self._json(self.states.pop(0) if len(self.states) > 1 else self.states[0])
@@ -209,3 +214,13 @@ def test_an_unknown_cost_is_never_summed_as_nothing() -> None:
     assert total([known, known]).told == "3"
     assert total([known, unknown]).told == "≥ 1.5, 1 call unknown"
     assert total([known, unknown]).cost is None
+
+
+def test_a_run_that_pauses_says_why_in_the_server_s_own_words(platform: Platform) -> None:
+    with _calling(platform) as client:
+        assert client.why_paused(RUN) == ("", "")
+        platform.pause = {"code": "model_away", "detail": "503: \x1b[2Jthe GPU is on fire", "until": None}
+        told = str(Pause(1, *client.why_paused(RUN)))
+    assert told.startswith("1 run pauses: a model does not answer")
+    assert "the GPU is on fire" in told
+    assert "\x1b" not in told

@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 from playmolt_cli.local.stack import Stack
+from playmolt_cli.main import cli
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
 from tests.integration.agora.experiment_operator import (
@@ -304,6 +306,13 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
                 await asyncio.sleep(0.1)
         line = next(line for line in (await anybody.get(RUNS)).json()["runs"] if line["game_id"] == run)
         assert line["phase"] == "paused", "everybody sees it"
+        asked = ["agora", "status", experiment, "--json", "--data", str(running.folder.path)]
+        told = await asyncio.to_thread(CliRunner().invoke, cli, asked, env={"DATABASE_URL": ""})
+        assert told.exit_code == 0, told.output
+        (standing,) = json.loads(told.stdout)["runs"]
+        assert (standing["run"], standing["status"]) == (run, "open")
+        assert "503" in standing["paused"]["reason"]
+        assert standing["paused"]["until"].endswith("Z")
         early = await anybody.get(f"/api/games/{run}/state?seat=merchant_01")
         assert (early.status_code, early.json()["code"]) == (409, "not_finished")
         assert len(turns_of(await operator.events(run))) == 1

@@ -1,10 +1,11 @@
 """What a run waits for outside itself: a turn of a model, the end of a pause, the report to its experiment."""
 
+from datetime import datetime
 from typing import Final
 
 import msgspec
 from playmolt_core.game.decider import Effect
-from playmolt_schemas.agora.feed import Outcome, PauseCode
+from playmolt_schemas.agora.feed import Outcome
 from playmolt_schemas.agora.turn import RunSpec
 from playmolt_schemas.canonical import digest
 
@@ -23,11 +24,11 @@ class AgentTurn(msgspec.Struct, frozen=True, gc=False):
     agent: str
 
 
-class Pause(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `resume_run`: whether the run can go on is to be looked at."""
+class EndOfPause(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `resume_run`: whether the run can go on is to be looked at, from `until` on where there is one."""
 
     experiment: str
-    code: PauseCode
+    until: datetime | None
 
 
 class RunReport(msgspec.Struct, frozen=True, gc=False):
@@ -37,7 +38,7 @@ class RunReport(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-_KINDS: Final[dict[type, str]] = {AgentTurn: TURN, Pause: RESUME, RunReport: REPORT}
+_KINDS: Final[dict[type, str]] = {AgentTurn: TURN, EndOfPause: RESUME, RunReport: REPORT}
 
 
 def effect(state: State) -> Effect | None:
@@ -46,7 +47,7 @@ def effect(state: State) -> Effect | None:
     if identifier is None or state.due is None:
         return None
     payload = _payload(state)
-    if isinstance(payload, Pause):
+    if isinstance(payload, EndOfPause):
         identifier = digest(["resume", state.game_id, state.version])[:32]
     return Effect(id=identifier, kind=_KINDS[type(payload)], due=state.due, lease=state.game_id, payload=payload)
 
@@ -66,9 +67,9 @@ def outcome(state: State) -> Outcome:
     return "completed" if state.living else "died_out"
 
 
-def _payload(state: State) -> AgentTurn | Pause | RunReport:
-    if state.paused is not None:
-        return Pause(state.run.experiment, state.paused)
+def _payload(state: State) -> AgentTurn | EndOfPause | RunReport:
+    if state.pause is not None:
+        return EndOfPause(state.run.experiment, state.pause.until)
     if state.next_agent is not None:
         return AgentTurn(state.run, state.turn, state.next_agent)
     return RunReport(state.run, outcome(state))

@@ -160,11 +160,15 @@ class AgentDied(Event, frozen=True, kw_only=True):
 
 
 class RunPaused(Event, frozen=True, kw_only=True):
-    """No turn is asked for until the run is resumed. `detail` is the operator's."""
+    """No turn is asked for until the run is resumed. `detail` is the operator's.
+
+    It is left alone for `seconds` at least; 0 where something else than time ends the pause.
+    """
 
     type: ClassVar[str] = "run_paused"
     code: PauseCode
     detail: str
+    seconds: int = 0
 
 
 class RunResumed(Event, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """How each event changes a run (`evolve`), and what the state then waits for."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ from playmolt_agora.run.events import (
     TurnFailed,
     WhisperLeaked,
 )
-from playmolt_agora.run.state import ACTS, Act, Agent, Billboard, Owed, Stage, State, shown
+from playmolt_agora.run.state import ACTS, Act, Agent, Billboard, Owed, Pause, Stage, State, shown
 from playmolt_agora.world import skills, visibility
 
 
@@ -136,7 +136,13 @@ def _taken(state: State, record: TurnRecord, at: datetime) -> Changes:
         success=record.success,
         code=None if valid else record.parse_code,
     )
-    return {"acts": (*state.acts[1 - ACTS :], act), "acted": state.acted + 1, "taken": state.taken + 1, "due": at}
+    return {
+        "acts": (*state.acts[1 - ACTS :], act),
+        "acted": state.acted + 1,
+        "taken": state.taken + 1,
+        "pauses": 0,
+        "due": at,
+    }
 
 
 def _owed(event: AgentActed) -> Owed | None:
@@ -206,20 +212,25 @@ def _died(state: State, event: AgentDied, _: datetime) -> Changes:
     }
 
 
-def _paused(_: State, event: RunPaused, __: datetime) -> Changes:
-    return {"phase": "paused", "paused": event.code}
+def _paused(state: State, event: RunPaused, at: datetime) -> Changes:
+    until = at + timedelta(seconds=event.seconds) if event.seconds else None
+    return {
+        "phase": "paused",
+        "pause": Pause(event.code, event.detail, until),
+        "pauses": state.pauses + (event.code == "model_away"),
+    }
 
 
 def _resumed(_: State, __: RunResumed, at: datetime) -> Changes:
-    return {"phase": "running", "paused": None, "due": at}
+    return {"phase": "running", "pause": None, "due": at}
 
 
 def _ended(_: State, event: RunEnded, __: datetime) -> Changes:
-    return {"phase": "ended", "paused": None, "outcome": event.outcome}
+    return {"phase": "ended", "pause": None, "outcome": event.outcome}
 
 
 def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
-    return {"phase": "aborted", "paused": None}
+    return {"phase": "aborted", "pause": None}
 
 
 _FOLDS: Final[Mapping[type[Event], Fold]] = {

@@ -48,6 +48,9 @@ from playmolt_agora.world.acts import Deed
 from playmolt_agora.world.worlds import Rules
 
 DETAIL_CHARS: Final = 2000
+PAUSE_SECONDS: Final = 5
+PAUSE_MOST_SECONDS: Final = 600
+"""How long a model that is away is left alone, at first and at most."""
 _PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 
 
@@ -110,6 +113,7 @@ class Agora(Game[State]):
             "content_version": state.content_version,
             "seats": state.seats,
             "replayed": state.replayed,
+            "pause": state.pause,
         }
 
     @override
@@ -203,7 +207,9 @@ def _paused(state: State, command: commands.PauseRun) -> Decision:
     if state.paused == command.code:
         return Accepted()
     detail = command.detail[:DETAIL_CHARS]
-    return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail),))
+    # A fault that comes back before a turn was taken is asked for ever more seldom.
+    away = min(PAUSE_SECONDS * 2**state.pauses, PAUSE_MOST_SECONDS) if command.code == "model_away" else 0
+    return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail, seconds=away),))
 
 
 def _resumed(state: State, _: commands.ResumeRun) -> Decision:

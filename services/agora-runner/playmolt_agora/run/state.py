@@ -79,6 +79,14 @@ class Billboard(msgspec.Struct, frozen=True, kw_only=True):
     until: int
 
 
+class Pause(msgspec.Struct, frozen=True, gc=False):
+    """Why a run waits, in the server's or the operator's own words, and until when at least."""
+
+    code: PauseCode
+    detail: str
+    until: datetime | None
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """A run. `order` are the agents of the turn in the order they act, `acted` how many of them have."""
 
@@ -108,8 +116,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     acts: tuple[Act, ...] = ()
     due: datetime | None = None
     """When the present effect arose."""
-    paused: PauseCode | None = None
+    pause: Pause | None = None
+    pauses: int = 0
+    """How often it has paused for its model since the last turn was taken."""
     outcome: Outcome | None = None
+
+    @property
+    def paused(self) -> PauseCode | None:
+        return self.pause.code if self.pause else None
 
     @property
     def over(self) -> bool:

@@ -1,6 +1,7 @@
 """The worker of runs that pause: it waits until they can go on, and lets them, or ends them with their experiment."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -8,28 +9,27 @@ from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import EndGame
 
 from playmolt_agora.run import commands
-from playmolt_agora.run.effects import Pause
+from playmolt_agora.run.effects import EndOfPause
 from playmolt_agora.workers.experiment_status import ExperimentStatuses
 
 LOOK_SECONDS: Final = 1.0
-AWAY_SECONDS: Final = 10.0
-"""How long a model that is away is left alone."""
 _LOOKS: Final = 5
 """Then the lease goes back, and whoever takes it looks on: runs that can go on need the room as well."""
 _ENDED: Final = "its experiment was ended"
 
 
 class Pauses:
-    """Fulfils `resume_run`: as soon as the experiment goes on, or after a while when a model was away.
+    """Fulfils `resume_run`: as soon as the experiment goes on and the time of the pause has passed.
 
     The run of an experiment that was ended is ended as well.
     """
 
-    def __init__(self, statuses: ExperimentStatuses) -> None:
+    def __init__(self, statuses: ExperimentStatuses, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._statuses = statuses
+        self._clock = clock
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        pause: Pause = leased.payload
+        pause: EndOfPause = leased.payload
         for _ in range(_LOOKS):
             await asyncio.sleep(LOOK_SECONDS)
             if leased.stopping:
@@ -38,7 +38,6 @@ class Pauses:
             if status.ended:
                 await leased.submit(EndGame(reason=_ENDED))
                 return
-            rested = (datetime.now(UTC) - leased.snapshot.at).total_seconds()
-            if status.halted is None and (pause.code != "model_away" or rested >= AWAY_SECONDS):
+            if status.halted is None and (pause.until is None or self._clock() >= pause.until):
                 await leased.submit(commands.ResumeRun())
                 return

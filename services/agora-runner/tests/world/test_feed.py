@@ -1,6 +1,7 @@
 """What the public sees: a message an event, the state, and never a secret."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -186,3 +187,26 @@ def test_a_pause_is_seen_and_wants_its_end_alone_and_the_turn_under_way_is_taken
     run.when(commands.ResumeRun()).then(like(events.RunResumed))
     assert run.effects == ("agent_turn",)
     run.when(commands.ResumeRun()).then()
+
+
+def test_the_pause_of_a_model_that_stays_away_doubles_until_a_turn_is_taken(runs: Any) -> None:
+    run = runs(turns=1)
+
+    def pause() -> int:
+        run.when(commands.PauseRun(code="model_away", detail="503")).then(like(events.RunPaused))
+        (paused,) = run.caused
+        assert run.state.pause.until == run.now + timedelta(seconds=paused.seconds)
+        run.when(commands.ResumeRun()).then(like(events.RunResumed))
+        return int(paused.seconds)
+
+    assert [pause() for _ in range(9)] == [5, 10, 20, 40, 80, 160, 320, 600, 600]
+    run.answer().then(like(events.AgentActed))
+    assert pause() == 5
+
+
+def test_a_pause_that_no_time_ends_has_none(runs: Any) -> None:
+    run = runs(turns=1)
+    run.when(commands.PauseRun(code="stopped", detail="lunch")).then(like(events.RunPaused))
+    assert run.caused[0].seconds == 0
+    assert (run.state.pause.until, run.state.pause.detail) == (None, "lunch")
+    assert run.decider.operator_view(run.state)["pause"] == run.state.pause

@@ -1,0 +1,73 @@
+"""Where the runs of an experiment stand, straight from the log: beside an `up` and without one."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.folding import fold
+from playmolt_core.log.port import EventLog
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.agora.plan import RunStatus
+from playmolt_schemas.identifiers import rfc3339
+
+from playmolt_cli.local.database import database
+from playmolt_cli.terminal.failures import Failure
+
+
+class PausedFor(msgspec.Struct, frozen=True):
+    """Why a run pauses, and until when at least; null where something else than time ends the pause."""
+
+    reason: str
+    until: str | None
+
+
+class RunStanding(msgspec.Struct, frozen=True):
+    run: str
+    status: RunStatus
+    paused: PausedFor | None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What `playmolt agora status` prints."""
+
+    runs: tuple[RunStanding, ...]
+
+
+def standing(experiment: str, data: Path | None) -> Standing:
+    """Read an experiment and those of its runs that are open. Raises Failure."""
+    return asyncio.run(_read(experiment, data))
+
+
+async def _read(experiment: str, data: Path | None) -> Standing:
+    with database(data) as url:
+        pool = await open_pool(url)
+        try:
+            return await of_log(PostgresLog(pool), experiment)
+        finally:
+            await pool.close()
+
+
+async def of_log(log: EventLog, experiment: str) -> Standing:
+    """As `standing`, of a log. Raises LogUnavailable, too."""
+    from playmolt_agora.experiment.rules import Experiment  # noqa: PLC0415 -- no other command of the group needs it
+
+    stored = await log.facts(experiment) if experiment.startswith("experiment-") else None
+    if stored is None:
+        raise Failure(
+            f"there is no experiment {experiment} in this log: `playmolt log tail --running` shows the streams"
+        )
+    state = fold(Experiment(), experiment, stored)
+    return Standing(tuple([await _run(log, run.run, run.status) for run in state.runs]))
+
+
+async def _run(log: EventLog, run: str, status: RunStatus) -> RunStanding:
+    from playmolt_agora.run.rules import Agora  # noqa: PLC0415 -- as above
+
+    stored = await log.facts(run) if status == "open" else None
+    pause = fold(Agora(), run, stored).pause if stored else None
+    if pause is None:
+        return RunStanding(run, status, None)
+    return RunStanding(
+        run, status, PausedFor(pause.detail or pause.code, rfc3339(pause.until) if pause.until else None)
+    )

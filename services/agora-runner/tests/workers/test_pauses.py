@@ -1,0 +1,63 @@
+"""Runs that pause go on when the time of their pause has passed and their experiment goes on, and not before."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+from playmolt_agora.run import commands
+from playmolt_agora.run.effects import EndOfPause
+from playmolt_agora.workers import pauses
+from playmolt_agora.workers.experiment_status import ExperimentStatuses, Status
+from playmolt_agora.workers.pauses import Pauses
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import Command, EndGame
+from playmolt_schemas.agora.plan import Budget
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Leased:
+    """As much of a LeasedEffect as this worker uses, without a lease."""
+
+    def __init__(self, until: datetime | None) -> None:
+        self.payload, self.stopping = EndOfPause("experiment-1", until), False
+        self.submitted: list[Command] = []
+
+    async def submit(self, command: Command) -> None:
+        self.submitted.append(command)
+
+
+class Statuses:
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+    async def of(self, _: str) -> Status:
+        return self.status
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0)
+
+
+RUNNING = Status(Budget(), None, "")
+STOPPED = Status(Budget(), "stopped", "lunch")
+ENDED = Status(Budget(), "stopped", "enough", ended=True)
+
+
+@pytest.mark.parametrize(
+    ("until", "now", "status", "ends_in"),
+    [
+        (AT, AT - timedelta(microseconds=1), RUNNING, None),
+        (AT, AT, RUNNING, commands.ResumeRun),
+        (None, AT, RUNNING, commands.ResumeRun),
+        (None, AT, STOPPED, None),
+        (AT, AT + timedelta(hours=1), STOPPED, None),
+        (AT, AT - timedelta(minutes=9), ENDED, EndGame),
+    ],
+)
+async def test_a_pause_ends(until: datetime | None, now: datetime, status: Status, ends_in: Any) -> None:
+    leased = Leased(until)
+    worker = Pauses(cast("ExperimentStatuses", Statuses(status)), clock=lambda: now)
+    await worker(cast("LeasedEffect", leased))
+    assert [type(command) for command in leased.submitted] == ([ends_in] if ends_in else [])
