@@ -15,7 +15,7 @@ export UV_PYTHON := $(BIN)/python
 # Without compiled files every worker of the tests compiles every module anew, at every run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test check bench soak lock docs image dist typescript
+.PHONY: help setup demo test check bench soak lock docs image release dist typescript
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,7 +23,7 @@ help: ## list the targets
 setup: $(DEV) ## create .venv with all that developing takes (hashes checked)
 
 # What runs, and what developing takes besides: once that is there, it stays when the first is renewed.
-$(RUN): requirements.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS))
+$(RUN): requirements.lock VERSION pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS))
 	@command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); install Python 3.11 to 3.14" >&2; exit 1; }
 	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) deploy/prerequisites.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -67,6 +67,9 @@ lock: $(RUN) ## renew requirements.lock and requirements-dev.lock from the pypro
 
 image: ## build the image of all services with buildah and try it
 	deploy/image.sh
+
+release: $(DEV) ## build and check what is shipped, into dist/: PARTS, REGISTRY, PROVENANCE_KEY
+	$(BIN)/python -m deploy.release
 
 dist: $(DEV) ## build the wheels of what a bot author installs, into dist/
 	rm -rf dist

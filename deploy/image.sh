@@ -1,33 +1,49 @@
 #!/usr/bin/env bash
-# Builds the image and tries it: `make image`. With buildah, else docker or podman; BUILD_OPTIONS are passed to the build
-# (a proxy's certificates, say), IMAGE names the result.
+# Builds the image and tries it: `make image`. With buildah, else podman or docker; BUILD_OPTIONS are passed to the build
+# (a proxy's certificates, say).
+#
+# REGISTRY, where there is one, says where the image goes once it was tried: to REGISTRY/playmolt, by its tag. REPORT names a
+# file that is told its name, version, tag and digest. Without REGISTRY the digest is that of an archive, ARCHIVE, from
+# which it can be copied unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-image=${IMAGE:-playmolt:0.1.0}
-for engine in buildah docker podman none; do
-  if command -v "$engine" >/dev/null; then break; fi
+version=$(<VERSION)
+tag=$(deploy/tag.sh)
+name=${REGISTRY:+$REGISTRY/}playmolt
+image=$name:$tag
+
+say() { echo "$*" >&2; }
+
+engine=
+for program in buildah podman docker; do
+  if "$program" info >/dev/null 2>&1; then engine=$program && break; fi
 done
-if [ "$engine" = none ]; then
-  echo "install buildah, docker or podman: an image cannot be built without one of them" >&2
+if [ -z "$engine" ]; then
+  say "neither buildah nor podman nor docker works here: an image cannot be built without one of them"
+  exit 1
+fi
+if [ "$engine" = docker ] && [ -n "${REPORT:-}" ] && [ -z "${REGISTRY:-}" ]; then
+  say "docker knows an image's digest once it was pushed: set REGISTRY, or install buildah or podman"
   exit 1
 fi
 
+arguments=(--build-arg "TAG=$tag" --build-arg "COMMIT=$(git rev-parse HEAD)" --file deploy/Dockerfile --tag "$image")
 # shellcheck disable=SC2086 # several options are meant to be several words
 if [ "$engine" = buildah ]; then
-  buildah build ${BUILD_OPTIONS:-} --format docker --file deploy/Dockerfile --tag "$image" .
+  buildah build ${BUILD_OPTIONS:-} --format docker "${arguments[@]}" .
   container=$(buildah from --pull-never "$image")
   trap 'buildah rm "$container" >/dev/null' EXIT
   inside() { buildah run ${RUN_OPTIONS:-} "$container" -- "$@"; }
 else
-  "$engine" build ${BUILD_OPTIONS:-} --file deploy/Dockerfile --tag "$image" .
+  "$engine" build ${BUILD_OPTIONS:-} "${arguments[@]}" .
   inside() { "$engine" run --rm --read-only --tmpfs /tmp ${RUN_OPTIONS:-} "$image" "$@"; }
 fi
 
-fail() { echo "the image is not fit: $*" >&2; exit 1; }
+fail() { say "the image is not fit: $*"; exit 1; }
 
 [ "$(inside id -u)" = 10001 ] || fail "it runs as $(inside id -u)"
 if inside sh -c 'touch /opt/playmolt/written' 2>/dev/null; then fail "its program can be changed from inside"; fi
-inside playmolt --help >/dev/null || fail "the command does not start"
+[ "$(inside playmolt --version)" = "playmolt, version $version" ] || fail "it says to be $(inside playmolt --version)"
 inside python -c '
 import importlib, pkgutil, sys
 for name in ("playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_spectator", "playmolt_trial", "playmolt_jury", "playmolt_trial_engine",
@@ -56,3 +72,29 @@ for _ in $(seq 60); do
 done
 exit 1' || fail "a server in it does not answer or does not end"
 echo "$image is built and runs"
+
+# Prints the digest by which a cluster asks for the image.
+publish() {
+  local told
+  told=$(mktemp)
+  if [ "$engine" = docker ]; then
+    docker push --quiet "$image" >&2
+    docker image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' "$image" | sed -n "s|^$name@||p" | head -1
+  elif [ -n "${REGISTRY:-}" ]; then
+    "$engine" push --quiet --digestfile "$told" "$image" "docker://$image" >&2
+    cat "$told"
+  else
+    rm -f "${ARCHIVE:?}"
+    "$engine" push --quiet --digestfile "$told" "$image" "oci-archive:$ARCHIVE:$tag" >&2
+    cat "$told"
+  fi
+  rm -f "$told"
+}
+
+if [ -n "${REPORT:-}" ]; then
+  digest=$(publish)
+  [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || fail "its digest is not known: '$digest'"
+  printf '{"name": "%s", "version": "%s", "tag": "%s", "digest": "%s"}\n' "$name" "$version" "$tag" "$digest" >"$REPORT"
+elif [ -n "${REGISTRY:-}" ]; then
+  publish
+fi

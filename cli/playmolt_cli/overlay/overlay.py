@@ -58,7 +58,6 @@ def _kustomization(engine: EngineModule, own: Mapping[str, str], login: Mapping[
         "resources": [platform, *own],
         "patches": patches,
         "configMapGenerator": maps,
-        "images": [{"name": "playmolt", "newTag": "0.1.0"}],
     }
     return json.dumps(document, indent=2) + "\n"  # JSON is YAML
 

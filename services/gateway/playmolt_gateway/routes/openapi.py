@@ -5,6 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
+from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
@@ -164,7 +165,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     bearer = {"type": "http", "scheme": "bearer"}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "PlayMolt", "version": "1", "description": _DESCRIPTION},
+        "info": {"title": "PlayMolt", "version": version("playmolt-gateway"), "description": _DESCRIPTION},
         "paths": dict(paths),
         "components": {
             "schemas": schemas.components,

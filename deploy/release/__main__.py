@@ -1,0 +1,54 @@
+"""`make release`: builds and checks what is shipped, into `dist`. PARTS names some of it; what is not made is named."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from deploy.release import image, manifests, provenance, sbom, wheels
+from deploy.release.source import DIST, Unfit, files, sha256, tag
+
+PARTS: Final = ("wheels", "image", "sbom", "manifests", "provenance")
+"""In this order: each may look at those before it."""
+
+
+def _chosen() -> list[str]:
+    asked = os.environ.get("PARTS", "").split() or list(PARTS)
+    if unknown := set(asked) - {*PARTS, "chart"}:
+        sys.exit(f"release: there is no part {', '.join(sorted(unknown))}; there are {' '.join(PARTS)}")
+    if "chart" in asked:
+        print("chart: none is made, docs/decisions/0044-no-helm-chart.md says why")
+    return [part for part in PARTS if part in asked]
+
+
+def _sums() -> None:
+    lines = [f"{sha256(path)}  {path.relative_to(DIST)}\n" for path in files()]
+    (DIST / "SHA256SUMS").write_text("".join(lines), "utf-8")
+
+
+def main() -> None:
+    """Make every part that was asked for; the exit status says whether all were."""
+    started, parts = datetime.now(UTC), _chosen()
+    makers: Mapping[str, Callable[[], str]] = {
+        "wheels": wheels.make,
+        "image": image.make,
+        "sbom": sbom.make,
+        "manifests": manifests.make,
+        "provenance": lambda: provenance.make(started, parts),
+    }
+    missing = []
+    for part in parts:
+        try:
+            print(f"{part}: {makers[part]()}", flush=True)
+        except Unfit as error:
+            missing.append(part)
+            print(f"{part}: not made: {error}", file=sys.stderr, flush=True)
+    DIST.mkdir(parents=True, exist_ok=True)
+    _sums()
+    print(f"{tag()} lies in {DIST}" + (f", without {', '.join(missing)}" if missing else ""))
+    sys.exit(1 if missing else 0)
+
+
+if __name__ == "__main__":
+    main()

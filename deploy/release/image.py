@@ -1,0 +1,40 @@
+"""The image, by its digest, and the component with which an overlay asks for just that one."""
+
+import json
+from typing import Final
+
+from deploy.release.source import DIST, Unfit, image_name, run, tag, version
+
+REPORT: Final = DIST / "image.json"
+COMPONENT: Final = DIST / "image" / "kustomization.yaml"
+ARCHIVE: Final = DIST / "image.tar"
+
+
+def make() -> str:
+    for path in (REPORT, COMPONENT, ARCHIVE):
+        path.unlink(missing_ok=True)
+    DIST.mkdir(parents=True, exist_ok=True)
+    run(["deploy/image.sh"], {"REPORT": str(REPORT), "ARCHIVE": str(ARCHIVE)})
+    told = json.loads(REPORT.read_text("utf-8"))
+    if (told["name"], told["version"], told["tag"]) != (image_name(), version(), tag()):
+        raise Unfit(f"it is {told}")
+    COMPONENT.parent.mkdir(exist_ok=True)
+    component = {
+        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+        "kind": "Component",
+        "images": [transformer()],
+    }
+    COMPONENT.write_text(json.dumps(component, indent=2) + "\n", "utf-8")  # JSON is YAML
+    return f"{told['name']}:{told['tag']}@{told['digest']}"
+
+
+def digest() -> str:
+    """The digest of this build's image; "" where none was made."""
+    told = json.loads(REPORT.read_text("utf-8")) if REPORT.exists() else {}
+    return str(told["digest"]) if told.get("tag") == tag() and told["name"] == image_name() else ""
+
+
+def transformer() -> dict[str, str]:
+    """What kustomize puts in the place of `playmolt`: the digest, or the tag while there is none."""
+    made = digest()
+    return {"name": "playmolt", "newName": image_name(), **({"digest": made} if made else {"newTag": tag()})}
