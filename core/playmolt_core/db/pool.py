@@ -41,6 +41,8 @@ _AWAY = (
     asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
 )
 _SETTINGS = "SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS s (name)"
+_REFUSED_SETTING: Final = "unsupported startup parameter: "
+"""How PgBouncer begins to say, once for the first of them, that it takes no such setting."""
 READ_ONLY: Final = "read_only"
 """The reason that `/readyz` gives."""
 _IS_APPLIED = "SELECT EXISTS (SELECT FROM migration.applied WHERE name = $1)"
@@ -160,6 +162,9 @@ class Pool:
             raise
         except (asyncpg.InvalidParameterValueError, NotPermitted) as error:
             raise NotMigrated(f"the role {self._role} cannot be taken, run `playmolt migrate`: {error}") from error
+        except asyncpg.ProtocolViolationError as error:
+            self._dropped = str(error).removeprefix(_REFUSED_SETTING) if str(error).startswith(_REFUSED_SETTING) else ""
+            raise
         await self._check(connection)
         self.read_only = False
         return connection

@@ -30,7 +30,7 @@ from core.tests.log.log_contract import Game, unit
 from tests.integration.log.address import Address
 from tests.integration.log.test_backup import base_backup, playmolt
 
-TIMES = 5
+TIMES = int(os.environ.get("FAILOVERS", "1"))
 AGENT = re.compile(r"agent-[0-9a-f]{8}-[0-9a-f-]{27}")
 BOUND_SECONDS = 15.0
 AWAY_SECONDS = 2.0

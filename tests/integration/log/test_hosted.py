@@ -113,3 +113,23 @@ async def test_what_a_pooler_drops_is_named_and_the_service_is_not_ready(empty_d
         await pool.value("SELECT 1")
     assert await pool.parts() == {"postgres": False, "reason": "a pooler dropped: statement_timeout"}
     await pool.close()
+
+
+async def test_a_setting_that_a_pooler_refuses_is_named_and_the_service_is_not_ready() -> None:
+    """PgBouncer as it comes (seen with 1.18) ends a connection that asks for a time limit, with these bytes."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while int.from_bytes(await reader.readexactly(4)) == 8:  # whether it speaks TLS
+            await reader.readexactly(4)
+            writer.write(b"N")
+        fields = b"SERROR\0C08P01\0Munsupported startup parameter: statement_timeout\0\0"
+        writer.write(b"E" + (4 + len(fields)).to_bytes(4) + fields)
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as pooler:
+        port = pooler.sockets[0].getsockname()[1]
+        pool = await open_pool(f"postgresql://app@127.0.0.1:{port}/app")
+        with pytest.raises(LogUnavailable, match="unsupported startup parameter: statement_timeout"):
+            await pool.value("SELECT 1")
+        assert await pool.parts() == {"postgres": False, "reason": "a pooler dropped: statement_timeout"}
+        await pool.close()
