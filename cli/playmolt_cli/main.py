@@ -26,6 +26,7 @@ _COMMANDS: Final = MappingProxyType(
         "replay": "playmolt_cli.log.replay:replay",
         "up": "playmolt_cli.local.up:up",
         "verify-verdict": "playmolt_cli.jury.verdict:verify_verdict",
+        "what-if": "playmolt_cli.practice.what_if:what_if",
     }
 )
 

@@ -6,6 +6,7 @@ from playmolt.bots import policies
 from playmolt_cli.bots.by_hand import by_hand
 from playmolt_cli.bots.check import check
 from playmolt_cli.house.command import house
+from playmolt_cli.practice.replay_test import replay_test
 
 
 class _Games(click.Group):
@@ -30,5 +31,5 @@ def bots() -> None:
 
 for _game in sorted(policies()):
     bots.add_command(by_hand(_game))
-for _command in (house, check):
+for _command in (house, check, replay_test):
     bots.add_command(_command)

@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,16 @@ import msgspec
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, Viewer, read_event
 from playmolt_core.game.fold import state_hash, step, time_of
-from playmolt_core.log.port import Archived
-from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.log.verify import Break, Verdict, Verifier, rests
-from playmolt_schemas.identifiers import type_of
+from playmolt_core.log.verify import Break, Verdict
 from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Metadata, Record
 from rich.console import Console
 from rich.json import JSON
 
-from playmolt_cli.games import deciders
-from playmolt_cli.log.reading import records_of, verified_files, with_log
+from playmolt_cli.log.stored_game import rules_of, seat_of, stored_game
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
-from playmolt_cli.terminal.options import data_option, json_option, language_option
+from playmolt_cli.terminal.options import copy_option, data_option, json_option, language_option
 
 _LONGEST_PAUSE_SECONDS = 5.0
 
@@ -95,13 +90,7 @@ def moments(
     help="Keep the game's own pace, X times as fast; no pause is longer than 5 s. Default 0: all at once.",
 )
 @click.option("--step", "stepping", is_flag=True, help="Wait for Enter after each event.")
-@click.option(
-    "--log",
-    "copy",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Take the game from a file, as `playmolt log archive` and `log export` write them.",
-)
+@copy_option
 @click.option("--seat", metavar="AGENT", help="As this agent saw it: its id or name. Of games that are over only.")
 @language_option
 @data_option
@@ -125,14 +114,8 @@ def replay(
 
     Example: playmolt replay ox-0190… --at 12
     """
-    decider = deciders().get(type_of(game_id) or "")
-    if decider is None:
-        raise Failure(f"{game_id!r} is no game id: one looks like trial-UUID or ox-UUID (GET /api/games lists them)")
-    if copy is None:
-        records = with_log(data, lambda log: _stored(log, game_id))
-        breaks = _breaks(decider, records)
-    else:
-        records, breaks = _copied(copy, game_id)
+    decider = rules_of(game_id)
+    records, breaks = stored_game(decider, game_id, data, copy)
     for fault in breaks:
         click.echo(f"BREAK  {fault.stream or 'the copy'} event {fault.version}: {fault.problem}", err=as_json)
     diverged_at = next((fault.version for fault in breaks if fault.stream == game_id), None)
@@ -140,7 +123,7 @@ def replay(
         records = records[: max(0, diverged_at - 1)]  # only what stands before the break was played for certain
     elif at is not None and at > len(records):
         raise Failure(f"{game_id} has {len(records)} events, --at {at} is beyond them")
-    viewer = _viewer(decider, game_id, records, seat) if seat and diverged_at is None else PUBLIC
+    viewer = Viewer(seat_of(decider, game_id, records, seat)) if seat and diverged_at is None else PUBLIC
     shown = moments(decider, game_id, records[:at], viewer)
     agreement = Agreement(breaks, diverged_at)
     if as_json:
@@ -150,50 +133,6 @@ def replay(
         _tell(decider, teller, shown, speed, stepping, agreement, viewer, show_state=at is not None)
     if agreement.verdict == "DIVERGED":
         sys.exit(1)
-
-
-def _breaks(decider: Decider[Any], records: Sequence[Record]) -> Sequence[Break]:
-    verifier = Verifier({decider.game: decider})
-    for record in records:
-        verifier.take(record, closes=False)
-    return verifier.finish().breaks
-
-
-def _viewer(decider: Decider[Any], game_id: str, records: Sequence[Record], seat: str) -> Viewer:
-    """Who sits in a game that is over, by id or name; raises Failure."""
-    if not rests({decider.game: decider}, records[-1]):
-        raise Failure(f"{game_id} is not over: what a seat knows is told afterwards only")
-    state = decider.initial(game_id)
-    seats: dict[str, str] = {}
-    for record in records:
-        state = step(decider, state, record)
-        seats |= decider.participants(state)
-    found = [agent for agent, name in seats.items() if seat in (agent, name)]
-    if len(found) != 1:
-        told = ", ".join(f"{name} ({agent})" for agent, name in seats.items())
-        raise Failure(f"{seat!r} is no one seat of {game_id}; in it sat {told or 'nobody'}")
-    return Viewer(found[0])
-
-
-async def _stored(log: PostgresLog, game_id: str) -> Sequence[Record]:
-    try:
-        stored = await log.load(game_id)
-    except Archived as error:
-        gone = (await log.register.of([game_id]))[game_id]
-        raise Failure(f"{game_id} was archived: replay it with --log and the file {gone.file}") from error
-    if stored is None:
-        raise Failure(f"the log holds no {game_id}: look for its id with `playmolt log tail --running`")
-    return stored.records
-
-
-def _copied(copy: Path, game_id: str) -> tuple[Sequence[Record], Sequence[Break]]:
-    breaks = verified_files([copy]).breaks
-    records: list[Record] = []
-    with suppress(Failure):  # where the file cannot be read on, which is one of the breaks
-        records.extend(record for record in records_of([copy]) if record.stream == game_id)
-    if not records and not any(fault.stream == game_id for fault in breaks):
-        raise Failure(f"{copy} holds no record of {game_id}")
-    return records, breaks
 
 
 def _print_json(

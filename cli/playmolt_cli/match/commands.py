@@ -11,12 +11,13 @@ from playmolt_core.llm.catalogue import load
 from playmolt_core.ops.telemetry import configure
 
 from playmolt_cli.games import deciders
+from playmolt_cli.match.entering import models_of
 from playmolt_cli.match.folder import Differs, InUse
 from playmolt_cli.match.plan import BadPlan, check, known_games, plan_of_words, read_plan
 from playmolt_cli.match.reporting.pages import html, markdown
 from playmolt_cli.match.reporting.report import Report
 from playmolt_cli.match.reporting.wording import lines
-from playmolt_cli.match.running import Running, models_of
+from playmolt_cli.match.running import Running
 from playmolt_cli.match.table import Stuck
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import json_option, read_settings

@@ -18,12 +18,13 @@ async def play(table: Table, players: Mapping[str, Player], entrants: Mapping[st
         turn = next(asking)
         while True:
             agent = turn.seat.agent_id
-            turn = asking.send(await _answer(players[agent], entrants[agent], turn, watchdog))
+            turn = asking.send(await answer_of(players[agent], entrants[agent], turn, watchdog))
     except StopIteration as end:
         return end.value
 
 
-async def _answer(player: Player, entrant: Entrant, turn: TableTurn, watchdog: Watchdog) -> Any:
+async def answer_of(player: Player, entrant: Entrant, turn: TableTurn, watchdog: Watchdog) -> Any:
+    """Ask a player: its action, or Forfeits where it breaks or takes too long."""
     if entrant.kind in {"model", "url"}:
         return await player(turn)  # bound by itself, with repairs and repeats; what it raises ends the game for now
     try:

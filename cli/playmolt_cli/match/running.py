@@ -1,44 +1,30 @@
 """A plan played: entrants made of it, games kept where they are to be, and the report of what ended."""
 
 import gc
-import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from playmolt.bots import MIXED
-from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.limits import MemoryLimits
-from playmolt_core.llm.models import Models
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.match_plan import PlannedPlayer
 
-from playmolt_cli.match import callers
 from playmolt_cli.match.dealing import Deal, deals
-from playmolt_cli.match.entrants import Entrant, filled, house, python
+from playmolt_cli.match.entering import Entering
+from playmolt_cli.match.entrants import filled
 from playmolt_cli.match.folder import MatchFolder
-from playmolt_cli.match.plan import Plan, for_game
+from playmolt_cli.match.plan import Plan
 from playmolt_cli.match.python_file import python_file
 from playmolt_cli.match.reporting.report import Match, Report, Stopped, report_of
 from playmolt_cli.match.reporting.spending import spending
 from playmolt_cli.match.tournament import Played, Tournament
 from playmolt_cli.match.watchdog import Watchdog
-from playmolt_cli.model_seats.budget import Budget
 from playmolt_cli.model_seats.calls import Calls
-from playmolt_cli.model_seats.scripted import cast
-from playmolt_cli.model_seats.seat import Bench
 
 _GARBAGE: Final = 100_000
 """Objects between two looks for garbage: a game leaves no cycles, and looking costs a tenth of the time."""
-
-
-def models_of(catalogue: Catalogue, seed: str, environment: Mapping[str, str] = os.environ) -> Models:
-    """The models that a match may seat, the scripted ones playing by the seed."""
-    return Models(catalogue, MemoryLimits(), cast(), seed=seed, environment=environment)
 
 
 class Running:
@@ -53,19 +39,15 @@ class Running:
         self._deciders = {game: deciders[game] for game in plan.types}
         self._folder = MatchFolder(out) if out else None
         self._calls: Calls | None = None
-        self._prompts = {player.name: plan.prompts(player) for player in said.players if player.model is not None}
         try:
             self._hold()
         except BaseException:
             self.close()
             raise
         self._calls = calls = Calls(self._folder.calls if self._folder else None)
-        self._models = models_of(catalogue, said.seed)
-        budget = Budget(plan.limits)
-        budget.learn(calls)
-        self._bench = Bench(catalogue=catalogue, models=self._models, calls=calls, budget=budget, clock=self._order)
-        self._client = CallbackClient(private=True)
-        self._entrants = self._entered()
+        self._entering = Entering(plan, catalogue, calls, self._folder)
+        needed = max(decider.needed for decider in self._deciders.values())
+        self._entrants = filled(self._entering.entrants(), needed, said.fill, said.seed)
         self._played: list[Played] = []
 
     async def play(self) -> Report:
@@ -80,8 +62,7 @@ class Running:
                     self._played.append(game)
         finally:
             gc.set_threshold(*before)
-            await self._models.close()
-            await self._client.close()
+            await self._entering.close()
         return self.report("budget" if tournament.stopped else None)
 
     def report(self, stopped: Stopped | None = None) -> Report:
@@ -96,7 +77,7 @@ class Running:
             budget=None if said.budget is None else msgspec.to_builtins(said.budget),
             kept=self._folder is not None,
         )
-        return report_of(about, self._entrants, self._played, spending(self._bench.calls))
+        return report_of(about, self._entrants, self._played, spending(self._calls or Calls()))
 
     @property
     def plan_hash(self) -> str:
@@ -125,7 +106,9 @@ class Running:
             if player.python is not None
         }
         prompts = {
-            name: {game: prompt.sha256 for game, prompt in by_game.items()} for name, by_game in self._prompts.items()
+            player.name: {game: prompt.sha256 for game, prompt in self._plan.prompts(player).items()}
+            for player in said.players
+            if player.model is not None
         }
         plan = msgspec.to_builtins(said)
         self._folder.hold({"plan": plan, "prompts": prompts, "python": files, "versions": self._versions()})
@@ -135,32 +118,12 @@ class Running:
         games = [(games.game, games.n, self._deciders[games.game].needed) for games in said.games]
         return list(deals(said.name, said.seed, games, len(self._entrants)))
 
-    def _entered(self) -> list[Entrant]:
-        said = self._plan.said
-        needed = max(decider.needed for decider in self._deciders.values())
-        return filled([self._entrant(player) for player in said.players], needed, said.fill, said.seed)
-
-    def _entrant(self, player: PlannedPlayer) -> Entrant:
-        said = self._plan.said
-        if player.house is not None:
-            by_game = {game: policy for game in self._plan.types if (policy := for_game(player.house, game))}
-            return house(player.name, by_game, MIXED, said.seed)
-        if player.python is not None:
-            return python(player.name, player.python, self._plan.base)
-        if player.model is not None:
-            return callers.model(self._plan, player, self._prompts[player.name], self._bench, self._folder)
-        return callers.url(player, self._client)
-
     def _versions(self) -> dict[str, Any]:
         return {
             "playmolt": version("playmolt-cli"),
             "rules": {game: decider.rules_version for game, decider in self._deciders.items()},
             "content": {game: decider.content_version for game, decider in self._deciders.items()},
         }
-
-    def _order(self) -> str:
-        """The place of a call among all: a match has no clock."""
-        return str(1 + len(self._bench.calls.begun))
 
 
 def _without_floats(value: Any) -> Any:

@@ -102,13 +102,19 @@ class Table:
     """A game and those who sit at it."""
 
     def __init__(
-        self, decider: Decider[Any], state: Any, seats: Sequence[Sitting], commit: Commit | None = None
+        self,
+        decider: Decider[Any],
+        state: Any,
+        seats: Sequence[Sitting],
+        commit: Commit | None = None,
+        at: datetime = AT,
     ) -> None:
-        """`state` is the game's so far; one of which nothing is stored yet has to be opened."""
+        """`state` is the game's so far; one of which nothing is stored yet has to be opened. All happens `at` once."""
         self.seats = seats
         self.state = state
         self._decider = decider
         self._commit = commit
+        self._at = at
         self._gathered: tuple[Fault, ...] = ()
         self._offered: dict[str, list[ActionOffer]] = {}
 
@@ -166,7 +172,7 @@ class Table:
     def _do(self, command: Command, broke_at: str | None = None) -> Refused | None:
         if self._gathered:
             command = replace(command, gathered=self._gathered)
-        decided = self._decider.decide(self.state, command, AT)
+        decided = self._decider.decide(self.state, command, self._at)
         if decided.events:
             self._gathered = ()
             self._take(command, decided, broke_at)
@@ -177,7 +183,7 @@ class Table:
         if not states:
             folded, state = [], self.state
             for event in decided.events:
-                state = self._decider.evolve(state, event, AT)
+                state = self._decider.evolve(state, event, self._at)
                 folded.append(state)
             states = tuple(folded)
         self.state = states[-1]

@@ -137,7 +137,7 @@ def played(deal: Deal, state: Any, names: Mapping[str, str], broken: Iterable[tu
     rows = state.results or ()
     ids = list(names)
     results = tuple(_result(row, ids.index(row.agent_id) + 1, names[row.agent_id]) for row in rows)
-    rated = frozenset(names[row.agent_id] for row in rows if _place(row).competes)
+    rated = frozenset(names[row.agent_id] for row in rows if place_of(row).competes)
     return Played(deal, results, rated, tuple(_faults(deal, state.faults or (), names, broken)))
 
 
@@ -151,14 +151,15 @@ def _result(row: Any, seat: int, player: str) -> SeatResult:
     return SeatResult(
         seat=seat,
         player=player,
-        rank=_place(row).rank,
+        rank=place_of(row).rank,
         points=row.points,
         role=getattr(row, "role", msgspec.UNSET),
         won=getattr(row, "won", msgspec.UNSET),
     )
 
 
-def _place(row: Any) -> Place:
+def place_of(row: Any) -> Place:
+    """The place that a row of a game's results stands for."""
     return getattr(row, "place", Place(None, competes=False))
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from openskill.models import PlackettLuce
 from playmolt_cli.games import deciders
+from playmolt_cli.match.entering import models_of
 from playmolt_cli.match.plan import read_plan
 from playmolt_cli.match.reporting.pages import html, markdown
 from playmolt_cli.match.reporting.report import Report
-from playmolt_cli.match.running import Running, models_of
+from playmolt_cli.match.running import Running
 from playmolt_core.llm.catalogue import Catalogue
 from scipy.stats import t
 

@@ -14,10 +14,11 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 from playmolt_cli.games import deciders
 from playmolt_cli.main import cli
+from playmolt_cli.match.entering import models_of
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import read_plan
 from playmolt_cli.match.reporting.report import Report
-from playmolt_cli.match.running import Running, models_of
+from playmolt_cli.match.running import Running
 from playmolt_core.llm.catalogue import Catalogue, load
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, hang, reply, status

@@ -1,0 +1,103 @@
+"""One game of the log, or of a copy of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from playmolt_core.game.decider import Decider
+from playmolt_core.game.fold import step
+from playmolt_core.log.port import Archived
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import Break, Verifier, rests
+from playmolt_schemas.identifiers import type_of
+from playmolt_schemas.records import Record
+
+from playmolt_cli.games import deciders
+from playmolt_cli.log.reading import records_of, verified_files, with_log
+from playmolt_cli.terminal.failures import Failure
+
+
+def rules_of(game_id: str) -> Decider[Any]:
+    """The rules of the game that an id names; raises Failure."""
+    decider = deciders().get(type_of(game_id) or "")
+    if decider is None:
+        raise Failure(f"{game_id!r} is no game id: one looks like trial-UUID or ox-UUID (GET /api/games lists them)")
+    return decider
+
+
+def finished_games(game_ids: Sequence[str], data: Path | None, copy: Path | None) -> Mapping[str, Sequence[Record]]:
+    """Games that are over and as they were written, by id; raises Failure."""
+    known = {game_id: rules_of(game_id) for game_id in game_ids}
+    if copy is not None:
+        games = {game_id: _copied(copy, game_id) for game_id in known}
+    else:
+        loaded = with_log(data, lambda log: _stored(log, known))
+        games = {game_id: (records, _breaks(known[game_id], records)) for game_id, records in loaded.items()}
+    for game_id, (records, breaks) in games.items():
+        if breaks:
+            raise Failure(f"{game_id} is not as it was written, see `playmolt replay {game_id}`: {breaks[0].problem}")
+        _need_end(known[game_id], game_id, records)
+    return {game_id: records for game_id, (records, _) in games.items()}
+
+
+def stored_game(
+    decider: Decider[Any], game_id: str, data: Path | None, copy: Path | None
+) -> tuple[Sequence[Record], Sequence[Break]]:
+    """A game's records, and what of them is not as it was written; raises Failure where there are none."""
+    if copy is not None:
+        return _copied(copy, game_id)
+    records = with_log(data, lambda log: _stored(log, [game_id]))[game_id]
+    return records, _breaks(decider, records)
+
+
+def seat_of(decider: Decider[Any], game_id: str, records: Sequence[Record], seat: str) -> str:
+    """The agent that an id or a name means in a game that is over; raises Failure."""
+    _need_end(decider, game_id, records)
+    state = decider.initial(game_id)
+    seats: dict[str, str] = {}
+    for record in records:
+        state = step(decider, state, record)
+        seats |= decider.participants(state)
+    found = [agent for agent, name in seats.items() if seat in (agent, name)]
+    if len(found) != 1:
+        told = ", ".join(f"{name} ({agent})" for agent, name in seats.items())
+        raise Failure(f"{seat!r} is no one seat of {game_id}; in it sat {told or 'nobody'}")
+    return found[0]
+
+
+def _need_end(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> None:
+    if not rests({decider.game: decider}, records[-1]):
+        raise Failure(f"{game_id} is not over: what a seat knows is told afterwards only")
+
+
+def _breaks(decider: Decider[Any], records: Sequence[Record]) -> Sequence[Break]:
+    verifier = Verifier({decider.game: decider})
+    for record in records:
+        verifier.take(record, closes=False)
+    return verifier.finish().breaks
+
+
+async def _stored(log: PostgresLog, game_ids: Iterable[str]) -> Mapping[str, Sequence[Record]]:
+    return {game_id: await _stored_one(log, game_id) for game_id in game_ids}
+
+
+async def _stored_one(log: PostgresLog, game_id: str) -> Sequence[Record]:
+    try:
+        stored = await log.load(game_id)
+    except Archived as error:
+        gone = (await log.register.of([game_id]))[game_id]
+        raise Failure(f"{game_id} was archived: replay it with --log and the file {gone.file}") from error
+    if stored is None:
+        raise Failure(f"the log holds no {game_id}: look for its id with `playmolt log tail --running`")
+    return stored.records
+
+
+def _copied(copy: Path, game_id: str) -> tuple[Sequence[Record], Sequence[Break]]:
+    breaks = verified_files([copy]).breaks
+    records: list[Record] = []
+    with suppress(Failure):  # where the file cannot be read on, which is one of the breaks
+        records.extend(record for record in records_of([copy]) if record.stream == game_id)
+    if not records and not any(fault.stream == game_id for fault in breaks):
+        raise Failure(f"{copy} holds no record of {game_id}")
+    return records, breaks

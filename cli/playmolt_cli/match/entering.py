@@ -1,0 +1,71 @@
+"""The entrants of a plan, with what they share: models and their calls, a client for bots behind URLs."""
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from playmolt.bots import MIXED
+from playmolt_core.effects.callbacks.client import CallbackClient
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.models import Models
+from playmolt_schemas.match_plan import PlannedPlayer
+
+from playmolt_cli.match import callers
+from playmolt_cli.match.entrants import Entrant, house, python
+from playmolt_cli.match.folder import MatchFolder
+from playmolt_cli.match.plan import Plan, check, for_game, plan_of_words
+from playmolt_cli.model_seats.budget import Budget
+from playmolt_cli.model_seats.calls import Calls
+from playmolt_cli.model_seats.scripted import cast
+from playmolt_cli.model_seats.seat import Bench
+
+_ONE_GAME: Final = 1
+
+
+def models_of(catalogue: Catalogue, seed: str, environment: Mapping[str, str] = os.environ) -> Models:
+    """The models that may be seated, the scripted ones playing by the seed."""
+    return Models(catalogue, MemoryLimits(), cast(), seed=seed, environment=environment)
+
+
+class Entering:
+    """Makes the entrants; closed when the last game is over."""
+
+    def __init__(self, plan: Plan, catalogue: Catalogue, calls: Calls, folder: MatchFolder | None = None) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._calls = calls
+        self._models = models_of(catalogue, plan.said.seed)
+        budget = Budget(plan.limits)
+        budget.learn(calls)
+        self._bench = Bench(catalogue=catalogue, models=self._models, calls=calls, budget=budget, clock=self._order)
+        self._client = CallbackClient(private=True)
+
+    def entrants(self) -> list[Entrant]:
+        return [self._entrant(player) for player in self._plan.said.players]
+
+    async def close(self) -> None:
+        await self._models.close()
+        await self._client.close()
+
+    def _entrant(self, player: PlannedPlayer) -> Entrant:
+        said = self._plan.said
+        if player.house is not None:
+            by_game = {game: policy for game in self._plan.types if (policy := for_game(player.house, game))}
+            return house(player.name, by_game, MIXED, said.seed)
+        if player.python is not None:
+            return python(player.name, player.python, self._plan.base)
+        if player.model is not None:
+            return callers.model(self._plan, player, self._plan.prompts(player), self._bench, self._folder)
+        return callers.url(player, self._client)
+
+    def _order(self) -> str:
+        """The place of a call among all: a match has no clock."""
+        return str(1 + len(self._calls.begun))
+
+
+def entering(word: str, game: str, seed: str, catalogue: Catalogue) -> Entering:
+    """The bot that a command's word names, on its own; raises BadPlan."""
+    plan = plan_of_words([word], game, _ONE_GAME, seed)
+    check(plan, catalogue, models_of(catalogue, ""))
+    return Entering(plan, catalogue, Calls())

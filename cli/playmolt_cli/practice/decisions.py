@@ -1,0 +1,78 @@
+"""What the seats of a stored game decided, each with the state that it decided in."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.game.decider import Decider, read_event
+from playmolt_core.game.fold import time_of
+from playmolt_core.game.seats.events import Submitted
+from playmolt_schemas.records import Record
+
+_REMARK: Final = "comment"
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a seat is asked, however the game came there."""
+
+    agent_id: str
+    phase: str
+    round: int
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """A submission; `action` is None where it was forfeited."""
+
+    question: Question
+    version: int
+    at: datetime
+    before: Any
+    action: Mapping[str, Any] | None
+
+
+def decisions(decider: Decider[Any], records: Sequence[Record]) -> Iterator[Decided]:
+    """The submissions of a game, in their order."""
+    state = decider.initial(records[0].stream)
+    for record in records:
+        event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
+        if isinstance(event, Submitted):
+            question = question_of(decider, state, event.agent_id)
+            yield Decided(question, record.version, at, state, action_of(decider, event))
+        state = decider.evolve(state, event, at)
+
+
+def question_of(decider: Decider[Any], state: Any, agent_id: str) -> Question:
+    card = decider.summary(state)
+    return Question(agent_id, card.phase, card.round)
+
+
+def action_of(decider: Any, event: Submitted) -> Mapping[str, Any] | None:
+    """The action that a submission came from; None for one that was forfeited."""
+    return None if event.forfeit else decider.action_of(event)
+
+
+def state_after(decider: Decider[Any], records: Sequence[Record]) -> Any:
+    state = decider.initial(records[0].stream)
+    for record in records:
+        event = read_event(decider, record.type, record.schema_version, record.data)
+        state = decider.evolve(state, event, time_of(record))
+    return state
+
+
+def alike(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    """Whether two actions decide the same; what is remarked beside a decision is none."""
+    return _without_remark(one) == _without_remark(other)
+
+
+def _without_remark(action: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return action and {name: value for name, value in action.items() if name != _REMARK}
+
+
+def told(action: Mapping[str, Any] | None, beside: Mapping[str, Any] | None) -> str:
+    """What of an action is not as in the one beside it."""
+    if action is None:
+        return "nothing"
+    other = beside or {}
+    parts = [f"{name} {value!r}" for name, value in action.items() if name != "type" and other.get(name) != value]
+    return ", ".join(parts) or str(action["type"])

@@ -1,0 +1,166 @@
+"""`playmolt bots replay-test`: a bot is asked what was asked in stored games."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+from playmolt.loop import Forfeit
+from playmolt_core.game.decider import Act, Decider, Refused
+from playmolt_core.game.seats.events import Submitted
+from playmolt_core.llm.catalogue import Catalogue, load
+from playmolt_schemas.api import ActionOffer
+from playmolt_schemas.records import Record
+
+from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
+from playmolt_cli.match.dealing import Deal
+from playmolt_cli.match.entering import entering
+from playmolt_cli.match.entrants import Entrant
+from playmolt_cli.match.plan import BadPlan
+from playmolt_cli.match.playing import answer_of
+from playmolt_cli.match.table import Sitting, TableTurn
+from playmolt_cli.match.watchdog import Watchdog
+from playmolt_cli.practice.decisions import Decided, action_of, alike, decisions, told
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import copy_option, data_option, json_option, read_settings
+
+_DIFFERS: Final = 1
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that the bot decides otherwise. `given` is None where it gives nothing that the rules take: `fault`."""
+
+    version: int
+    agent_id: str
+    name: str
+    phase: str
+    round: int
+    stored: Mapping[str, Any] | None
+    given: Mapping[str, Any] | None
+    fault: str | None
+
+
+class Tested(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored game; forfeited submissions are no decisions."""
+
+    game_id: str
+    decisions: int
+    same: int
+    differs: Sequence[Difference]
+
+
+@click.command("replay-test")
+@click.argument("bot")
+@click.argument("game_ids", metavar="GAME…", nargs=-1, required=True)
+@click.option("--seat", metavar="AGENT", help="The turns of this agent alone: its id or name. Default: of every seat.")
+@click.option("--seed", default="replay-test", show_default=True, help="Seed of house bots and scripted models.")
+@copy_option
+@data_option
+@json_option
+def replay_test(
+    bot: str,
+    game_ids: tuple[str, ...],
+    seat: str | None,
+    seed: str,
+    copy: Path | None,
+    data: Path | None,
+    as_json: bool,
+) -> None:
+    """Ask a bot the exact turns of stored games, and list where it decides otherwise.
+
+    BOT is a word of `playmolt match`: FILE.py[:NAME], house:POLICY, model:ALIAS or a URL. A comment is no decision.
+    Exit status 1 when a decision is another.
+
+    Example: playmolt bots replay-test mybot.py ox-0190…
+    """
+    games = finished_games(game_ids, data, copy)
+    catalogue = load(read_settings().models)
+    tested = asyncio.run(_tested(bot, games, seat, seed, catalogue))
+    total, same = sum(one.decisions for one in tested), sum(one.same for one in tested)
+    if as_json:
+        click.echo(msgspec.json.encode({"bot": bot, "decisions": total, "same": same, "games": tested}))
+    else:
+        for line in _lines(tested):
+            click.echo(line)
+        click.echo(f"{same} of {total} decisions are the same")
+    if same < total:
+        raise click.exceptions.Exit(_DIFFERS)
+
+
+async def _tested(
+    bot: str, games: Mapping[str, Sequence[Record]], seat: str | None, seed: str, catalogue: Catalogue
+) -> list[Tested]:
+    watchdog = Watchdog()
+    with watchdog.on_guard():
+        return [
+            await _game(bot, number, game_id, records, seat, seed, catalogue, watchdog)
+            for number, (game_id, records) in enumerate(games.items(), 1)
+        ]
+
+
+async def _game(
+    bot: str, number: int, game_id: str, records: Sequence[Record], seat: str | None, seed: str,
+    catalogue: Catalogue, watchdog: Watchdog,
+) -> Tested:  # fmt: skip
+    decider = rules_of(game_id)
+    only = None if seat is None else seat_of(decider, game_id, records, seat)
+    stored = [one for one in decisions(decider, records) if one.action is not None]
+    stored = [one for one in stored if only in (None, one.question.agent_id)]
+    try:
+        making = entering(bot, decider.game, seed, catalogue)
+    except BadPlan as error:
+        raise Failure(str(error)) from error
+    try:
+        (entrant,) = making.entrants()
+        deal = Deal(number, decider.game, 0, game_id, seed, (), complete=False)
+        differs = [one async for one in _differences(decider, entrant, deal, stored, watchdog)]
+    finally:
+        await making.close()
+    return Tested(game_id=game_id, decisions=len(stored), same=len(stored) - len(differs), differs=differs)
+
+
+async def _differences(
+    decider: Decider[Any], entrant: Entrant, deal: Deal, stored: Iterable[Decided], watchdog: Watchdog
+) -> Any:
+    players: dict[str, Any] = {}
+    for one in stored:
+        agent = one.question.agent_id
+        names = decider.participants(one.before)
+        if agent not in players:
+            players[agent] = entrant.sit(deal, 1 + list(names).index(agent))
+        offers = [ActionOffer(offer.type, dict(offer.schema)) for offer in decider.allowed_actions(one.before, agent)]
+        turn = TableTurn(decider, one.before, Sitting(agent, names[agent]), offers, None)
+        given, fault = _judged(decider, one, await answer_of(players[agent], entrant, turn, watchdog))
+        if not alike(given, one.action):
+            yield Difference(
+                version=one.version, agent_id=agent, name=names[agent], phase=one.question.phase,
+                round=one.question.round, stored=one.action, given=given, fault=fault,
+            )  # fmt: skip
+
+
+def _judged(decider: Decider[Any], one: Decided, answer: Any) -> tuple[Mapping[str, Any] | None, str | None]:
+    """The action as it would be stored, or why nothing would be."""
+    if isinstance(answer, Forfeit):
+        at = getattr(answer, "at", None)
+        return None, f"{answer.what} at {at}" if at else answer.what
+    try:
+        action = msgspec.json.decode(msgspec.json.encode(answer))
+    except (TypeError, ValueError, RecursionError) as error:
+        return None, f"no action: {error}"
+    decided = decider.decide(one.before, Act(agent_id=one.question.agent_id, action=action), one.at)
+    if isinstance(decided, Refused):
+        return None, f"refused: {decided.detail}"
+    event = next((event for event in decided.events if isinstance(event, Submitted)), None)
+    return (action, None) if event is None else (action_of(decider, event), None)
+
+
+def _lines(tested: Iterable[Tested]) -> Iterable[str]:
+    for game in tested:
+        for one in game.differs:
+            given = one.fault or told(one.given, one.stored)
+            yield (
+                f"{game.game_id} event {one.version}, {one.name} in round {one.round}, {one.phase}: "
+                f"{told(one.stored, one.given)} → {given}"
+            )
