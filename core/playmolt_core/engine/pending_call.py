@@ -55,7 +55,8 @@ class PendingCall(msgspec.Struct, eq=False):
     """Streams it asked for that are over and no longer in the log."""
     counted: UnderWay | None = None
     gathered: tuple[Fault, ...] = ()
-    """What refusals before it count as, which this call is to store."""
+    """What was counted in a game that this call closes, as told at the try `told_at`."""
+    told_at: int = -1
     read: Any = UNSET
     """What its body carries, or why it carries nothing."""
 

@@ -36,7 +36,7 @@ class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Something that is asked of a game; it may be refused."""
 
     gathered: tuple[Fault, ...] = ()
-    """What refusals before it count as, to be stored with the first event that it comes to."""
+    """What refusals before it count as, told where it ends a game: stored with the first event that it comes to."""
 
 
 class Create(Command, frozen=True, kw_only=True):

@@ -1,10 +1,13 @@
 """The event log in memory: what unit tests use instead of Postgres. It passes the same contract suite."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
@@ -63,6 +66,8 @@ class MemoryLog:
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._log: list[PublicRecord] = []
         self._gone: set[int] = set()
+        self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
+        self._told: dict[str, Counter[Fault]] = {}
 
     def archive(self, stream: str) -> None:
         """Take a stream out, as `log.prune` does."""
@@ -91,7 +96,11 @@ class MemoryLog:
         if len(set(commands)) < len(commands) or any(command in self._outcomes for command in commands):
             return False
         heads: dict[str, tuple[int, str]] = {}
-        return all(self._follows(part, heads) for part in unit.streams)
+        return all(self._follows(part, heads) and self._may_be_over(part) for part in unit.streams)
+
+    def _may_be_over(self, part: StreamAppend) -> bool:
+        over = part.summary is not None and part.summary.over and part.records
+        return not over or self._told.get(part.stream, Counter()) == self._faults.get(part.stream, Counter())
 
     def _follows(self, part: StreamAppend, heads: dict[str, tuple[int, str]]) -> bool:
         head = heads.get(part.stream) or self._head(part.stream)
@@ -121,8 +130,22 @@ class MemoryLog:
             stream.summary, stream.due = part.summary, part.due
             if part.summary is not None:
                 stream.invite = part.summary.invite
+                if part.summary.over:
+                    self._faults.pop(part.stream, None)
         for outcome in unit.outcomes:
             self._outcomes[outcome.stream, outcome.command_id] = outcome
+
+    async def note_fault(self, stream: str, fault: Fault) -> bool:
+        known = self._streams.get(stream)
+        if known is None or known.summary is None or known.summary.over:
+            return False
+        self._faults[stream][replace(fault, count=1)] += 1
+        return True
+
+    async def counted_faults(self, stream: str) -> Sequence[Fault]:
+        counts = self._faults.get(stream, Counter())
+        self._told[stream] = counts.copy()
+        return [replace(fault, count=count) for fault, count in counts.items()]
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         known = self._whole(stream)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, Literal, Protocol
 
 import msgspec
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.records import Record
 
@@ -71,8 +72,8 @@ class Unit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 AppendStatus = Literal["appended", "conflict"]
-"""`conflict`: a stream was not at the expected version and hash, or a command id is already there; nothing of the unit
-is stored. Read the stream again and decide again."""
+"""`conflict`: a stream was not at the expected version and hash, a command id is already there, or a game would be over
+with faults that nobody was told of; nothing of the unit is stored. Read the stream again and decide again."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +170,14 @@ class EventLog(Protocol):
         ...
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | None: ...
+
+    async def note_fault(self, stream: str, fault: Fault) -> bool:
+        """Count what a refusal counts as, once more, until the game is over; False when it is: nothing is counted."""
+        ...
+
+    async def counted_faults(self, stream: str) -> Sequence[Fault]:
+        """What was counted in a game that is not over. It is not over before all of that was told here."""
+        ...
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         """The committed version of each stream that exists, ARCHIVED for an archived one."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
-from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.game_messages import Fault, GameLanguage
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
@@ -109,6 +109,13 @@ class PostgresLog:
         if row is None:
             return None
         return Outcome(stream=stream, command_id=command_id, fingerprint=row[0], body=row[1])
+
+    async def note_fault(self, stream: str, fault: Fault) -> bool:
+        return bool(await self._pool.value(_SQL["note_fault"], stream, fault.agent_id, fault.kind, fault.what))
+
+    async def counted_faults(self, stream: str) -> Sequence[Fault]:
+        rows = await self._pool.fetch(_SQL["tell_faults"], stream)
+        return [Fault(agent_id=agent, kind=kind, what=what, count=count) for agent, kind, what, count in rows]
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         rows = await self._pool.fetch(_SQL["versions"], list(streams))

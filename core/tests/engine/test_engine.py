@@ -26,10 +26,12 @@ class ScriptedLog(MemoryLog):
         super().__init__()
         self.gate = asyncio.Event()
         self.gate.set()
+        self.asked = asyncio.Event()
         self.faults: list[str] = []
         self.batches: list[int] = []
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+        self.asked.set()
         await self.gate.wait()
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "before":
@@ -162,11 +164,12 @@ async def test_no_answer_before_the_commit(player: Player, log: ScriptedLog) -> 
 async def test_a_refusal_that_rests_on_an_uncommitted_event_waits_for_it(player: Player, log: ScriptedLog) -> None:
     game = await player.game()
     log.gate.clear()
+    log.asked.clear()
     last = player.send("act", game, {"add": 10}, agent="a")
+    await log.asked.wait()
     late = player.send("act", game, {"add": 1}, agent="b")
     await asyncio.sleep(0.05)
     assert not late.done()
-    log.faults = ["before"]
     log.gate.set()
     assert (await last)[0] == 200
     assert (await late)[0] == 409

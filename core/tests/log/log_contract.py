@@ -20,6 +20,7 @@ from playmolt_core.log.port import (
     Unit,
 )
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import RECORD_BYTES
@@ -166,6 +167,28 @@ class LogContract:
         beyond = await log.load("ox-1", 9)
         assert beyond is not None
         assert (beyond.records, beyond.head) == ([], found.head)
+
+    async def test_a_game_is_not_over_before_what_was_counted_in_it_was_told(
+        self, log: EventLog, another: Callable[[], EventLog]
+    ) -> None:
+        game, refused = Game("ox-1"), Fault(agent_id="agent-1", kind="bot", what="refused")
+        assert not await log.note_fault(game.stream, refused)
+        await log.append([unit(game.adds(1))])
+        assert [await each.note_fault(game.stream, refused) for each in (log, another(), log)] == [True] * 3
+        assert await another().append([unit(game.twin().ends()), unit(Game("ox-2").adds(1))]) == [
+            "conflict", "appended",
+        ]  # fmt: skip
+        assert await another().counted_faults(game.stream) == [msgspec.structs.replace(refused, count=3)]
+        late = msgspec.structs.replace(refused, what="callback_timeout")
+        assert await log.note_fault(game.stream, late)
+        assert await another().append([unit(game.twin().ends())]) == ["conflict"]
+        assert {fault.what: fault.count for fault in await another().counted_faults(game.stream)} == {
+            "refused": 3, "callback_timeout": 1,
+        }  # fmt: skip
+        assert await another().append([unit(game.adds(1))]) == ["appended"]
+        assert await another().append([unit(game.ends())]) == ["appended"]
+        assert not await log.note_fault(game.stream, refused)
+        assert await log.counted_faults(game.stream) == []
 
     async def test_versions_are_given_for_streams_that_exist(self, log: EventLog) -> None:
         await log.append([unit(Game("ox-1").adds(2)), unit(Game("trial-1").adds(1))])

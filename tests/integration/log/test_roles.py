@@ -34,6 +34,7 @@ TABLES = {
     "limits.budget": "calls",
     "lease.effect": "attempt",
     "lease.in_flight": "requests",
+    "lease.fault": "told",
     "lease.heartbeat": "at",
     "lease.outage": "began",
     "blob.text": "body",
@@ -72,6 +73,8 @@ FUNCTIONS = {
     "lease.take": "SELECT lease.take('w', 'h', 1)",
     "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
     "lease.release": "SELECT lease.release('w', 'h', 1, true)",
+    "lease.note_fault": "SELECT lease.note_fault('ox-1', 'a', 'bot', 'w')",
+    "lease.tell_faults": "SELECT lease.tell_faults('ox-1')",
     "CREATE": "CREATE TABLE log.mine (a integer)",
     "SCHEMA": "CREATE SCHEMA mine",
     "OWNER": "SET ROLE playmolt_owner",
@@ -84,7 +87,7 @@ ALLOWED = {
     "playmolt_engine": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
         "log.append", "log.joined_by", "log.opened_by", "limits.admit", "limits.hold", "limits.give_back",
-        "lease.take", "lease.extend", "lease.release",
+        "lease.take", "lease.extend", "lease.release", "lease.tell_faults",
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
         *((verb, "lease.in_flight") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
     },
@@ -213,7 +216,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob')"
     )
     await connection.close()
-    assert len(rows) == 18
+    assert len(rows) == 21
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

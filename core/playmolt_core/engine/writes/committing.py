@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from playmolt_schemas.codes import Code
+from playmolt_schemas.games.game_messages import Fault
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.pending_call import PendingCall
@@ -39,6 +40,7 @@ class Committing:
         self._on_commit = on_commit
         self._again = again
         self._on_due: Callable[[str], None] = lambda _: None
+        self._on_fault: Callable[[PendingCall, Plan, Fault], None] = lambda pending, plan, _: plan.answer(pending)
         self._queue = CommitQueue()
         self._queued = asyncio.Event()
         self._settled: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
@@ -55,6 +57,10 @@ class Committing:
     def hear_due(self, on_due: Callable[[str], None]) -> None:
         """Call back after each commit that leaves a stream with effects."""
         self._on_due = on_due
+
+    def count_faults(self, on_fault: Callable[[PendingCall, Plan, Fault], None]) -> None:
+        """Have calls answered there that count as a fault."""
+        self._on_fault = on_fault
 
     def when_settled(self, stream: str, then: Callable[[], None]) -> None:
         """Call back once the uncommitted changes of a stream are committed or given up."""
@@ -111,7 +117,10 @@ class Committing:
             if change.due is not None:
                 self._on_due(stream)
         for pending, plan in group.answers:
-            plan.answer(pending)
+            if plan.fault is None:
+                plan.answer(pending)
+            else:
+                self._on_fault(pending, plan, plan.fault)
 
     def _notify(self, stream: str) -> None:
         for then in self._settled.pop(stream, ()):

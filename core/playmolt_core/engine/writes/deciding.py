@@ -10,9 +10,10 @@ from playmolt_core.engine.cached_stream import number_of
 from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.committing import Committing
+from playmolt_core.engine.writes.fault_notes import FaultNotes
 from playmolt_core.engine.writes.loading import Loading
 from playmolt_core.engine.writes.planning import Planner
-from playmolt_core.engine.writes.plans import Need, Plan, Planned
+from playmolt_core.engine.writes.plans import Need, NeedFaults, Plan, Planned
 from playmolt_core.engine.writes.repeating import Repeating
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import EventLog
@@ -39,6 +40,8 @@ class Deciding:
         self._planner = planner
         self._streams = streams
         self._committing = committing
+        self._fault_notes = FaultNotes(event_log, self.decide, self.again)
+        committing.count_faults(self._fault_notes.answer)
         self._loading = Loading(decider, planner.api_commands, streams, self.decide, self.again)
         self._repeating = Repeating(
             event_log, planner.api_commands, streams, committing.when_settled, self.decide, self.again
@@ -53,6 +56,8 @@ class Deciding:
             self._go_on(pending, planned)
         elif isinstance(planned, Need):
             self._loading.wait(pending, planned.stream)
+        elif isinstance(planned, NeedFaults):
+            self._fault_notes.tell(pending, planned.stream)
         elif planned is not None:
             self._repeating.repeat(pending, planned.stream)
 

@@ -19,8 +19,7 @@ from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.privacy import closed_to
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.engine.writes.gathering import Gathering
-from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Repeat, refusal
+from playmolt_core.engine.writes.plans import Change, Need, NeedFaults, Plan, Planned, Repeat, refusal
 from playmolt_core.engine.writes.sealing import append
 from playmolt_core.engine.writes.seating import Seating
 from playmolt_core.game.api import GameApi
@@ -56,7 +55,6 @@ class Planner:
         self._decider = decider
         self._streams = streams
         self._now = now
-        self._gathering = Gathering()
         self._seating = Seating(decider, streams, now, config, draw_seed)
         self.api_commands = ApiCommands(decider, api, streams, now, draw_seed)
 
@@ -83,25 +81,25 @@ class Planner:
         return self._decide(pending, entry)
 
     def _count(self, pending: PendingCall, entry: CachedStream) -> Plan:
-        """A fault of a bot before it came to an action: like that of a refusal it waits for the stream's next event."""
+        """A fault of a bot before it came to an action: it is counted as a refusal's is."""
         agent, summary = pending.call.agent, entry.head.summary
         if agent not in self._decider.participants(entry.head.state):
             return refusal(entry, Refused(Code.NOT_A_PARTICIPANT, "This agent has no seat here."))
         if summary.over or summary.phase == "waiting":
             return refusal(entry, Refused(Code.GAME_OVER, "Faults are counted while a game is played."))
         fault = Fault(agent_id=agent, kind="bot", what=_counted(pending))
-        return Plan((Change(entry),), 200, b"{}", on_answer=lambda: self._gathering.add(entry.stream, fault))
+        return Plan((Change(entry),), 200, b"{}", fault=fault)
 
-    def _decide(self, pending: PendingCall, entry: CachedStream) -> Plan:
+    def _decide(self, pending: PendingCall, entry: CachedStream) -> Plan | NeedFaults:
         at = max(self._now(), entry.head.at)
-        pending.gathered += self._gathering.take(entry.stream)
         command = _command(pending)
-        if pending.gathered:
-            command = replace(command, gathered=pending.gathered)
         decision = self._decider.decide(entry.head.state, command, at)
-        if not decision.events and pending.gathered:
-            self._gathering.add(entry.stream, *pending.gathered)
-            pending.gathered = ()
+        if decision.events and decision.events[-1].closes:
+            if pending.told_at != pending.tries:
+                return NeedFaults(entry.stream)
+            if pending.gathered:
+                command = replace(command, gathered=pending.gathered)
+                decision = self._decider.decide(entry.head.state, command, at)
         if isinstance(decision, Refused):
             return self._refused(pending, entry, decision, at)
         change = Change(entry)
@@ -110,15 +108,12 @@ class Planner:
         return Plan((change,), 200, _body(pending, change, decision), remember_on=remember)
 
     def _refused(self, pending: PendingCall, entry: CachedStream, refused: Refused, at: datetime) -> Plan:
-        """A refusal: what its coming brought about is stored; what it counts as waits for the stream's next event."""
+        """A refusal: what its coming brought about is stored; what it counts as is kept until the game is over."""
         if refused.events:
             change = Change(entry)
             append(change, Accepted(refused.events), at, pending.call)
             return Plan((change,), refused=refused)
-        plan, fault = refusal(entry, refused), refused.fault
-        if fault is None:
-            return plan
-        return replace(plan, on_answer=lambda: self._gathering.add(entry.stream, fault))
+        return replace(refusal(entry, refused), fault=refused.fault)
 
 
 def _counted(pending: PendingCall) -> CallbackFault:

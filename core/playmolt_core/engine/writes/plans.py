@@ -1,9 +1,10 @@
 """What a call comes to: streams to change and an answer, or what has to be there first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
+from playmolt_schemas.games.game_messages import Fault
 
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import PendingCall
@@ -20,6 +21,12 @@ class Need(msgspec.Struct, frozen=True, gc=False):
 
 class Repeat(msgspec.Struct, frozen=True, gc=False):
     """The command was decided before: its outcome is remembered on this stream."""
+
+    stream: str
+
+
+class NeedFaults(msgspec.Struct, frozen=True, gc=False):
+    """What was counted in a game, which its closing event has to hold."""
 
     stream: str
 
@@ -66,19 +73,17 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     remember_on: CachedStream | None = None
     """The stream, one of those that change, that keeps the outcome; None when a repeat may be decided afresh."""
 
-    on_answer: Callable[[], None] | None = None
-    """What else is to be done once it is answered, and not when it is given up or decided again."""
+    fault: Fault | None = None
+    """What is counted before it is answered."""
 
     def answer(self, pending: PendingCall) -> None:
-        if self.on_answer is not None:
-            self.on_answer()
         if self.refused is None:
             pending.answer(self.status, self.body)
         else:
             pending.refuse(self.refused)
 
 
-Planned = Need | Repeat | Plan
+Planned = Need | NeedFaults | Repeat | Plan
 
 
 def refusal(entry: CachedStream, refused: Refused) -> Plan:

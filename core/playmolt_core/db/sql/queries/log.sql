@@ -116,3 +116,9 @@ FROM log.stream AS s
 WHERE s.stream IN (SELECT * FROM log.opened_by($5)) AND s.game = $1 AND s.phase IS NOT NULL
   AND (s.created_at, s.stream) < ($2, $3)
 ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
+
+-- name: note_fault
+SELECT lease.note_fault($1, $2, $3, $4)
+
+-- name: tell_faults
+SELECT agent, kind, what, count FROM lease.tell_faults($1)
