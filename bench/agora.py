@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import msgspec
+import psycopg
 from playmolt_agora.plan import reading
 from playmolt_cli.local.folder import Run
 from playmolt_cli.local.stack import Stack
@@ -75,15 +76,20 @@ def _proportional_mb(pid: int) -> float:
 
 
 def _run_plan(run: Run, text: str) -> tuple[str, float, list[tuple[int, float]]]:
-    """Lock a plan and wait for its end; gives the experiment, its seconds, and (turns, CPU seconds) on the way."""
+    """Lock a plan and wait for its end; gives the experiment, its seconds, and (events, CPU seconds) on the way.
+
+    Events of the log, since an experiment hears of its runs' turns every now and then only, and of most at their end.
+    """
     headers = {"Authorization": f"Bearer {run.operator_key}", "Content-Type": "application/json"}
-    with httpx.Client(base_url=run.gateway, headers=headers, timeout=60) as client:
+    database = psycopg.connect(run.database_url, autocommit=True)
+    with database, httpx.Client(base_url=run.gateway, headers=headers, timeout=60) as client:
         began = time.monotonic()
         opened = client.post(_EXPERIMENTS, content=msgspec.json.encode(text)).raise_for_status()
         experiment, samples = str(opened.json()["experiment"]), list[tuple[int, float]]()
         while True:
             state = client.get(f"{_EXPERIMENTS}/{experiment}").raise_for_status().json()
-            samples.append((state["spent"]["turns"], _cpu_seconds(run)))
+            (events,) = database.execute("SELECT count(*) FROM log.event").fetchone() or (0,)
+            samples.append((int(events), _cpu_seconds(run)))
             if state["status"] == "finished":
                 return experiment, time.monotonic() - began, samples
             time.sleep(0.5)
@@ -102,11 +108,11 @@ def _cpu_seconds(run: Run) -> float:
 
 
 def _turn_cpu(samples: list[tuple[int, float]], first: float, last: float) -> float:
-    """The CPU seconds of a turn while the matrix went from one share of its turns to another."""
+    """The CPU seconds of an event while the matrix went from one share of its events to another."""
     total = samples[-1][0]
     inside = [sample for sample in samples if first * total <= sample[0] <= last * total]
-    (turns, began), (more, ended) = inside[0], inside[-1]
-    return (ended - began) / (more - turns)
+    (events, began), (more, ended) = inside[0], inside[-1]
+    return (ended - began) / (more - events)
 
 
 def _analysis_seconds(data: Path, experiment: str) -> float:
@@ -145,7 +151,7 @@ def rows() -> list[tuple[str, str, str, str]]:
             f"{found['mb'] / MEMORY_MB:.2f} (wanted < 1)",
         ),
         (
-            "CPU of an agent's turn late in the runs, beside early",
+            "CPU of an agent's turn (an event) late in the runs, beside early",
             f"{found['late'] * 1000:.1f} ms",
             f"{found['early'] * 1000:.1f} ms",
             f"{found['late'] / found['early']:.2f} (wanted 1)",
