@@ -12,11 +12,12 @@ ROOT = Path(__file__).parents[1]
 SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LINTER = SETTINGS["tool"]["importlinter"]
 CONTRACTS = {contract["name"].partition(":")[0]: contract for contract in LINTER["contracts"]}
-PACKAGES = {
-    marker.parent.name
+PLACES = {
+    marker.parent.name: marker.parent
     for pattern in ("schemas/*", "core/*", "services/*/*", "sdk/*", "cli/*")
     for marker in ROOT.glob(f"{pattern}/py.typed")
 }
+PACKAGES = set(PLACES)
 GAMES = {
     ".".join(rules.parent.relative_to(package.parent).parts)
     for package in ROOT.glob("services/*/playmolt_*")
@@ -51,9 +52,8 @@ def test_import_contracts_know_every_package() -> None:
 def test_a_folder_can_be_read_at_a_glance() -> None:
     modules = Counter(
         path.parent.relative_to(ROOT)
-        for package in PACKAGES
+        for folder in PLACES.values()
         for suffix in ("py", "js")
-        for folder in ROOT.glob(f"*/**/{package}")
         for path in folder.rglob(f"*.{suffix}")
         if path.name != "__init__.py" and "tests" not in path.parts
     )
@@ -87,7 +87,7 @@ def _reads_as_the_machine_likes(call: ast.Call) -> bool:
 
 
 def test_text_is_utf_8_also_where_the_linter_cannot_see_that_it_is_a_path() -> None:
-    sources = [path for package in PACKAGES for path in ROOT.glob(f"*/**/{package}/**/*.py")]
+    sources = [path for folder in PLACES.values() for path in folder.rglob("*.py")]
     assert len(sources) > 300
     lax = [
         f"{path.relative_to(ROOT)}:{call.lineno}"
