@@ -206,6 +206,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "PLAYMOLT_LIMIT_LOOPBACK", "Whether the limits of registration and rates hold for callers on this machine."
         ),
     ] = False
+    anchor_url: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_ANCHOR_URL",
+            "Where `log anchor` signs to and `log verify --anchors` reads from: a file, or `s3://BUCKET/PREFIX`. Empty:"
+            " `anchors.jsonl` in the data folder.",
+        ),
+    ] = ""
+    anchor_endpoint: Annotated[
+        str,
+        _env("PLAYMOLT_ANCHOR_ENDPOINT", "Address of that object store, any that speaks S3. Empty: the provider's."),
+    ] = ""
+    anchor_region: Annotated[str, _env("PLAYMOLT_ANCHOR_REGION", "Region of that bucket.")] = "us-east-1"
+    anchor_access_key: Annotated[
+        str, _env("PLAYMOLT_ANCHOR_ACCESS_KEY", "Access key to that bucket. Empty: what the machine itself may.")
+    ] = ""
+    anchor_secret_key: Annotated[str, _env("PLAYMOLT_ANCHOR_SECRET_KEY", "Secret of that access key.")] = ""
     anchor_seconds: Annotated[
         Natural,
         _env("PLAYMOLT_ANCHOR_SECONDS", "How often `up` signs where the log stands (`log anchor`); 0: never."),
@@ -346,7 +363,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
             parse_rate(environment.get(variable, ""))
         except ValueError as error:
             errors.append(f"{variable}: {error}")
-    for variable in ("PLAYMOLT_PUBLIC_URL", "PLAYMOLT_SPECTATOR_URL"):
+    for variable in ("PLAYMOLT_PUBLIC_URL", "PLAYMOLT_SPECTATOR_URL", "PLAYMOLT_ANCHOR_ENDPOINT"):
         try:
             parse_address(environment.get(variable, ""))
         except ValueError as error:

@@ -61,6 +61,17 @@ _ENGINE_RANK = 2
 _CHAIN_RANK = 3
 
 
+def anchor_settings(common: Settings) -> Settings:
+    """What `log anchor` is told besides its data folder: where to."""
+    return Settings(
+        anchor_url=common.anchor_url,
+        anchor_endpoint=common.anchor_endpoint,
+        anchor_region=common.anchor_region,
+        anchor_access_key=common.anchor_access_key,
+        anchor_secret_key=common.anchor_secret_key,
+    )
+
+
 def service_settings(
     service: str, common: Settings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
 ) -> Settings:
@@ -69,6 +80,7 @@ def service_settings(
     `logins`: service → URL of the database. Without them, or without `passwords`, which is with servers from outside,
     what the environment says stays. The spectator gets no database, the house neither database nor NATS.
     """
+    common = replace(common, anchor_access_key="", anchor_secret_key="")
     if service == _HOUSE:
         return replace(
             common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="", jury_secret=""

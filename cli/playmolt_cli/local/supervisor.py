@@ -22,7 +22,7 @@ from playmolt_cli.local.embedded.nats import READER, USERS
 from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
-from playmolt_cli.local.services import Counts, Fleet, Program, address, environment
+from playmolt_cli.local.services import Counts, Fleet, Program, address, anchor_settings, environment
 from playmolt_cli.terminal.failures import Expected
 
 READY_SECONDS = 60.0
@@ -208,7 +208,7 @@ class Supervisor:
         if self._anchoring is not None and self._anchoring.poll() is None:
             return
         command = [*PYTHON, "-m", "playmolt_cli", "log", "anchor", "--data", str(self._folder.path)]
-        log, told = self._folder.log("anchor"), environment(Settings())
+        log, told = self._folder.log("anchor"), environment(anchor_settings(self._settings))
         if self._anchoring is not None and self._anchoring.returncode:
             self._tell("anchor", f"failed; log: {log}")
         try:

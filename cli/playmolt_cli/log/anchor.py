@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from playmolt_core.db.pool import Pool
 from playmolt_core.log import anchors
+from playmolt_core.log.anchor_places import AnchorPlace, PlaceTaken, anchor_place
 from playmolt_core.log.anchors import BadAnchor, BadKey, PostgresHeads, Statement
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Break
@@ -23,42 +24,52 @@ def _folder(data: Path | None) -> Folder:
     return Folder(data or read_settings().data)
 
 
+def _place(asked: str, data: Path | None) -> AnchorPlace:
+    settings = read_settings()
+    return anchor_place(asked or settings.anchor_url or _folder(data).anchors, settings)
+
+
 @click.command()
 @data_option
-@click.option("--out", type=_FILE, metavar="PLACE", help="File to append to. Default: anchors.jsonl in --data.")
+@click.option(
+    "--out",
+    default="",
+    metavar="PLACE",
+    help="File to append to, or s3://BUCKET/PREFIX. Default: PLAYMOLT_ANCHOR_URL, else anchors.jsonl in --data.",
+)
 @click.option("--key", type=_FILE, metavar="FILE", help="Ed25519 key, PKCS 8 in PEM, made where there is none.")
-def anchor(data: Path | None, out: Path | None, key: Path | None) -> None:
-    """Sign where every stream stands that moved since the last anchor, and append that to a file.
+def anchor(data: Path | None, out: str, key: Path | None) -> None:
+    """Sign where every stream stands that moved since the last anchor, and append that to a file or a bucket.
 
     Whoever can write the whole database can make a log that is consistent in itself; `log verify --anchors` finds that
-    it is not the one that was anchored. Keep the file and the key where that person cannot write. `up` does this by
-    itself every PLAYMOLT_ANCHOR_SECONDS.
+    it is not the one that was anchored. Keep the file and the key where that person cannot write; in a bucket each
+    anchor is an object, which is never written twice. `up` does this by itself every PLAYMOLT_ANCHOR_SECONDS.
 
     Example: playmolt log anchor --out /mnt/elsewhere/anchors.jsonl --key /mnt/elsewhere/anchor-key.pem
     """
-    folder = _folder(data)
-    place = out or folder.anchors
 
-    async def work(_: PostgresLog, pool: Pool) -> Statement:
-        return await anchors.append(
-            PostgresHeads(pool), place, anchors.signing_key(key or folder.anchor_key), rfc3339(datetime.now(UTC))
-        )
+    async def work(_: PostgresLog, pool: Pool) -> tuple[AnchorPlace, Statement]:
+        place = _place(out, data)
+        signs = anchors.signing_key(key or _folder(data).anchor_key)
+        return place, await anchors.append(PostgresHeads(pool), place, signs, rfc3339(datetime.now(UTC)))
 
     try:
-        said = with_database(data, work)
-    except (BadAnchor, BadKey, OSError) as error:
+        place, said = with_database(data, work)
+    except (BadAnchor, BadKey, PlaceTaken, OSError) as error:
         raise Failure(str(error)) from error
     click.echo(f"{len(said.heads)} heads up to position {said.position} anchored in {place}", err=True)
 
 
 async def anchor_breaks(pool: Pool, data: Path | None, place: str) -> list[Break]:
-    """Where the log is not what the anchors at a place say; "" is the data folder's own, with the key beside them."""
+    """Where the log is not what the anchors at a place say; "" is where they go by default."""
     folder = _folder(data)
-    file = Path(place) if place else folder.anchors
-    if not file.is_file():
-        raise Failure(f"there are no anchors at {file}: `playmolt log anchor` makes some")
     try:
         known = "" if place else anchors.public_key(folder.anchor_key)
-        return await anchors.compare(PostgresHeads(pool), file, known)
-    except BadKey as error:
+        asked = _place(place, data)
+        if not await asked.before():
+            raise Failure(f"there are no anchors at {asked}: `playmolt log anchor` makes some")
+        return await anchors.compare(PostgresHeads(pool), asked, known)
+    except FileNotFoundError as error:
+        raise Failure(f"there are no anchors at {asked}: `playmolt log anchor` makes some") from error
+    except (BadKey, OSError) as error:
         raise Failure(str(error)) from error

@@ -74,7 +74,7 @@ async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
     is_flag=False,
     flag_value="",
     metavar="[PLACE]",
-    help="Compare with the anchors of a file, too. Default: anchors.jsonl in the data folder.",
+    help="Compare with the anchors of a file or of s3://BUCKET/PREFIX, too. Default: where `log anchor` puts them.",
 )
 @data_option
 @json_option

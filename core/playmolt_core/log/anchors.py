@@ -1,17 +1,15 @@
 """Anchors: signed heads of streams, kept outside the database, against whoever can write every hash anew.
 
-A file of lines, each an anchor as JSON: what it says and an Ed25519 signature of that. An anchor holds the heads of the
-streams that moved since the one before it, and the digest of that one's line.
+Lines in a file or a bucket, each an anchor as JSON: what it says and an Ed25519 signature of that. An anchor holds the
+heads of the streams that moved since the one before it, and the digest of that one's line.
 """
 
 import base64
-import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -27,6 +25,7 @@ from playmolt_schemas.records import ZERO_HASH
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
+from playmolt_core.log.anchor_places import AnchorPlace
 from playmolt_core.log.verify import Break
 
 STEP: Final = 50_000
@@ -124,16 +123,16 @@ def _public(key: Ed25519PrivateKey) -> str:
     return base64.b64encode(key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
 
-async def append(log: Heads, place: Path, key: Ed25519PrivateKey, at: str) -> Statement:
-    """Sign where the streams stand that moved since the last anchor of a file, and append it, written through.
+async def append(log: Heads, place: AnchorPlace, key: Ed25519PrivateKey, at: str) -> Statement:
+    """Sign where the streams stand that moved since the last anchor of a place, and add that, written through.
 
-    Raises BadAnchor for a file that was edited, or signed with another key, and LogUnavailable.
+    Raises BadAnchor for a place that was edited, or signed with another key, PlaceTaken, OSError and LogUnavailable.
     """
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(place) as file:
-        last, line = _last(file)
-        if last and last.key != _public(key):
-            raise BadAnchor(f"{place} was signed with another key: use that one, or begin another file")
+    with place.held():
+        chain = Chain(_public(key), from_first=place.tells_all)
+        for line in await place.before():
+            chain.follow(line)
+        last = chain.last
         position = await log.position()
         if last and position < last.position:
             raise BadAnchor(f"the log is at {position}, and was anchored at {last.position}: it was set back")
@@ -143,13 +142,11 @@ async def append(log: Heads, place: Path, key: Ed25519PrivateKey, at: str) -> St
         statement = Statement(
             at=at,
             position=position,
-            previous=hashlib.sha256(line).hexdigest() if line else ZERO_HASH,
+            previous=chain.digest,
             key=_public(key),
             heads=[Head(stream, *heads[stream]) for stream in sorted(heads)],
         )
-        file.write(_signed(statement, key))
-        file.flush()
-        os.fsync(file.fileno())
+        await place.add(_signed(statement, key))
     return statement
 
 
@@ -159,36 +156,31 @@ def _signed(statement: Statement, key: Ed25519PrivateKey) -> bytes:
     return msgspec.json.encode(Anchor(msgspec.Raw(said), signature)) + b"\n"
 
 
-@contextmanager
-def _locked(place: Path) -> Iterator[BinaryIO]:
-    with place.open("a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
+class Chain:
+    """Anchors one after the other. `key`: the public key that must have signed them; "": whichever signed the first.
 
-
-def _last(file: BinaryIO) -> tuple[Statement | None, bytes]:
-    """The last statement with its line; the whole file is checked on the way."""
-    file.seek(0)
-    last, line = None, b""
-    for statement, line in statements(file):  # noqa: B007 -- the last of both is wanted
-        last = statement
-    return last, line
-
-
-def statements(lines: Iterator[bytes] | BinaryIO, key: str = "") -> Iterator[tuple[Statement, bytes]]:
-    """What the anchors of a file say, each with its line; raises BadAnchor at the first that was edited.
-
-    `key`: the public key that must have signed them; "": whichever signed the first.
+    `from_first`: the first that comes is the first there is.
     """
-    previous = ZERO_HASH
-    for number, line in enumerate(lines, 1):
-        statement = _checked(line, number)
-        if statement.previous != previous:
-            raise BadAnchor(f"anchor {number} does not follow the one before: one was taken out or edited")
-        if key and statement.key != key:
-            raise BadAnchor(f"anchor {number} was signed with another key")
-        previous, key = hashlib.sha256(line).hexdigest(), statement.key
-        yield statement, line
+
+    def __init__(self, key: str = "", *, from_first: bool = True) -> None:
+        self._key = key
+        self._joined = from_first
+        self._number = 0
+        self.last: Statement | None = None
+        self.digest = ZERO_HASH
+        """Of the last line; zeros before the first."""
+
+    def follow(self, line: bytes) -> Statement:
+        """What the next line says. Raises BadAnchor for one that was edited or does not follow."""
+        self._number += 1
+        statement = _checked(line, self._number)
+        if self._joined and statement.previous != self.digest:
+            raise BadAnchor(f"anchor {self._number} does not follow the one before: one was taken out or edited")
+        if self._key and statement.key != self._key:
+            raise BadAnchor(f"anchor {self._number} was signed with another key")
+        self.last, self.digest, self._key = statement, hashlib.sha256(line).hexdigest(), statement.key
+        self._joined = True
+        return statement
 
 
 def _checked(line: bytes, number: int) -> Statement:
@@ -206,23 +198,22 @@ def _checked(line: bytes, number: int) -> Statement:
     return statement
 
 
-async def compare(log: Heads, place: Path, key: str = "") -> list[Break]:
-    """Where a log is not what the anchors of a file say, or the file is not what was signed; each stream once.
+async def compare(log: Heads, place: AnchorPlace, key: str = "") -> list[Break]:
+    """Where a log is not what the anchors of a place say, or they are not what was signed; each stream once.
 
-    `key`: the public key (base64) that must have signed them; "": the file's own, the same for all.
+    `key`: the public key (base64) that must have signed them; "": the place's own, the same for all. Raises OSError.
     """
     breaks: dict[str, Break] = {}
-    end, at = await log.position(), 0
-    with place.open("rb") as file:
-        try:
-            for statement, _ in statements(file, key):
-                at = statement.position
-                for each in await _differing(log, statement.heads):
-                    breaks.setdefault(each.stream, each)
-        except BadAnchor as error:
-            breaks[""] = Break("", 0, str(error))
-    if at > end:
-        breaks.setdefault("", Break("", 0, f"the log ends at position {end}, and was anchored at {at}"))
+    end, chain = await log.position(), Chain(key)
+    try:
+        async for line in place.lines():
+            for each in await _differing(log, chain.follow(line).heads):
+                breaks.setdefault(each.stream, each)
+    except BadAnchor as error:
+        breaks[""] = Break("", 0, str(error))
+    if chain.last and chain.last.position > end:
+        told = f"the log ends at position {end}, and was anchored at {chain.last.position}"
+        breaks.setdefault("", Break("", 0, told))
     return list(breaks.values())
 
 

@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log import anchors
+from playmolt_core.log.anchor_places import AnchorFile
 from playmolt_core.log.anchors import BadAnchor, BadKey, PostgresHeads
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
@@ -37,7 +38,8 @@ def key(tmp_path: Path) -> Ed25519PrivateKey:
 
 
 async def broken(pool: Pool, place: Path) -> list[tuple[str, int, str]]:
-    return [(each.stream, each.version, each.problem) for each in await anchors.compare(PostgresHeads(pool), place)]
+    found = await anchors.compare(PostgresHeads(pool), AnchorFile(place))
+    return [(each.stream, each.version, each.problem) for each in found]
 
 
 async def rewrite(pool: Pool, *games: Game) -> None:
@@ -65,10 +67,10 @@ async def test_each_anchor_holds_what_moved_since_the_one_before(
 ) -> None:
     one, two = Game("ox-1"), Game("ox-2")
     await PostgresLog(pool).append([unit(one.adds(2)), unit(two.adds(1))])
-    first = await anchors.append(PostgresHeads(pool), place, key, AT)
+    first = await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     await PostgresLog(pool).append([unit(two.adds(3))])
-    second = await anchors.append(PostgresHeads(pool), place, key, AT)
-    nothing = await anchors.append(PostgresHeads(pool), place, key, AT)
+    second = await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
+    nothing = await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     assert [(head.stream, head.version) for head in first.heads] == [("ox-1", 2), ("ox-2", 1)]
     assert [(head.stream, head.version, head.hash) for head in second.heads] == [("ox-2", 4, two.hash)]
     assert (nothing.position, nothing.heads) == (6, [])
@@ -83,7 +85,7 @@ async def test_many_steps_make_one_anchor(
     games = [Game(f"ox-{number}") for number in range(3)]
     for _ in range(3):
         await PostgresLog(pool).append([unit(game.adds(1)) for game in games])
-    said = await anchors.append(PostgresHeads(pool), place, key, AT)
+    said = await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     assert [(head.stream, head.version, head.hash) for head in said.heads] == [
         (game.stream, 3, game.hash) for game in games
     ]
@@ -95,21 +97,21 @@ async def test_a_log_that_was_rewritten_and_is_consistent_in_itself_is_found(
     kept, changed, gone = Game("ox-1"), Game("ox-2"), Game("ox-3")
     same = kept.twin()
     await PostgresLog(pool).append([unit(game.adds(3)) for game in (kept, changed, gone)])
-    await anchors.append(PostgresHeads(pool), place, key, AT)
+    await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     await rewrite(pool, same, Game("ox-2"))
     found = await broken(pool, place)
     assert {(stream, version) for stream, version, _ in found} >= {("ox-2", 3), ("ox-3", 3)}
     assert ("", 0, "the log ends at position 6, and was anchored at 9") in found
     with pytest.raises(BadAnchor, match="set back"):
-        await anchors.append(PostgresHeads(pool), place, key, AT)
+        await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
 
 
 async def test_the_end_of_an_archived_stream_is_compared(pool: Pool, place: Path, key: Ed25519PrivateKey) -> None:
     old = Game("ox-1")
     await PostgresLog(pool).append([unit(old.adds(2))])
-    await anchors.append(PostgresHeads(pool), place, key, AT)
+    await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     await PostgresLog(pool).append([unit(old.ends())])
-    await anchors.append(PostgresHeads(pool), place, key, AT)
+    await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     ended = json.dumps([{"stream": old.stream, "version": old.version, "hash": old.hash}])
     await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
     assert await broken(pool, place) == []
@@ -148,12 +150,12 @@ async def test_an_anchor_that_was_edited_or_taken_out_is_found(
     game = Game("ox-1")
     await PostgresLog(pool).append([unit(game.adds(3))])
     for _ in range(3):
-        await anchors.append(PostgresHeads(pool), place, key, AT)
+        await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
     lines = lines_of(place)
     edited = [*lines[:place_in_file], edit(lines[place_in_file]), *lines[place_in_file + 1 :]]
     write_lines(place, edited)
-    found = await anchors.compare(PostgresHeads(pool), place, public)
+    found = await anchors.compare(PostgresHeads(pool), AnchorFile(place), public)
     if edited[place_in_file] == b"" and place_in_file == 2:
         assert found == [], "without its newest anchor a file is an older one"
     else:
@@ -161,9 +163,9 @@ async def test_an_anchor_that_was_edited_or_taken_out_is_found(
 
 
 async def test_another_key_does_not_go_on_in_a_file(pool: Pool, place: Path, key: Ed25519PrivateKey) -> None:
-    await anchors.append(PostgresHeads(pool), place, key, AT)
+    await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
     with pytest.raises(BadAnchor, match="another key"):
-        await anchors.append(PostgresHeads(pool), place, Ed25519PrivateKey.generate(), AT)
+        await anchors.append(PostgresHeads(pool), AnchorFile(place), Ed25519PrivateKey.generate(), AT)
 
 
 def test_a_key_is_made_for_its_owner_alone_and_kept(tmp_path: Path) -> None:

@@ -1,0 +1,177 @@
+"""Where anchors are kept: a file of lines, or an object for each line in a bucket as S3 has them."""
+
+import asyncio
+import fcntl
+import os
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import S3Store
+
+from playmolt_core.settings import Settings
+
+SCHEME: Final = "s3://"
+_NAME: Final = re.compile(r"(\d{10})\.json")
+_AT_ONCE: Final = 16
+_SECONDS: Final = timedelta(seconds=10)
+_TRIED_FOR: Final = timedelta(seconds=30)
+
+
+class PlaceAway(OSError):
+    """The place does not answer, or does not let us in."""
+
+
+class PlaceTaken(RuntimeError):
+    """Somebody else has written there meanwhile; nothing was overwritten."""
+
+
+class AnchorPlace(Protocol):
+    """Lines in the order in which they came. Every method raises OSError when the place is away."""
+
+    tells_all: bool
+    """Whether `before` gives every line, or the last alone."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """Nobody else of this machine adds a line meanwhile."""
+        ...
+
+    async def before(self) -> list[bytes]:
+        """What the next line follows, and is checked before it is added."""
+        ...
+
+    async def add(self, line: bytes) -> None:
+        """Keep a line after those that `before` gave, for good. Raises PlaceTaken when another came first."""
+        ...
+
+    def lines(self) -> AsyncIterator[bytes]:
+        """Every line; an empty one stands for what was taken out."""
+        ...
+
+
+class AnchorFile:
+    """A file of lines, each written through."""
+
+    tells_all = True
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    async def before(self) -> list[bytes]:
+        return self._path.read_bytes().splitlines(keepends=True)
+
+    async def add(self, line: bytes) -> None:
+        with self._path.open("ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        with self._path.open("rb") as file:
+            for line in file:
+                yield line
+
+
+class AnchorBucket:
+    """An object a line, `PREFIX/0000000001.json` the first. None is written twice: the store refuses a second."""
+
+    tells_all = False  # a year has thousands
+
+    def __init__(self, url: str, settings: Settings) -> None:
+        parts = urlsplit(url)
+        if not parts.netloc:
+            raise PlaceAway(f"{url} names no bucket, as in s3://BUCKET/PREFIX")
+        self._url = url.rstrip("/")
+        given = {
+            "endpoint": settings.anchor_endpoint,
+            "access_key_id": settings.anchor_access_key,
+            "secret_access_key": settings.anchor_secret_key,
+        }
+        options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        self._store = S3Store(
+            parts.netloc,
+            prefix=parts.path.strip("/") or None,
+            region=settings.anchor_region,
+            virtual_hosted_style_request=False,
+            client_options={
+                "allow_http": settings.anchor_endpoint.startswith("http://"),
+                "connect_timeout": _SECONDS,
+                "timeout": _SECONDS,
+            },
+            retry_config={"max_retries": 3, "retry_timeout": _TRIED_FOR},
+            **options,
+        )
+        self._next = 1
+
+    def __str__(self) -> str:
+        return self._url
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    async def before(self) -> list[bytes]:
+        numbers = await self._numbers()
+        self._next = max(numbers, default=0) + 1
+        return [await self._get(self._next - 1)] if numbers else []
+
+    async def add(self, line: bytes) -> None:
+        try:
+            with self._answering():
+                await obstore.put_async(self._store, _name(self._next), line, mode="create")
+        except AlreadyExistsError as error:
+            raise PlaceTaken(f"{self._url}: another anchor was added at the same time") from error
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        numbers = set(await self._numbers())
+        last = max(numbers, default=0)
+        for first in range(1, last + 1, _AT_ONCE):
+            some = range(first, min(first + _AT_ONCE, last + 1))
+            for line in await asyncio.gather(*(self._line(number, numbers) for number in some)):
+                yield line
+
+    async def _line(self, number: int, there: set[int]) -> bytes:
+        return await self._get(number) if number in there else b""
+
+    async def _numbers(self) -> list[int]:
+        with self._answering():
+            found = [each async for some in obstore.list(self._store) for each in some]
+        return [int(name[1]) for each in found if (name := _NAME.fullmatch(each["path"]))]
+
+    async def _get(self, number: int) -> bytes:
+        with self._answering():
+            return bytes(await (await obstore.get_async(self._store, _name(number))).bytes_async())
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        try:
+            yield
+        except AlreadyExistsError:
+            raise
+        except (BaseError, OSError, ValueError) as error:
+            told = str(error).split("\n", 1)[0]
+            raise PlaceAway(f"{self._url}: {told}") from error
+
+
+def _name(number: int) -> str:
+    return f"{number:010}.json"
+
+
+def anchor_place(where: str | Path, settings: Settings) -> AnchorPlace:
+    """The place of a path, or of `s3://BUCKET/PREFIX`. Raises PlaceAway where it cannot be one."""
+    return AnchorBucket(str(where), settings) if str(where).startswith(SCHEME) else AnchorFile(Path(where))

@@ -1,0 +1,59 @@
+"""Anchors in a bucket on Kubernetes: the component over prod leaves no volume, and opens the way out alone."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from playmolt_core.settings import from_environment
+
+from deploy.k8s import credentials
+from tests.deploy.manifests import K8S, Json, environment, kubectl, named, of_kind, template_of
+from tests.deploy.test_schemas import NEWEST, OLDEST, fault
+
+SECRET = {
+    "url": "s3://bucket/prefix", "endpoint": "https://store.example", "region": "eu-1", "access-key-id": "id",
+    "secret-access-key": "secret",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
+    folder = tmp_path_factory.mktemp("overlay")
+    up = "../" * len(folder.resolve().parts)
+    wanted = {
+        "resources": [f"{up}{str(K8S)[1:]}/overlays/prod"],
+        "components": [f"{up}{str(K8S)[1:]}/components/anchor-bucket"],
+    }
+    (Path(folder) / "kustomization.yaml").write_text(json.dumps(wanted))
+    done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
+
+
+@pytest.mark.parametrize("name", ["log-anchor", "log-verify"])
+def test_both_jobs_are_told_of_the_bucket(objects: list[Json], name: str) -> None:
+    one = named(objects, "CronJob", name)
+    assert [fault(one, version) for version in (OLDEST, NEWEST)] == ["", ""]
+    template = template_of(one)
+    assert template
+    (container,) = template["spec"]["containers"]
+    told = environment(objects, container, credentials.values() | {"anchors": SECRET})
+    settings = from_environment({key: value for key, value in told.items() if key.startswith("PLAYMOLT_")})
+    assert settings.anchor_url == "s3://bucket/prefix"
+    assert (settings.anchor_endpoint, settings.anchor_region) == ("https://store.example", "eu-1")
+    assert (settings.anchor_access_key, settings.anchor_secret_key) == ("id", "secret")
+    assert ("--anchors" in container["command"]) is (name == "log-verify")
+    assert "--out" not in container["command"]
+    mounts = {mount["name"] for mount in container["volumeMounts"]}
+    assert mounts == {volume["name"] for volume in template["spec"]["volumes"]}
+    assert "anchors" not in mounts
+
+
+def test_no_volume_is_left_and_the_way_out_is_open_to_both(objects: list[Json]) -> None:
+    assert not [one for one in of_kind(objects, "PersistentVolumeClaim") if one["metadata"]["name"] == "log-anchors"]
+    policy = named(objects, "NetworkPolicy", "anchor-bucket")
+    assert fault(policy, NEWEST) == ""
+    assert policy["spec"]["podSelector"]["matchExpressions"][0]["values"] == ["log-anchor", "log-verify"]
+    assert [one["port"] for rule in policy["spec"]["egress"] for one in rule["ports"]] == [443]

@@ -1,0 +1,54 @@
+"""A small S3 server on loopback. It looks who asks, but does not check the signature."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+import boto3
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import BaseWSGIServer, make_server
+
+BUCKET = "anchors"
+ACCESS_KEY, SECRET_KEY = "AKIDEXAMPLE", "a secret of the bucket"
+
+Start = Callable[..., Any]
+
+
+class ObjectStore:
+    """Serves from its entrance to its exit; `requests` are the method and path of each that came."""
+
+    def __init__(self) -> None:
+        self._app = DomainDispatcherApplication(create_backend_app)
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self._server: BaseWSGIServer = make_server("127.0.0.1", 0, self._answer, threaded=True)
+        self.requests: list[tuple[str, str]] = []
+
+    def _answer(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
+        self.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"]))
+        if f"Credential={ACCESS_KEY}/" not in environ.get("HTTP_AUTHORIZATION", ""):
+            start("403 Forbidden", [("Content-Type", "application/xml")])
+            return [b"<Error><Code>AccessDenied</Code><Message>who are you?</Message></Error>"]
+        answered: Iterable[bytes] = self._app(environ, start)
+        return answered
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def client(self) -> Any:
+        """The provider's own client, with every right."""
+        return boto3.client(
+            "s3", endpoint_url=self.endpoint, region_name="us-east-1", aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET_KEY,
+        )  # fmt: skip
+
+    def __enter__(self) -> "ObjectStore":
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.client().create_bucket(Bucket=BUCKET)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._server.shutdown()
+        self._server.server_close()
