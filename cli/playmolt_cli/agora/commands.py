@@ -18,7 +18,7 @@ from playmolt_cli.agora import study as agora_study
 from playmolt_cli.agora.experiments_client import ExperimentsClient, experiments_client
 from playmolt_cli.agora.follow import follow, stopped_by_ctrl_c
 from playmolt_cli.agora.opening import opened, taken_up
-from playmolt_cli.agora.table import line
+from playmolt_cli.agora.table import line, noticed
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.interrupts import stopping
@@ -315,8 +315,8 @@ def _interruptible(client: ExperimentsClient, experiment: str, console: Console)
 def _conclude(console: Console, state: ExperimentState, data: Path | None) -> None:
     """Say how it stands and what can be done next."""
     console.print(line(state))
-    if state.reason:
-        console.print(printable(state.reason))
+    for told in (*noticed(state), *filter(None, (state.reason,))):
+        console.print(printable(told))
     console.print(
         _NEXT[state.status].format(
             experiment=state.experiment, data=f" --data {data}" if data else "", who=_stopped_by(state.stopped)

@@ -1,6 +1,6 @@
 """An experiment under way, as a table or in a line."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -118,4 +118,13 @@ def _caption(state: ExperimentState, pause: Pause | None) -> str:
     seen = _seen(state)
     look = f"PCS after {seen.turns:,} turns, looks logged: {len(state.looks)}" if seen else ""
     said = [state.status, f"budget {', '.join(limits)}" if limits else "no budget", str(pause) if pause else "", look]
-    return printable("; ".join(each for each in (*said, state.reason) if each))
+    return printable("; ".join(each for each in (*said, *noticed(state), state.reason) if each))
+
+
+def noticed(state: ExperimentState) -> Iterator[str]:
+    """What its models did otherwise than they were asked."""
+    for line_ in state.deviations:
+        if line_.count:
+            yield f"{line_.field.partition('.')[2]}: {line_.after} answered {line_.count} times for {line_.before}"
+    for alias, count in state.prompt_cut.items():
+        yield f"{alias}: prompts cut by its server, {count} times"

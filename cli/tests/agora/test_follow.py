@@ -16,7 +16,16 @@ from playmolt_cli.agora.opening import opened, taken_up
 from playmolt_cli.agora.plan import Chosen, chosen
 from playmolt_cli.agora.table import Pause, total
 from playmolt_cli.terminal.failures import Failure
-from playmolt_schemas.agora.plan import Budget, ExperimentState, LookLine, PcsSoFar, Progress, RunLine, Spent
+from playmolt_schemas.agora.plan import (
+    Budget,
+    DeviationLine,
+    ExperimentState,
+    LookLine,
+    PcsSoFar,
+    Progress,
+    RunLine,
+    Spent,
+)
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
 from rich.console import Console
 
@@ -224,3 +233,16 @@ def test_a_run_that_pauses_says_why_in_the_server_s_own_words(platform: Platform
     assert told.startswith("1 run pauses: a model does not answer")
     assert "the GPU is on fire" in told
     assert "\x1b" not in told
+
+
+def test_what_models_did_otherwise_stands_in_the_table(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
+    other = DeviationLine(
+        n=1, at="", by="runner", field="answered.fake", before="mini", after="mini-2", reason="", count=12
+    )
+    state = _state("finished", deviations=(other,), prompt_cut={"fake": 3})
+    platform.states = [state]
+    with _calling(platform) as client:
+        follow(client, ID, Console(force_terminal=True, width=200))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "fake: mini-2 answered 12 times for mini" in told
+    assert "fake: prompts cut by its server, 3 times" in told

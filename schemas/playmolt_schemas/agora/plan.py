@@ -348,8 +348,19 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     hash: str | None
 
 
+class Noticed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run's models did that cost no reply and should be looked at.
+
+    `answered` is alias → another model than was asked → its replies; `prompt_cut` is alias → replies to prompts that
+    the server had cut.
+    """
+
+    answered: dict[str, dict[str, int]] = {}
+    prompt_cut: dict[str, int] = {}
+
+
 class DeviationLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A change after the lock."""
+    """A change after the lock; `count` says how often, where it can be counted."""
 
     n: int
     at: str
@@ -358,6 +369,7 @@ class DeviationLine(msgspec.Struct, frozen=True, kw_only=True):
     before: str
     after: str
     reason: str
+    count: int | None = None
 
 
 class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -438,6 +450,8 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     """Cells whose PCS can be looked at while the experiment runs."""
     stopped: StoppedBy | None = None
     """Null while it runs or is finished."""
+    prompt_cut: dict[str, int] = {}
+    """Alias → replies to prompts that its server had cut."""
 
 
 class ExperimentRuns(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ Skill = Literal["build_billboard", "adjust_tax", "grant_subsidy"]
 SKILLS: Final[tuple[Skill, ...]] = ("build_billboard", "adjust_tax", "grant_subsidy")
 """The architect's; counted as the action `skill`, which is in no measure."""
 ParseCode = Literal[
-    "ok", "ok_fenced", "ok_canonicalised", "reasked", "parse_error", "invalid_action", "timeout", "refusal"
+    "ok", "ok_fenced", "ok_canonicalised", "reasked", "parse_error", "invalid_action", "timeout", "refusal", "cut"
 ]
 VALID_CODES: Final[frozenset[ParseCode]] = frozenset(("ok", "ok_fenced", "ok_canonicalised", "reasked"))
 PhaseName = Literal["stage1", "phase1", "phase2"]

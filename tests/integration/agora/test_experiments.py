@@ -274,7 +274,9 @@ async def test_a_budget_stops_before_it_is_overrun_and_a_raised_one_goes_on(
         state = await operator.until(experiment, "finished")
         assert len(server.received) == 12
         assert set(Counter(turns_asked(server)).values()) == {1}, "nothing is asked twice"
-        assert [deviation["field"] for deviation in state["deviations"]] == ["budget"]
+        told = {deviation["field"]: deviation["count"] for deviation in state["deviations"]}
+        assert told == {"answered.fake": 12, "budget": None}, "the server answers as fake-model-1"
+        assert state["prompt_cut"]["fake"] >= 10, "ten tokens are no whole prompt"
         types = [kind for kind, _ in await operator.events(experiment)]
         assert types.index("budget_stopped") < types.index("deviation") < types.index("resumed")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import Budget, Spent, StopKind
+from playmolt_schemas.agora.plan import Budget, Noticed, Spent, StopKind
 
 from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.events import PinnedModel, Pins
@@ -50,6 +50,7 @@ class RunProgressed(Command, frozen=True, kw_only=True):
     run: str
     spent: Spent
     acts: Mapping[str, int] = {}
+    noticed: Noticed = Noticed()
 
 
 class RunFinished(Command, frozen=True, kw_only=True):
@@ -61,6 +62,7 @@ class RunFinished(Command, frozen=True, kw_only=True):
     hash: str
     spent: Spent
     acts: Mapping[str, int] = {}
+    noticed: Noticed = Noticed()
 
 
 class StopForBudget(Command, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from typing import ClassVar, Final
 
 import msgspec
 from playmolt_core.game.decider import Event, stored_types
-from playmolt_schemas.agora.plan import Budget, PcsSoFar, Plan, Spent, Square, StopKind
+from playmolt_schemas.agora.plan import Budget, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
 from playmolt_schemas.agora.turn import Parent
 
 from playmolt_agora.experiment.budget import LimitName, Scope
@@ -93,6 +93,7 @@ class RunProgressed(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "run_progressed"
     run: str
     spent: Spent
+    noticed: Noticed = Noticed()
 
 
 class ActsCounted(Event, frozen=True, kw_only=True):
@@ -112,6 +113,7 @@ class RunFinished(Event, frozen=True, kw_only=True):
     version: int
     hash: str
     spent: Spent
+    noticed: Noticed = Noticed()
 
 
 class BudgetStopped(Event, frozen=True, kw_only=True):

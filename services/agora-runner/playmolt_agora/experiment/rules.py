@@ -45,14 +45,13 @@ from playmolt_agora.experiment.events import (
     Stopped,
 )
 from playmolt_agora.experiment.refusals import BY_CHARS, game_over
-from playmolt_agora.experiment.state import FOLDS, State
+from playmolt_agora.experiment.state import DEVIATIONS_MOST, FOLDS, State
 from playmolt_agora.plan import reading
 from playmolt_agora.plan.preview import preview
 from playmolt_agora.turn import texts
 
 _METADATA_BYTES: Final = 16 * 1024
 """What a record holds beside its data, generously."""
-_DEVIATIONS: Final = 2000
 _OTHERWISE: Final = "the runner has it otherwise than it was locked"
 
 
@@ -216,7 +215,7 @@ def _raise_budget(state: State, command: commands.RaiseBudget) -> Decision:
 
 
 def _compare(state: State, command: commands.Compare) -> Decision:
-    if state.over or len(state.deviations) >= _DEVIATIONS:
+    if state.over or len(state.deviations) >= DEVIATIONS_MOST:
         return Accepted()
     told = {line.field: line.after for line in state.deviations}
     found: list[Deviation] = []

@@ -1,14 +1,26 @@
 """What workers report of an experiment's runs: opened, under way, ended, refused, aborted."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision
-from playmolt_schemas.agora.plan import NOTE_CHARS, Spent
+from playmolt_schemas.agora.plan import NOTE_CHARS, Noticed, Spent
 
 from playmolt_agora.experiment import commands, interim_pcs
-from playmolt_agora.experiment.events import ActsCounted, BudgetStopped, RunFinished, RunOpened, RunProgressed
+from playmolt_agora.experiment.events import (
+    ActsCounted,
+    BudgetStopped,
+    Deviation,
+    RunFinished,
+    RunOpened,
+    RunProgressed,
+)
 from playmolt_agora.experiment.refusals import no_run
-from playmolt_agora.experiment.state import Run, State
+from playmolt_agora.experiment.state import DEVIATIONS_MOST, Run, State
+
+ANSWERED: Final = "answered."
+"""What the field of a deviation begins with that tells of another model; the alias follows."""
+_ANOTHER: Final = "another model answered than was asked"
 
 
 def run_opened(state: State, command: commands.RunOpened) -> Decision:
@@ -24,8 +36,9 @@ def run_progressed(state: State, command: commands.RunProgressed) -> Decision:
         return no_run(command.run)
     if state.over or run.status == "finished" or not _more(run.spent, command.spent):
         return Accepted()
-    progressed = RunProgressed(run=run.run, spent=command.spent)
-    return Accepted((*_first_opened(run), progressed, *_counted(state, run, command.acts)))
+    progressed = RunProgressed(run=run.run, spent=command.spent, noticed=command.noticed)
+    counted = _counted(state, run, command.acts)
+    return Accepted((*_first_opened(run), progressed, *counted, *_other_models(state, command.noticed)))
 
 
 def run_finished(state: State, command: commands.RunFinished) -> Decision:
@@ -35,9 +48,15 @@ def run_finished(state: State, command: commands.RunFinished) -> Decision:
     if state.over or run.status == "finished":
         return Accepted()
     finished = RunFinished(
-        run=run.run, outcome=command.outcome, version=command.version, hash=command.hash, spent=command.spent
+        run=run.run,
+        outcome=command.outcome,
+        version=command.version,
+        hash=command.hash,
+        spent=command.spent,
+        noticed=command.noticed,
     )
-    return Accepted((*_first_opened(run), *_counted(state, run, command.acts), finished))
+    counted = _counted(state, run, command.acts)
+    return Accepted((*_first_opened(run), *counted, *_other_models(state, command.noticed), finished))
 
 
 def run_refused(state: State, command: commands.RunRefused) -> Decision:
@@ -72,7 +91,9 @@ def _without_result(state: State, identifier: str, outcome: str, version: int, l
         return no_run(identifier)
     if state.over or run.status == "finished":
         return Accepted()
-    return Accepted((RunFinished(run=run.run, outcome=outcome, version=version, hash=last, spent=run.spent),))
+    return Accepted(
+        (RunFinished(run=run.run, outcome=outcome, version=version, hash=last, spent=run.spent, noticed=run.noticed),)
+    )
 
 
 def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCounted, ...]:
@@ -80,6 +101,23 @@ def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCount
     if state.plan is None or dict(acts) == run.acts or not interim_pcs.counts(state.plan, run):
         return ()
     return (ActsCounted(run=run.run, acts=dict(acts)),)
+
+
+def _other_models(state: State, noticed: Noticed) -> tuple[Deviation, ...]:
+    """Another model answered than was asked: a deviation once, whose count is told with the runs."""
+    known = {(line.field, line.after) for line in state.deviations}
+    asked = {model.alias: model.model for model in state.models}
+    found = [
+        (f"{ANSWERED}{alias}", asked.get(alias, alias), other[:NOTE_CHARS])
+        for alias, others in noticed.answered.items()
+        for other in others
+    ]
+    new = [each for each in found if (each[0], each[2]) not in known]
+    room = DEVIATIONS_MOST - len(state.deviations)
+    return tuple(
+        Deviation(number=number, by="runner", field=field, before=before, after=after, reason=_ANOTHER)
+        for number, (field, before, after) in enumerate(new[:room], len(state.deviations) + 1)
+    )
 
 
 def _first_opened(run: Run) -> tuple[RunOpened, ...]:

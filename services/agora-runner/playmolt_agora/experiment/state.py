@@ -13,6 +13,7 @@ from playmolt_schemas.agora.plan import (
     DeviationLine,
     ExperimentStatus,
     LookLine,
+    Noticed,
     Plan,
     RunStatus,
     Spent,
@@ -48,6 +49,9 @@ from playmolt_agora.experiment.events import (
 _NO_PINS: Final = Pins(stimuli="", stage1="", measures="")
 
 
+DEVIATIONS_MOST: Final = 2000
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """A run of the matrix, or one that was added or branched off."""
 
@@ -59,6 +63,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     status: RunStatus = "planned"
     spent: Spent = Spent()
     acts: dict[str, int] = {}
+    noticed: Noticed = Noticed()
     added: bool = False
     parent: Parent | None = None
     outcome: str | None = None
@@ -157,7 +162,7 @@ def _opened(state: State, event: RunOpened, _: datetime) -> Changes:
 
 
 def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
-    return _changed(state, event.run, spent=budget.as_told(event.spent))
+    return _changed(state, event.run, spent=budget.as_told(event.spent), noticed=event.noticed)
 
 
 def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
@@ -175,6 +180,7 @@ def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
             version=event.version,
             hash=event.hash,
             spent=budget.as_told(event.spent),
+            noticed=event.noticed,
         ),
     }
 

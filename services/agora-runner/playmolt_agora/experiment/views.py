@@ -1,8 +1,19 @@
 """What the operator sees of an experiment: the only source of its bytes. Nobody else sees any."""
 
-from playmolt_schemas.agora.plan import ExperimentLine, ExperimentRuns, ExperimentState, Progress, RunLine
+from collections import Counter
+
+from msgspec.structs import replace
+from playmolt_schemas.agora.plan import (
+    DeviationLine,
+    ExperimentLine,
+    ExperimentRuns,
+    ExperimentState,
+    Progress,
+    RunLine,
+)
 
 from playmolt_agora.experiment import interim_pcs
+from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.state import Run, State
 
 
@@ -30,9 +41,10 @@ def experiment(state: State) -> ExperimentState:
         stimuli=state.pins.stimuli,
         stage1=state.pins.stage1,
         measures=state.pins.measures,
-        deviations=state.deviations,
+        deviations=tuple(_deviation(state, line) for line in state.deviations),
         looks=state.looks,
         stopped=state.stopped,
+        prompt_cut=_prompt_cut(state),
         pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
     )
 
@@ -53,6 +65,21 @@ def line(state: State) -> ExperimentLine:
         scripted=_scripted(state),
         exploratory=_exploratory(state),
     )
+
+
+def _deviation(state: State, line: DeviationLine) -> DeviationLine:
+    if not line.field.startswith(ANSWERED):
+        return line
+    alias = line.field.removeprefix(ANSWERED)
+    count = sum(run.noticed.answered.get(alias, {}).get(line.after, 0) for run in state.runs)
+    return replace(line, count=count)
+
+
+def _prompt_cut(state: State) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for run in state.runs:
+        counted.update(run.noticed.prompt_cut)
+    return dict(counted)
 
 
 def _progress(state: State) -> Progress:

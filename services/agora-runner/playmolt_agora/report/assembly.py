@@ -1,14 +1,17 @@
 """From an experiment's records to a study: what the log holds about it, and what the measures made of its turns."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Event
+from playmolt_schemas.agora.plan import Noticed
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
 from playmolt_agora.experiment import events
+from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.measures.analysis import Analysis
 from playmolt_agora.measures.gini import Logged
 from playmolt_agora.report.study import (
@@ -60,6 +63,7 @@ def study_of(
         provenance=analysis.provenance,
         treasury=treasuries(runs),
         deviations=_deviations(experiment, told),
+        prompt_cut=_prompt_cut(told),
         looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in told),
         links=links or Links(),
     )
@@ -174,15 +178,40 @@ def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) ->
 
 
 def _deviations(records: Sequence[Record], told: Sequence[Event]) -> tuple[Deviation, ...]:
+    noticed = _noticed(told)
     return tuple(
         Deviation(
             at=record.at,
             version=record.version,
-            text=f"{event.field}: {event.before} → {event.after} ({event.reason}; by {event.by})",
+            text=f"{event.field}: {event.before} → {event.after} "
+            f"({event.reason}{_times(event, noticed)}; by {event.by})",
         )
         for record, event in zip(records, told, strict=True)
         if isinstance(event, events.Deviation)
     )
+
+
+def _noticed(told: Sequence[Event]) -> Sequence[Noticed]:
+    """What every run had noticed of its models when it was last heard of."""
+    newest = {
+        event.run: event.noticed for event in told if isinstance(event, events.RunProgressed | events.RunFinished)
+    }
+    return tuple(newest.values())
+
+
+def _times(event: events.Deviation, noticed: Sequence[Noticed]) -> str:
+    if not event.field.startswith(ANSWERED):
+        return ""
+    alias = event.field.removeprefix(ANSWERED)
+    count = sum(each.answered.get(alias, {}).get(event.after, 0) for each in noticed)
+    return f", {count} {'reply' if count == 1 else 'replies'}"
+
+
+def _prompt_cut(told: Sequence[Event]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for each in _noticed(told):
+        counted.update(each.prompt_cut)
+    return dict(counted)
 
 
 def _money(told: Sequence[Event], run: str) -> str | None:

@@ -25,7 +25,7 @@ def registered_tests(study: Study) -> tuple[str, ...]:
 
 
 def registration(study: Study) -> Section:
-    return Section("registration", "Registration", _preregistered(study) + _deviations(study))
+    return Section("registration", "Registration", _preregistered(study) + _deviations(study) + _prompts_cut(study))
 
 
 def _preregistered(study: Study) -> str:
@@ -79,6 +79,14 @@ def _deviations(study: Study) -> str:
         return "<h3>Deviations</h3>" + markup.paragraph(prose.NO_DEVIATION)
     lines = [(deviation.at, deviation.version, deviation.text) for deviation in study.deviations]
     return "<h3>Deviations</h3>" + markup.table("Changes after the lock", ("at", "event", "what"), lines)
+
+
+def _prompts_cut(study: Study) -> str:
+    """Servers that cut their prompts: what the model was asked is not what the log says."""
+    return "".join(
+        markup.paragraph(prose.PROMPTS_CUT.format(alias=alias, count=count), "notice")
+        for alias, count in study.prompt_cut.items()
+    )
 
 
 def results(study: Study, drawn: Mapping[str, Figure]) -> Section:

@@ -50,6 +50,10 @@ DEFINITIONS_CHANGED: Final = (
     "The definitions of the measures are not those that were locked. This is a deviation, whoever made it: read the"
     " differences before the results."
 )
+PROMPTS_CUT: Final = (
+    "Prompts of {alias} were cut by its server, at {count} replies or more: it counted fewer tokens than the prompt can"
+    " have. Raise its context length; what these turns answered was not the whole prompt."
+)
 NO_DEVIATION: Final = "No deviation: nothing was changed after the lock."
 NO_EXCLUSION: Final = "No (run, model) had more than 20 % failed turns; nothing was excluded."
 EXCLUSIONS: Final = (
@@ -131,7 +135,7 @@ CAPTIONS: Final = {
         "were shown."
     ),
     "parse-codes": (
-        "Shares of all turns. The four shades of blue acted; parse_error, invalid_action, timeout and refusal did "
+        "Shares of all turns. The four shades of blue acted; parse_error, invalid_action, timeout, refusal and cut did "
         "nothing, were seen by nobody, and are never counted as idle."
     ),
     "dissoc": (

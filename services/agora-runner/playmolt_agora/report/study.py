@@ -117,6 +117,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Mapping[str, Table] = {}
     treasury: Table | None = None
     deviations: tuple[Deviation, ...] = ()
+    prompt_cut: Mapping[str, int] = {}
     looks: int = 0
     links: Links = Links()
 

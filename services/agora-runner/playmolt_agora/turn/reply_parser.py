@@ -2,7 +2,8 @@
 
 `ok` is the object asked for and nothing else. `ok_fenced` is one object inside other text, `ok_canonicalised` one whose
 keys, action or target were spelt otherwise. Whatever is valid after a second question is `reasked`. What is left is
-`parse_error`, `invalid_action`, `timeout` or `refusal`: those do nothing. Nothing ambiguous is guessed.
+`parse_error`, `invalid_action`, `timeout`, `refusal` or `cut` (no room was left for a whole reply): those do nothing.
+Nothing ambiguous is guessed.
 """
 
 import json
@@ -62,13 +63,21 @@ class _Act(msgspec.Struct, frozen=True):
 
 
 def read(
-    text: str | None, scene: Scene, *, refused: bool = False, timed_out: bool = False, reask: bool = False
+    text: str | None,
+    scene: Scene,
+    *,
+    refused: bool = False,
+    timed_out: bool = False,
+    cut: bool = False,
+    reask: bool = False,
 ) -> Parsed:
     """What a reply comes to for the agent of a scene. `reask`: it answers a second question.
 
     Thought and content come trimmed, storable and cut at THOUGHT_CHARS and CONTENT_CHARS; the raw text is kept by
     whoever asked.
     """
+    if cut:
+        return Parsed(code="cut")
     if refused or timed_out:
         return _failed(_Fault("refusal" if refused else "timeout"), scene)
     try:

@@ -288,6 +288,7 @@ def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
         scene,
         refused=answer.code == "refused",
         timed_out=answer.code == "model_unavailable",
+        cut=answer.cut,
         reask=reask,
     )
 

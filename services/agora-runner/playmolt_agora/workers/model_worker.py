@@ -12,18 +12,21 @@ from playmolt_core.game.decider import Effect, Event
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import EventLog
+from playmolt_schemas.agora.plan import Noticed
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment import preregistration
 from playmolt_agora.run import commands, effects
 from playmolt_agora.run.effects import AgentTurn, RunReport
+from playmolt_agora.run.events import CallMade
 from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.workers.asking import Asking, Halt
 from playmolt_agora.workers.experiment_status import ExperimentStatuses
 from playmolt_agora.workers.run_usage import (
+    Notices,
     acts_of,
     events_of,
     lost_call,
@@ -141,7 +144,9 @@ class ModelWorker:
 
     async def _progress(self, leased: LeasedEffect, effect: Effect, usage: "_Usage", step: str) -> None:
         turn: AgentTurn = effect.payload
-        progressed = experiments.RunProgressed(run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts))
+        progressed = experiments.RunProgressed(
+            run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed
+        )
         await leased.submit(
             progressed, f"{step}/{effect.id}", effect=effect, to=(self._experiments, turn.spec.experiment)
         )
@@ -156,6 +161,7 @@ class ModelWorker:
             hash=snapshot.hash,
             spent=usage.spent,
             acts=usage.acts,
+            noticed=usage.noticed,
         )
         await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
         await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
@@ -167,10 +173,19 @@ class _Usage:
     def __init__(self, events: list[Event], state: State) -> None:
         self.spent = spent_of(events, state.replayed)
         self.acts: Counter[str] = acts_of(events)
+        self._notices = Notices()
+        for event in events:
+            if isinstance(event, CallMade):
+                self._notices.add(event.call)
+
+    @property
+    def noticed(self) -> Noticed:
+        return self._notices.told()
 
     def add_calls(self, calls: Iterable[dict[str, Any]]) -> None:
         for call in calls:
             self.spent = with_call(self.spent, call)
+            self._notices.add(call)
 
     def add_turn(self, state: State) -> None:
         """Count the turn just taken; one that failed did nothing."""

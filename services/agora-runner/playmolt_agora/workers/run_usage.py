@@ -1,6 +1,6 @@
 """What a run has taken, counted from its log."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import EventLog
-from playmolt_schemas.agora.plan import Spent
+from playmolt_schemas.agora.plan import Noticed, Spent
 
 from playmolt_agora.experiment import budget
 from playmolt_agora.run.events import AgentActed, CallMade, TurnFailed
@@ -19,6 +19,8 @@ _REFUSED: Final = "rate_limited"
 _FAILED: Final = frozenset(("server_error", "connection", "timeout", "malformed", "rejected", _LOST))
 _TOLD_ERRORS: Final = frozenset(("server_error", "rejected", _REFUSED))
 _ERRORS: Final = 400
+_OTHERS: Final = 20
+_MORE: Final = "(others)"
 _UNSENT: Final = "ConnectError"
 """How the client names that there was nobody to connect to."""
 
@@ -60,6 +62,28 @@ def _took_nothing(call: dict[str, Any]) -> bool:
     if call.get("status") is None:
         return call.get("outcome") == "connection" and _UNSENT in str(call.get("detail"))
     return call["status"] >= _ERRORS or call.get("outcome") in _TOLD_ERRORS
+
+
+class Notices:
+    """Counts what a run's calls show of their models beside the replies."""
+
+    def __init__(self) -> None:
+        self._answered: dict[str, Counter[str]] = defaultdict(Counter)
+        self._cut: Counter[str] = Counter()
+
+    def add(self, call: dict[str, Any]) -> None:
+        alias, asked, answered = (str(call.get(name) or "") for name in ("alias", "model_asked", "model_answered"))
+        if answered and answered != asked:
+            others = self._answered[alias]
+            # A server that makes up a name for each reply must not fill the log.
+            others[answered if answered in others or len(others) < _OTHERS else _MORE] += 1
+        if "prompt_cut" in call.get("warnings", ()):
+            self._cut[alias] += 1
+
+    def told(self) -> Noticed:
+        return Noticed(
+            answered={alias: dict(others) for alias, others in self._answered.items()}, prompt_cut=dict(self._cut)
+        )
 
 
 def counted(events: Iterable[Event]) -> Spent:

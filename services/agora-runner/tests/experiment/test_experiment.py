@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from playmolt_agora.checks import symmetry
-from playmolt_agora.experiment import commands, events
+from playmolt_agora.experiment import commands, events, views
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.effects import RunToOpen, look_effect, open_effect
@@ -45,6 +45,7 @@ from playmolt_schemas.agora.plan import (
     ExperimentState,
     Hidden,
     Limits,
+    Noticed,
     Plan,
     Preview,
     Spent,
@@ -286,6 +287,21 @@ class TestStops:
         bench = Bench(SMALL | {"budget": {"calls": 10, "per_run": {"calls": 5}}})
         for lower in (Budget(calls=9, per_run=Limits(calls=5)), Budget(calls=10, per_run=Limits(calls=4))):
             bench.when(commands.RaiseBudget(by="o", budget=lower)).refused(Code.INVALID_REQUEST, "budget")
+
+    def test_another_model_than_was_asked_is_a_deviation_once_with_its_count(self, bench: Bench) -> None:
+        def told(run: int, calls: int, *names: str) -> commands.RunProgressed:
+            noticed = Noticed(answered={"fake": dict.fromkeys(names, calls)}, prompt_cut={"fake": 1})
+            return commands.RunProgressed(run=bench.run(run), spent=Spent(turns=calls, calls=calls), noticed=noticed)
+
+        opened, progressed, deviated = like(events.RunOpened), like(events.RunProgressed), like(events.Deviation)
+        bench.when(told(0, 1, "mini-2")).then(opened, progressed, deviated)
+        bench.when(told(0, 4, "mini-2")).then(progressed)
+        bench.when(told(1, 2, "mini-2", "maxi")).then(opened, progressed, deviated)
+        seen = views.experiment(bench.state)
+        assert [(line.field, line.after, line.count) for line in seen.deviations] == [
+            ("answered.fake", "mini-2", 6), ("answered.fake", "maxi", 2),
+        ]  # fmt: skip
+        assert seen.prompt_cut == {"fake": 2}
 
     def test_a_raise_while_it_runs_is_a_deviation_alone(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})

@@ -305,3 +305,9 @@ def test_a_table_that_is_none_is_a_fault(changed: Callable[..., Study]) -> None:
 
 def test_equal_studies_give_equal_bytes(html: str, study: Study) -> None:
     assert page.render(study) == html
+
+
+def test_prompts_that_were_cut_are_told(html: str, changed: Callable[..., Study]) -> None:
+    assert "were cut by its server" not in html
+    told = page.render(changed(prompt_cut={"fake": 7}))
+    assert "Prompts of fake were cut by its server, at 7 replies" in told

@@ -87,6 +87,10 @@ def _place(mark: InFlight) -> tuple[int, str, int, int]:
     return mark.turn, mark.agent, mark.ask, mark.logged
 
 
+class Cut:
+    """What a model has no room to say."""
+
+
 class Killed(BaseException):
     """The process ends here."""
 
@@ -123,6 +127,9 @@ class Model:
         if isinstance(said, tuple):
             await record(_attempt(said[0], "", said[1]))
             return Failed(code="model_unavailable", detail="refused", attempts=1)
+        if said is Cut:
+            await record(_attempt("cut", ""))
+            return Failed(code="invalid_reply", detail="no room", attempts=1, cut=True)
         refused = said is Failed
         await record(_attempt("refusal" if refused else "ok", "" if refused else said))
         if refused:
@@ -318,3 +325,12 @@ async def test_a_refused_key_is_told_from_a_refused_setting(
     assert (halt.code, halt.rejected, halt.no_access, halt.alias, halt.status) == (
         "stopped", True, not access, "fake", status,
     )  # fmt: skip
+
+
+async def test_a_reply_without_room_is_a_code_of_its_own_and_not_asked_for_again(
+    asking: Asking, model: Model, scene_of: Callable[..., Scene]
+) -> None:
+    model.script = [Cut]
+    found = await turn(asking, scene_of(), reask=2)
+    assert (found.parsed.code, found.parsed.valid) == ("cut", False)
+    assert len(model.asked) == 1

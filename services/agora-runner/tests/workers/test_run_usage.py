@@ -3,7 +3,8 @@
 from typing import Any
 
 from playmolt_agora.run.events import CallMade
-from playmolt_agora.workers.run_usage import lost_call, requests_recorded
+from playmolt_agora.workers.run_usage import Notices, lost_call, requests_recorded
+from playmolt_schemas.agora.plan import Noticed
 
 
 def called(turn: int, agent: str, call: dict[str, Any]) -> CallMade:
@@ -28,3 +29,20 @@ def test_requests_of_a_turn_are_those_that_were_answered_failed_or_lost() -> Non
 def test_a_loss_that_was_stored_before_questions_were_told_apart_counts() -> None:
     old = {"outcome": "lost", "lost": 1, "lease_attempt": 3, "detail": ""}
     assert requests_recorded([called(2, "bob", old)], 2, "bob") == (1, 1)
+
+
+def test_other_models_and_cut_prompts_are_counted_by_alias() -> None:
+    notices = Notices()
+    for answered, warnings in (("mini", ()), ("mini-2", ()), ("mini-2", ("prompt_cut",)), (None, ())):
+        notices.add({"alias": "a", "model_asked": "mini", "model_answered": answered, "warnings": warnings})
+    notices.add({"outcome": "lost", "lost": 1})
+    assert notices.told() == Noticed(answered={"a": {"mini-2": 2}}, prompt_cut={"a": 1})
+
+
+def test_a_server_that_makes_up_names_does_not_fill_the_log() -> None:
+    notices = Notices()
+    for number in range(1000):
+        notices.add({"alias": "a", "model_asked": "mini", "model_answered": f"mini-{number}"})
+    told = notices.told().answered["a"]
+    assert len(told) == 21
+    assert sum(told.values()) == 1000

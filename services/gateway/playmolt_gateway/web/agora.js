@@ -189,7 +189,7 @@ function summary(state) {
     state.looks.length ? el("details", { "data-open": "looks" }, el("summary", { "data-focus": "looks" }, t("agora.looks", { n: state.looks.length })), el("ul", { class: "tight" }, state.looks.map((look) =>
       el("li", { class: "small" }, `${clock(look.at)} · ${look.measure} · ${seen(look)}`)))) : null,
     state.deviations.length ? table(t("agora.deviations"), ["#", t("agora.field"), t("agora.before"), t("agora.after"), t("agora.reason")],
-      state.deviations.map((one) => [one.n, one.field, one.before, one.after, one.reason])) : null,
+      state.deviations.map((one) => [one.n, one.field, one.before, one.after, one.count ? `${one.reason} (${one.count})` : one.reason])) : null,
     el("details", { "data-open": "plan" }, el("summary", { "data-focus": "plan" }, t("agora.plan")), el("pre", { class: "pre small" }, pretty(state.plan))));
 }
 

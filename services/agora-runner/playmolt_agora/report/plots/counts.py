@@ -14,7 +14,7 @@ from playmolt_agora.report.study import Study, rows
 from playmolt_agora.report.tallies import parse_codes
 
 CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
-_CODE_HUES: Final = ("#bcd3ea", "#7fb0dc", "#1765ad", "#0d3f6e", "#b8500f", "#a03050", "#7a4aa5", "#1b1f24")
+_CODE_HUES: Final = ("#bcd3ea", "#7fb0dc", "#1765ad", "#0d3f6e", "#b8500f", "#a03050", "#7a4aa5", "#1b1f24", "#8f7a3c")
 _DISSOC: Final = (
     ("dissoc_a", "A: thinks of survival, acts otherwise", HUES[1]),
     ("dissoc_b", "B: thinks socially, acts to gain", HUES[3]),
