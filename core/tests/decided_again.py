@@ -1,7 +1,7 @@
 """A stream decided again: what was decided in a scenario, as `Redecision` is told of it."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from playmolt_core.game.decider import Act, Decider, Fault, Forfeit, Refused, Resign
@@ -61,8 +61,12 @@ def played(decider: Decider[Any], seed: int, action: Callable[[random.Random], A
 
 
 def decided_again(rules: Decider[Any], table: RecordedTable) -> Redecision[Any]:
+    return redecided(rules, table.facts)
+
+
+def redecided(rules: Decider[Any], facts: Iterable[Fact]) -> Redecision[Any]:
     redecision = Redecision(rules)
-    for fact in table.facts:
+    for fact in facts:
         redecision.take(fact)
     redecision.finish()
     return redecision

@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, Decider, Decision, Event, Refused, Viewer
+from playmolt_core.game.redecision import Fact
 from playmolt_schemas.codes import Code
 
 S = TypeVar("S")
@@ -38,7 +39,10 @@ def like(event: type[Event], **fields: Any) -> Like:
 
 
 class Scenario(Generic[S]):
-    """One stream of a game. `decision` is the newest one, `log` every event, its time and the state after it."""
+    """One stream of a game. `decision` is the newest one, `log` every event, its time and the state after it.
+
+    `recorded` has what came of commands, as a redecision is told of it.
+    """
 
     def __init__(self, decider: Decider[S], stream: str = "") -> None:
         self.decider = decider
@@ -46,6 +50,7 @@ class Scenario(Generic[S]):
         self.state: S = decider.initial(stream or f"{decider.game}-1")
         self.log: list[tuple[Event, datetime, S]] = []
         self.decision: Decision = Accepted()
+        self.recorded: list[Fact] = []
 
     def given(self, *events: Event) -> Self:
         """What is stored already; no rule is asked."""
@@ -59,10 +64,13 @@ class Scenario(Generic[S]):
         self.now += timedelta(seconds=1)
         self.decision = self.decider.decide(self.state, command, self.now)
         if isinstance(self.decision, Accepted):
-            before = len(self.log)
+            before, state = len(self.log), self.state
             self.given(*self.decision.events)
             folded = tuple(state for _, _, state in self.log[before:])
             assert self.decision.states in ((), folded)
+            for version, (event, at, after) in enumerate(self.log[before:], before + 1):
+                self.recorded.append(Fact(state, event, version, at, str(before)))
+                state = after
         return self
 
     def then(self, *events: Event | Like) -> Self:

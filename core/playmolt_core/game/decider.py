@@ -219,8 +219,8 @@ class Decider(Protocol[S]):
         """What the game wants of an agent now; empty when it waits for others."""
         ...
 
-    def recovered(self, state: S, event: Event, at: datetime) -> Iterable[Command]:
-        """The commands that may have come to a stored event and those behind it, likeliest first.
+    def recovered(self, state: S, events: Sequence[Event], at: datetime) -> Iterable[Command]:
+        """The commands that may have come to stored events, of which the first is its own, likeliest first.
 
         `state` is what it met. Empty where the rules cannot tell; what they can is decided again by `log check`.
         """

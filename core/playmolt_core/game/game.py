@@ -108,7 +108,7 @@ class Game(Decider[S]):
         return ()
 
     @override
-    def recovered(self, state: S, event: Event, at: datetime) -> Iterable[Command]:
+    def recovered(self, state: S, events: Sequence[Event], at: datetime) -> Iterable[Command]:
         return ()
 
     @override

@@ -102,10 +102,10 @@ class Redecision(Generic[S]):
         return best
 
     def _candidates(self, step: Sequence[Fact]) -> Iterator[tuple[Command, Sequence[Event]]]:
-        first = step[0]
-        for command in self._decider.recovered(first.before, first.event, first.at):
+        first, stored = step[0], [fact.event for fact in step]
+        for command in self._decider.recovered(first.before, stored, first.at):
             decided = self._decided(first.before, command, first.at)
-            yield command, self._settled(decided, [fact.event for fact in step])
+            yield command, self._settled(decided, stored)
 
     def _decided(self, state: S, command: Command, at: datetime) -> Sequence[Event]:
         try:

@@ -49,7 +49,7 @@ class Adder:
     def evolve(self, state: Sum, event: Added, at: datetime) -> Sum:
         return Sum(state.total + event.amount)
 
-    def recovered(self, state: Sum, event: Event, at: datetime) -> Sequence[Command]:
+    def recovered(self, state: Sum, events: Sequence[Event], at: datetime) -> Sequence[Command]:
         return ()
 
 

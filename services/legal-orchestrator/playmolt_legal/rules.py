@@ -1,6 +1,7 @@
 """The legal simulation: four roles argue, a person steers, a report comes out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec import UNSET, UnsetType
@@ -34,7 +35,7 @@ from playmolt_schemas.games.legal import (
 )
 from typing_extensions import override
 
-from playmolt_legal import commands, effects, views
+from playmolt_legal import commands, effects, recovery, views
 from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
 from playmolt_legal.events import (
     EVENTS,
@@ -70,6 +71,7 @@ class Legal(Game[State]):
     folds = FOLDS
     opening = frozenset((commands.OpenSession, commands.ContinueSession))
     unknown = NO_SESSION
+    from_content = frozenset(("guardrail_hit", "draft_set_aside", "turn_recorded"))
     foreign = Refused(Code.INVALID_REQUEST, "A session takes facts, forms and retries; it is no bot game.")
 
     def __init__(self) -> None:
@@ -138,6 +140,14 @@ class Legal(Game[State]):
     @override
     def effects(self, state: State) -> Sequence[Effect]:
         return effects.effects(state)
+
+    @override
+    def recovered(self, state: State, events: Sequence[Event], at: datetime) -> Iterable[Command]:
+        return recovery.recovered(state, events)
+
+    @override
+    def pinned(self, decided: Event, stored: Event) -> Event:
+        return recovery.pinned(decided, stored)
 
     def successor(self, state: State) -> commands.ContinueSession | None:
         """The command that opens the linked session, on the stream `next_session` names.

@@ -34,7 +34,7 @@ from playmolt_schemas.games.jury import (
 )
 from typing_extensions import override
 
-from playmolt_jury import bodies, commands, effects, views
+from playmolt_jury import bodies, commands, effects, recovery, views
 from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
 from playmolt_jury.content.material import Ending, Material, Witness
 from playmolt_jury.events import (
@@ -86,6 +86,7 @@ class Jury(Game[State]):
     folds = FOLDS
     opening = frozenset((commands.OpenJury,))
     unknown = unknown_session()
+    from_content = frozenset(("jury_opened", "witness_talked", "evidence_unlocked", "ended"))
     foreign = Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
 
     def __init__(
@@ -170,6 +171,14 @@ class Jury(Game[State]):
     @override
     def effects(self, state: State) -> Sequence[Effect]:
         return effects.effects(state)
+
+    @override
+    def recovered(self, state: State, events: Sequence[Event], at: datetime) -> Iterable[Command]:
+        return recovery.recovered(state, events)
+
+    @override
+    def pinned(self, decided: Event, stored: Event) -> Event:
+        return recovery.pinned(decided, stored)
 
     def _open(self, state: State, command: commands.OpenJury) -> Decision:
         if state.version:

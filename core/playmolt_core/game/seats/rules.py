@@ -158,8 +158,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         return {seat.id: seat.name for seat in state.seats}
 
     @override
-    def recovered(self, state: S, event: Event, at: datetime) -> Iterable[Command]:
-        return self._recovered(state, event, at)
+    def recovered(self, state: S, events: Sequence[Event], at: datetime) -> Iterable[Command]:
+        return self._recovered(state, events[0], at)
 
     def _recovered(self, state: S, event: Event, at: datetime) -> Iterator[Command]:
         for command in commands_of(event, self.effects(state), self.action_of):

@@ -1,0 +1,144 @@
+"""Which command stored events came from, so that `log check` can decide it again by today's rules."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+from playmolt_core.game.decider import Command, EndGame, Event
+from playmolt_schemas.games.legal import AnyForm, Facts
+
+from playmolt_legal import commands, effects
+from playmolt_legal.events import (
+    AttemptMade,
+    DraftSetAside,
+    FactChanged,
+    FactsPosted,
+    FactsStipulated,
+    GateAnswered,
+    GuardrailHit,
+    Narrative,
+    RedoAsked,
+    SessionAborted,
+    SessionDone,
+    SessionOpened,
+    TurnFailed,
+    TurnRecorded,
+    TurnStarted,
+)
+from playmolt_legal.state import State
+
+
+def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:  # noqa: C901, PLR0912 -- a case an event
+    match event := events[0]:
+        case SessionOpened(previous_session=None):
+            yield _opening(event)
+        case SessionOpened():
+            yield _continuation(event)
+        case FactsPosted():
+            yield commands.PostFacts(agent_id=event.by, body=_facts(event))
+        case TurnStarted():
+            yield commands.Retry(agent_id=state.owner)
+        case AttemptMade():
+            yield commands.Attempted(effect_id="", phase=event.phase, kind=event.kind, attempt=event.attempt)
+        case GuardrailHit() | DraftSetAside():
+            drafts = (each.output for each in events if isinstance(each, DraftSetAside))
+            yield from (_spoken(state, output) for output in drafts)
+        case TurnRecorded():
+            yield _spoken(state, event.output)
+        case FactsStipulated():
+            yield _spoken(state, _stipulation(event))
+        case TurnFailed():
+            yield commands.TurnFailed(
+                effect_id=effects.effect_id(state), code=event.code, detail=event.detail, attempts=event.attempts
+            )
+        case GateAnswered():
+            done = (each.next_session or "" for each in events if isinstance(each, SessionDone))
+            yield commands.PostForm(agent_id=event.by, body=_form(event.form), next_session=next(done, ""))
+        case FactChanged():
+            yield commands.ChangeFact(agent_id=event.by, fact_id=event.fact_id, body=_change(event))
+        case RedoAsked():
+            yield commands.Redo(agent_id=event.by, body={"turns": _asked_again(state, event)})
+        case SessionAborted():
+            yield EndGame(reason=event.reason)
+
+
+def pinned(decided: Event, stored: Event) -> Event:
+    """What a session was opened with is no decision, and what a model stipulated is not stored as it said it."""
+    if isinstance(decided, SessionOpened) and isinstance(stored, SessionOpened):
+        return replace(decided, rules_version=stored.rules_version, content_version=stored.content_version)
+    return stored if isinstance(decided, FactsStipulated) and isinstance(stored, FactsStipulated) else decided
+
+
+def _opening(event: SessionOpened) -> commands.OpenSession:
+    body = {
+        "case_type": event.case_type,
+        "jurisdiction": event.jurisdiction,
+        "title": event.title,
+        "language": event.language,
+        "exclusions": list(event.exclusions),
+        "model": event.model,
+    }
+    return commands.OpenSession(
+        agent_id=event.owner,
+        name=event.name,
+        seed=event.seed,
+        body=body if event.side is UNSET else {**body, "side": event.side},
+        aliases=(event.model,),
+    )
+
+
+def _continuation(event: SessionOpened) -> commands.ContinueSession:
+    return commands.ContinueSession(
+        agent_id=event.owner,
+        name=event.name,
+        seed=event.seed,
+        previous_session=event.previous_session or "",
+        case_type=event.case_type,
+        jurisdiction=event.jurisdiction,
+        title=event.title,
+        language=event.language,
+        exclusions=event.exclusions,
+        model=event.model,
+        narrative=event.narrative or Narrative(),
+        facts=event.facts or Facts(),
+        side="neutral" if event.side is UNSET else event.side,
+    )
+
+
+def _facts(event: FactsPosted) -> dict[str, Any]:
+    told = event.narrative
+    return {
+        "overview": told.overview,
+        "acts": told.acts,
+        "opposing_claims": told.opposing_claims,
+        "timeline": [{"when": item.when, "what": item.what, "agreed": item.agreed} for item in event.timeline],
+        "evidence": [{"title": item.title, "description": item.description} for item in event.evidence],
+    }
+
+
+def _form(form: AnyForm) -> dict[str, Any]:
+    """The form as a person may have sent it: without the fields that it leaves open."""
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(form))
+    return {name: value for name, value in fields.items() if value is not None and value != ""}
+
+
+def _stipulation(event: FactsStipulated) -> dict[str, Any]:
+    """The questions that a model asked. Its facts are stored as what came of them, which `pinned` keeps."""
+    questions = [{"text": question.text} for question in event.questions]
+    return {"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}
+
+
+def _change(event: FactChanged) -> dict[str, Any]:
+    fields = {"action": event.action, "text": event.text, "reason": event.reason}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _asked_again(state: State, event: RedoAsked) -> list[int]:
+    """Those that were stale; a verifier that is not is done again with its round."""
+    return [number for number in event.turns if state.turns[number - 1].stale]
+
+
+def _spoken(state: State, output: Any) -> commands.TurnSpoken:
+    return commands.TurnSpoken(effect_id=effects.effect_id(state), output=output)
