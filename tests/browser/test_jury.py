@@ -28,6 +28,28 @@ ENGLISH = Told(
 CHINESE = Told("用中文开始", "泵的日志不能证明任何故意。", "想想那个女孩。", "未定", ("有罪", "无罪"))
 
 
+def a_stranger_checks_what_is_shared(page: Page, told: Told) -> None:
+    """The link leads who has no key to the story with every transaction in full; taken back, to nothing."""
+    hashes = page.locator("#panel-verdict tbody tr code").all_inner_texts()
+    share = page.locator("section[aria-labelledby=share]")
+    share.locator("button.first").click()
+    address = share.locator("[data-shared]").input_value()
+    shown = page.context.new_page()
+    shown.goto(address)
+    for code in hashes:
+        expect(shown.locator("main")).to_contain_text(code)
+    expect(shown.locator("main")).to_contain_text(told.said)
+    assert told.note not in shown.content()
+    assert shown.locator("svg[role=img]:visible").count() == 1
+    assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    share.locator("> .row button").last.click()
+    expect(share.locator("[data-shared]")).to_have_count(0)
+    gone = shown.reload()
+    assert gone
+    assert gone.status == 404
+    shown.close()
+
+
 def tab(page: Page, name: str) -> None:
     page.locator(f"#tab-{name}").click()
     expect(page.locator(f"#panel-{name}")).to_be_visible()
@@ -60,21 +82,29 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
     first = page.locator("blockquote").get_attribute("data-node")
     page.locator("[data-choice]").first.click()
     page.wait_for_selector(f"blockquote:not([data-node='{first}'])")
+    witness = page.locator("blockquote").inner_text().splitlines()[0]
 
     go_on(page)
     talk = page.locator("#panel-jurors")
     talk.locator("textarea").fill(told.said)
+    page.reload()
+    expect(talk.locator("textarea")).to_have_value(told.said)
     talk.locator("button.first").click()
     expect(talk.locator(".said.mine")).to_contain_text(told.said)
     expect(talk.locator(".said:not(.mine)")).to_have_count(1)
+    assert talk.locator(".talk > p").evaluate_all("all => all.map((one) => one.className)")[:3] == [
+        "said mine", "said", "quiet small",
+    ]  # fmt: skip
     expect(talk.locator(".talk p.quiet")).to_have_count(1)  # why the juror moved, or that it did not
     talk.locator("section .row.bottom button").click()
     expect(talk.locator(".said:not(.mine)")).to_have_count(2)
     expect(talk.locator("li .card.on")).to_contain_text("8")
     expect(talk).to_contain_text(told.undecided)
 
+    talk.locator("textarea").fill(told.note)
     go_on(page)
     debate = page.locator("#panel-deliberation")
+    expect(page.locator("section[aria-labelledby=unsent]")).to_contain_text(told.note)
     debate.locator("textarea").fill(told.note)
     debate.locator(".row.end button").click()
     expect(debate.locator("textarea")).to_have_value("")
@@ -85,15 +115,23 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
         expect(debate.locator("button.first")).not_to_have_attribute("aria-busy", "true")
     debate.locator("button.first").click()
 
-    page.locator("#panel-verdict button.first").click()
+    page.locator("#panel-verdict button.first:visible").first.click()
     expect(page.locator("article.story .prose")).to_be_visible()
     assert page.locator("article.story .tag").inner_text() in told.verdicts
     votes = page.locator("#panel-verdict tbody tr")
     expect(votes).to_have_count(5)
     assert all(code.startswith("0x") for code in votes.locator("code").all_inner_texts())
 
+    a_stranger_checks_what_is_shared(page, told)
+
     tab(page, "history")
     expect(page.locator("#panel-history .timeline")).to_be_visible()
+    lines = page.locator("#panel-history .log button").evaluate_all("all => all.map((one) => one.textContent)")
+    said = next(place for place, line in enumerate(lines) if told.said in line)
+    answer = next(place for place, line in enumerate(lines) if place > said and line.endswith("”"))
+    assert not any(told.undecided in line for line in lines[said + 1 : answer])
+    assert not lines[answer + 1].endswith("”")
+    assert any(witness in line for line in lines)
     spoken_to = page.locator("#panel-history .log button", has_text=told.said)
     spoken_to.click()
     expect(page.locator("#panel-history [aria-live] p")).to_contain_text(told.said)
@@ -183,6 +221,6 @@ def test_a_vote_that_a_juror_failed_in_can_be_called_again(reader: Reader) -> No
     page.route("**/api/jury/sessions/jury-1/**", answer)
     page.goto("/game?session=jury-1")
     expect(page.locator("#panel-verdict ol li")).to_have_count(4)
-    page.locator("#panel-verdict button.first").click()
-    expect(page.locator("#panel-verdict button.first")).not_to_have_attribute("aria-busy", "true")
+    page.locator("#panel-verdict button.first:visible").first.click()
+    expect(page.locator("#panel-verdict button.first:visible")).not_to_have_attribute("aria-busy", "true")
     assert len(called) == 1

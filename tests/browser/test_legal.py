@@ -1,5 +1,7 @@
 """A legal session through its gates, in the forms that the server describes."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -27,8 +29,8 @@ def tell_facts(page: Page) -> None:
         "timeline.when": "봄", "timeline.what": "계약이 체결되었다", "evidence.title": "임대차계약서",
         "evidence.description": "서명된 계약서",
     }.items():  # fmt: skip
-        form.locator(f"[data-field='{field}']").fill(text)
-    form.locator("[data-field='timeline.agreed']").check()
+        form.locator(f"[data-field='{field}']").first.fill(text)
+    form.locator("[data-field='timeline.agreed']").first.check()
     form.locator("button.first").click()
 
 
@@ -46,6 +48,19 @@ def send(page: Page) -> None:
 def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) -> None:
     page = reader("/legal", language="ko")
     opened(page, "보증금 반환")
+    tell = page.locator("section[aria-labelledby=tell]")
+    tell.locator("textarea").first.fill("보증금 반환 분쟁")
+    tell.locator("fieldset > button.bare").first.click()
+    tell.locator("[data-field='timeline.when']").last.fill("가을")
+    page.reload()
+    expect(tell.locator("textarea").first).to_have_value("보증금 반환 분쟁")
+    expect(tell.locator("[data-field='timeline.when']").last).to_have_value("가을")
+    expect(tell.locator("[data-field='timeline.when']")).to_have_count(2)
+    tell.locator("button.first").click()
+    fault = tell.locator(".fault[role=alert], [aria-invalid=true] ~ .fault").first
+    expect(fault).to_be_visible()
+    assert not re.search("[a-z]{3}", fault.inner_text())
+    tell.locator("[data-field='timeline.when']").last.fill("")
     tell_facts(page)
 
     gate(page, "round1")

@@ -305,7 +305,7 @@ class PhaseChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="phase_
 
 
 class WitnessTalkedMessage(SessionMessage, frozen=True, kw_only=True, tag="witness_talked"):
-    """A step of a talk; `shown` is the node whose text was shown."""
+    """A step of a talk; `shown` is the node whose text was shown, `said` and `text` what was asked and answered."""
 
     witness_id: str
     choice: str | None
@@ -313,6 +313,8 @@ class WitnessTalkedMessage(SessionMessage, frozen=True, kw_only=True, tag="witne
     shown: str
     pressure: int
     cracked: bool
+    said: str = ""
+    text: str = ""
 
 
 class EvidenceUnlockedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_unlocked"):

@@ -11,9 +11,11 @@ from playmolt_schemas.routes.route import (
     HTML,
     MARKDOWN,
     NDJSON,
+    SVG,
     Auth,
     Media,
     NoFields,
+    PictureQuery,
     Query,
     Route,
     StreamQuery,
@@ -121,6 +123,10 @@ TRANSCRIPT: Final[Route[bytes]] = _route(
     "A session that is over as a text: case, talks, speeches, moves, the verdict vote by vote.",
     {200: Media(MARKDOWN)}, query=TranscriptQuery, other_media=(HTML,), errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
+PICTURE: Final[Route[bytes]] = _route(
+    "GET", _ONE + "/picture.svg", "jury_picture", "The session drawn at a moment.", {200: Media(SVG)},
+    query=PictureQuery,
+)  # fmt: skip
 SHARE: Final[Route[Share]] = _route(
     "POST", _ONE + "/share", "jury_share", "Show a session that is over to whoever has the address.", {201: Share},
     request=NoFields, errors=(Code.NOT_FINISHED,),
@@ -150,6 +156,7 @@ JURY: Final = (
     STREAM,
     LOG,
     TRANSCRIPT,
+    PICTURE,
     SHARE,
     UNSHARE,
 )

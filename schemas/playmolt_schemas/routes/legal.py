@@ -10,10 +10,12 @@ from playmolt_schemas.routes.route import (
     HTML,
     JSON,
     MARKDOWN,
+    SVG,
     Auth,
     Media,
     NoFields,
     OneOf,
+    PictureQuery,
     Query,
     Route,
     StreamQuery,
@@ -92,6 +94,10 @@ STREAM_SESSION: Final[Route[bytes | None]] = Route(
     service="legal", summary="What happens in the session, as it happens; ends after session_done.",
     query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
 )  # fmt: skip
+DRAW_SESSION: Final[Route[bytes]] = Route(
+    method="GET", path=_PATH + "/{id}/picture.svg", name="draw_session", tag="legal", auth=Auth.AGENT, service="legal",
+    summary="The session drawn as it is now.", answers={200: Media(SVG)}, query=PictureQuery,
+)  # fmt: skip
 SHARE_SESSION: Final[Route[Share]] = Route(
     method="POST", path=_PATH + "/{id}/share", name="share_session", tag="legal", auth=Auth.AGENT, idempotent=True,
     service="legal", summary="Show the report of a session that is over to whoever has the address.",
@@ -113,6 +119,7 @@ LEGAL: Final = (
     RETRY_TURN,
     READ_REPORT,
     STREAM_SESSION,
+    DRAW_SESSION,
     SHARE_SESSION,
     UNSHARE_SESSION,
 )

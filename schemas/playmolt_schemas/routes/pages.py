@@ -47,9 +47,10 @@ class WatchWords(Query, frozen=True):
 
 
 class RowsQuery(GamesQuery, frozen=True):
-    """The filters of `GET /api/games`; `over` leaves out what waits or runs."""
+    """The filters of `GET /api/games`; `over` leaves out what waits or runs, `runs` lists experiments' runs."""
 
     over: bool = False
+    runs: bool = False
 
 
 class Player(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Final, Generic
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal
 from urllib.parse import quote
 
 import msgspec
@@ -79,6 +79,14 @@ class StreamQuery(Query, frozen=True):
     spelt_as_the_header: LastEventId = msgspec.field(name="Last-Event-ID", default="")
 
 
+class PictureQuery(Query, frozen=True):
+    """`GET …/picture.svg` of a session."""
+
+    v: Annotated[int, Meta(ge=1, le=LARGEST, description="A moment; left out: the last one.")] | None = None
+    lang: Literal["ko", "en", "zh"] | None = None
+    tall: Literal["1"] | None = None
+
+
 class NoFields(api.Request, frozen=True):
     """A body without fields: `{}`, or none at all."""
 
@@ -106,6 +114,7 @@ class PageOf(msgspec.Struct, frozen=True):
 
 NDJSON: Final = "application/x-ndjson"
 EVENT_STREAM: Final = "text/event-stream"
+SVG: Final = "image/svg+xml"
 HTML: Final = "text/html; charset=utf-8"
 TEXT: Final = "text/plain; charset=utf-8"
 MARKDOWN: Final = "text/markdown; charset=utf-8"
@@ -156,6 +165,11 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     def shares(self) -> bool:
         """Whether it gives or takes back the address of a read-only page."""
         return self.path.endswith("/share")
+
+    @property
+    def draws(self) -> bool:
+        """Whether it is a drawing of a session for its owner."""
+        return bool(self.service) and self.path.endswith("/picture.svg")
 
     @property
     def run(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import httpx
 import pytest
+from playmolt_gateway.pages.bundles import BUNDLED, NotBundled, bundle
 from playmolt_schemas.agora import feed, plan, turn
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
@@ -138,7 +139,7 @@ async def test_every_file_is_sent_as_what_it_is(platform: Any) -> None:
             continue
         answer = await platform.send("GET", f"/assets/any/{name}")
         assert answer.status_code == 200
-        joined = path.match("web/texts.*.json") or path.name == "style.css"
+        joined = path.match("web/texts.*.json") or path.name == "style.css" or name in BUNDLED
         assert joined or answer.content == path.read_bytes()
         assert answer.headers["content-type"].startswith(kinds[path.name.rpartition(".")[2]])
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -252,3 +253,53 @@ async def test_a_program_that_strays_gets_a_problem_document(
     answer = await platform.send(method, path, headers=headers)
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "not_found"
+
+
+RUN = "agora-0190c3f8-1111-7222-8333-444455556666"
+HELD = {
+    "game_id": RUN, "gameType": "agora", "phase": "phase1", "round": 3, "seated": 12, "needed": 12,
+    "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z", "over": False,
+}  # fmt: skip
+
+
+async def test_a_run_is_called_by_its_experiments_name_its_cell_and_its_number(platform: Any) -> None:
+    def engine(game: str, call: Any) -> Any:
+        if game == "experiment":
+            assert call.operator
+            return 200, {"name": "a first look"}
+        state = {"id": RUN, "gameType": "agora", "experiment": "experiment-1", "cell": "phase1/ko/m", "number": 2}
+        return (200, {"games": [HELD]}) if call.op == "games" else (200, state)
+
+    platform.bus.engine = engine
+    listed = await platform.send("GET", "/games/rows", params={"runs": "true"})
+    assert [row["about"] for row in listed.json()["rows"]] == ["a first look · phase1/ko/m · 2"]
+
+
+def test_a_bundle_holds_each_module_once_before_who_takes_it() -> None:
+    files = {
+        "page.js": b'import { a } from "./parts/a.js";\nimport { b as c } from "./parts/b.js";\na(c);\n',
+        "parts/a.js": b'import { b } from "./b.js";\n\nexport function a(x) { return b + x; }\n',
+        "parts/b.js": b"export const b = 1;\n",
+    }
+    text = bundle("page.js", files).decode()
+    assert "import" not in text
+    assert "export" not in text
+    assert text.index("_parts_b_js = ") < text.index("_parts_a_js = ") < text.index("_page_js = ")
+    assert text.count("const b = 1;") == 1
+    assert "const { b: c } = _parts_b_js;" in text
+
+
+@pytest.mark.parametrize("source", [b'import x from "./b.js";\n', b"export default 1;\n", b'await import("./b.js");\n'])
+def test_a_module_of_another_form_is_no_part_of_a_bundle(source: bytes) -> None:
+    with pytest.raises(NotBundled, match=r"page\.js"):
+        bundle("page.js", {"page.js": source, "b.js": b""})
+
+
+@pytest.mark.parametrize("page", ["/", "/games"])
+async def test_a_bundled_page_names_one_module_that_is_sent(platform: Any, page: str) -> None:
+    text = (await platform.send("GET", page)).text
+    named = re.findall(r'<script type="module" src="([^"]+)"', text)
+    assert len(named) == 1
+    sent = await platform.send("GET", named[0])
+    assert sent.status_code == 200
+    assert "import" not in {line.partition(" ")[0] for line in sent.text.splitlines()}

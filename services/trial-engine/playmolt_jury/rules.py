@@ -142,7 +142,9 @@ class Jury(Game[State]):
     @override
     def public(self, state: State, event: Event, viewer: Viewer) -> JuryMessage | None:
         """A message for the session's owner; there is none for anybody else."""
-        return views.public(event, show_stances=self.shows_stances(state)) if owns(state, viewer.agent_id) else None
+        if not owns(state, viewer.agent_id):
+            return None
+        return views.public(event, self.material(state), show_stances=self.shows_stances(state))
 
     @override
     def view(self, state: State, viewer: Viewer) -> JurySession | UnseenJury:

@@ -155,10 +155,12 @@ def ending(state: State, material: Material) -> EndingView | None:
     return EndingView(id=reached.id, verdict=reached.verdict, title=reached.title, text=reached.text)
 
 
-def public(event: Event, *, show_stances: bool) -> JuryMessage:
+def public(event: Event, material: Material, *, show_stances: bool) -> JuryMessage:
     """A message for the owner; an event that has nothing to say is progress."""
     if isinstance(event, StanceChanged):
         return _moved(event, show_stances=show_stances)
+    if isinstance(event, WitnessTalked):
+        return _talked(event, material)
     message_of = _PUBLIC.get(type(event))
     return message_of(event) if message_of else JuryProgressMessage()
 
@@ -195,7 +197,8 @@ def _phase(event: PhaseChanged) -> JuryMessage:
     return PhaseChangedMessage(from_=event.from_, to=event.to)
 
 
-def _talked(event: WitnessTalked) -> JuryMessage:
+def _talked(event: WitnessTalked, material: Material) -> JuryMessage:
+    said, text = dialogue.words_of(material, event)
     return WitnessTalkedMessage(
         witness_id=event.witness_id,
         choice=event.choice,
@@ -203,6 +206,8 @@ def _talked(event: WitnessTalked) -> JuryMessage:
         shown=event.shown,
         pressure=event.pressure,
         cracked=event.cracked,
+        said=said,
+        text=text,
     )
 
 
@@ -305,7 +310,6 @@ def _aborted(event: GameAborted) -> JuryMessage:
 _PUBLIC: Final[Mapping[type[Event], Callable[[Any], JuryMessage]]] = {
     JuryOpened: _opened,
     PhaseChanged: _phase,
-    WitnessTalked: _talked,
     EvidenceUnlocked: _unlocked,
     EvidenceRead: _read,
     TurnStarted: _started,

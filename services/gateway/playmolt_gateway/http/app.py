@@ -70,6 +70,8 @@ def _handler(route: Route) -> Handler:
         return HANDLERS[route.name]
     if route.shares:
         return sharing.share if route.method == "POST" else sharing.unshare
+    if route.draws:
+        return sharing.draw_session
     if route.streams:
         return feeds.stream_events
     kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}

@@ -13,6 +13,8 @@ from playmolt_schemas.page_texts import PAGE_LANGUAGES, page_texts
 from playmolt_schemas.registry import games
 from starlette.responses import Response
 
+from playmolt_gateway.pages.bundles import BUNDLED, bundle
+
 FILES: Final = Path(__file__).parents[1] / "web"
 _STYLES: Final = ("style.css", "picture.css")
 _DRAWING: Final = "watch.js"
@@ -99,6 +101,7 @@ def assets() -> Mapping[str, Asset]:
     read |= {f"games/{game}/{name}": content for game, view in views.items() for name, content in view.items()}
     read["style.css"] = b"\n".join(read[name] for name in _STYLES)
     read["games.js"] = _games_module(views)
+    read |= {name: bundle(name, read) for name in BUNDLED}
     return {name: _asset(name, content) for name, content in read.items() if Path(name).suffix in _TYPES}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.identifiers import WATCHED_TYPES, type_of
+from playmolt_schemas.identifiers import RUN_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.page_texts import PAGE_LANGUAGES, PageLanguage, page_texts
 from playmolt_schemas.registry import games
 
@@ -52,8 +52,22 @@ async def state_of(
         raise ConnectionError("no engine answers")
     if answer.status != 200:
         return None
-    found: State = _decode(answer.body)
+    found: dict[str, Any] = _decode(answer.body)
+    if game in RUN_TYPES:
+        found["name"] = await _experiment_name(bus, found["experiment"])
     return found
+
+
+async def _experiment_name(bus: GatewayBus, experiment: str) -> str:
+    """What a run's experiment is called; its id while nobody tells."""
+    body: dict[str, Any] = {"route": "agora_read", "params": {}, "query": {}, "body": None}
+    try:
+        answer = await bus.submit(
+            experiment.partition("-")[0], "query", experiment, _encode(body), operator=True, deadline=SECONDS
+        )
+    except AWAY:
+        return experiment
+    return str(_decode(answer.body)["name"]) if answer.status == 200 else experiment
 
 
 async def state_if_there(

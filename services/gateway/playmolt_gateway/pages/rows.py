@@ -95,7 +95,9 @@ def _about(state: State) -> str:
         return str(case["title"])
     questions = [one["question"] for one in state.get("history", ()) if "question" in one]
     # An O/X game is about all its questions; the first names it as long as it lives.
-    return str(questions[0] if questions else state.get("question") or state.get("cell") or "")
+    if "cell" in state:
+        return f"{state['name']} · {state['cell']} · {state['number']}"
+    return str(questions[0] if questions else state.get("question") or "")
 
 
 def _winner(state: State) -> Player | None:

@@ -12,7 +12,7 @@ _SHOWN: Final = 12
 
 
 def draw(state: State, words: Words, sheet: Sheet) -> Picture:
-    title = words.text("agora.run", cell=state["cell"], number=state["number"])
+    title = f"{state['name']} · {words.text('agora.run', cell=state['cell'], number=state['number'])}"
     told = words.text("picture.agora.turn", turn=state["turn"], turns=state["turns"], residents=state["residents"])
     kicker = (
         f"{words.word('game', 'agora')} · {words.word('phase', state['phase'])} · {words.word('world', state['world'])}"

@@ -20,6 +20,8 @@ from playmolt_gateway.routes.games import cursor_behind, list_rows
 
 _SCANNED: Final = 400
 """So many games a request looks at: an answer may hold fewer than asked for, and its cursor goes on from there."""
+_RUNS: Final = "agora"
+_Found = tuple[Sequence[tuple[AdminGameLine, Row | None]], str | None] | Answer | Refusal
 _PAGE: Final = 100
 
 
@@ -50,7 +52,7 @@ async def list_games(services: Services, request: CheckedRequest) -> Reply:
 async def page_rows(services: Services, request: CheckedRequest) -> Reply:
     """The games as the pages list them."""
     query: RowsQuery = request.query
-    found = await _found(services, query, over=query.over)
+    found = await (_runs(services, query) if query.runs else _found(services, query, over=query.over))
     if isinstance(found, Refusal):
         return found
     if isinstance(found, Answer):
@@ -61,13 +63,17 @@ async def page_rows(services: Services, request: CheckedRequest) -> Reply:
     return response
 
 
+async def _runs(services: Services, query: GamesQuery) -> _Found:
+    """The runs of experiments, newest first."""
+    held = await list_rows(services, _RUNS, {}, query.limit, query.cursor)
+    return held if isinstance(held, Answer) else ([(line, None) for line in held[0]], held[1])
+
+
 async def _rows(services: Services, found: Sequence[tuple[AdminGameLine, Row | None]]) -> Sequence[Row]:
     return await services.rows.of([line for line, _ in found])
 
 
-async def _found(
-    services: Services, query: GamesQuery, *, over: bool
-) -> tuple[Sequence[tuple[AdminGameLine, Row | None]], str | None] | Answer | Refusal:
+async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found:
     """Lines that fit, with their rows where these had to be looked at, and the cursor of what comes after them."""
     times = {name: _utc(text) for name, text in (("from", query.since), ("to", query.until))}
     if None in times.values():

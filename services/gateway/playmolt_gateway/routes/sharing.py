@@ -12,6 +12,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.registry import games
+from playmolt_schemas.routes.route import SVG
 from starlette.responses import Response
 
 from playmolt_gateway.http.attachments import attachment
@@ -34,6 +35,7 @@ _MISMATCH: Final = Refusal(
 _GONE: Final = Refusal(Code.NOT_FOUND, "Nothing is shared under this address, or no more.")
 _encode = msgspec.json.encode
 _terms_of = msgspec.json.Decoder(sharing.Terms).decode
+_state_of = msgspec.json.Decoder(dict[str, Any]).decode
 _page_of = msgspec.json.Decoder(sharing.SharedPage).decode
 
 
@@ -56,6 +58,17 @@ async def unshare(services: Services, request: CheckedRequest) -> Reply:
         return answer_response(found)
     await services.soon(services.shares.unshare(request.params["id"]))
     return Response(status_code=204)
+
+
+async def draw_session(services: Services, request: CheckedRequest) -> Reply:
+    """Draw a session for its owner, as it is or as it was at a moment."""
+    found = await _ask_as_caller(services, request, sharing.PICTURE, {"at": request.query.v or 0})
+    if found.status != 200:
+        return answer_response(found)
+    picture = drawn(_state_of(found.body), asked_of(request).language, TALL if request.query.tall else WIDE)
+    if picture is None:
+        return Refusal(Code.NOT_FOUND, "Sessions of this kind are not drawn.")
+    return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
 
 
 async def page_shared(services: Services, request: CheckedRequest) -> Reply:
@@ -99,7 +112,7 @@ async def shared_file(services: Services, request: CheckedRequest) -> Reply:
     if picture is None:
         return _GONE
     if file == "picture.svg":
-        return Response(picture.svg(), media_type="image/svg+xml", headers=_PICTURED)
+        return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
     theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
     return Response(await asyncio.to_thread(png, picture, theme), media_type="image/png", headers=_PICTURED)
 
@@ -121,8 +134,10 @@ async def _shared(services: Services, token: str) -> Share | None:
     return found if found and type_of(found.stream) in games() else None
 
 
-def _ask_as_caller(services: Services, request: CheckedRequest, route: str) -> "asyncio.Future[Answer]":
-    agent, body = request.caller.agent, _call(route, {}, request.body)
+def _ask_as_caller(
+    services: Services, request: CheckedRequest, route: str, query: Mapping[str, Any] | None = None
+) -> "asyncio.Future[Answer]":
+    agent, body = request.caller.agent, _call(route, query or {}, request.body)
     return services.bus.submit(
         request.game, "query", request.params["id"], body, agent=agent.id, name=agent.name,
         operator=request.caller.operator, trace=request.trace,

@@ -70,7 +70,7 @@ def _head(state: State, asked: Asked, origin: str) -> Head:
     texts, game = page_texts(asked.language), state.get("game_id") or state["id"]
     kind = texts.get(f"game.{state['gameType']}", state["gameType"])
     picture = drawn(state, asked.language, WIDE)
-    about = (state.get("case") or {}).get("title") or state.get("question") or kind
+    about = (state.get("case") or {}).get("title") or state.get("question") or state.get("name") or kind
     title = f"{about} · {kind}" if about != kind else kind
     address = f"{origin}/watch/{game}?v={state['version']}"
     return Head(

@@ -4,6 +4,8 @@ import { download, get, operatorKey, post, setOperatorKey } from "./parts/api.js
 import { el, field, fill, filler, focusOn, table } from "./parts/dom.js";
 import { actionButton, page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
+import { runRow } from "./parts/rows.js";
+import { shareCard } from "./share.js";
 
 const REFRESH_MS = 3000;
 const RUNS = 50;
@@ -32,8 +34,8 @@ async function overview(main) {
   const show = filler(runs);
   const refresh = async () => {
     try {
-      const { runs: found } = await get(`/api/agora/runs?limit=${RUNS}`, { as: "nobody" });
-      show(found, () => (found.length ? el("ul", { class: "games" }, found.map(runLine)) : el("p", { class: "quiet" }, t("agora.none"))));
+      const { rows: found } = await get(`/games/rows?runs=true&limit=${RUNS}`, { as: "nobody" });
+      show(found, () => (found.length ? el("ul", { class: "games rows" }, found.map(runRow)) : el("p", { class: "quiet" }, t("agora.none"))));
     } catch (error) {
       show(error.message, () => trouble(error));
     }
@@ -41,12 +43,6 @@ async function overview(main) {
   await refresh();
   const timer = setInterval(refresh, REFRESH_MS);
   return () => clearInterval(timer);
-}
-
-function runLine(run) {
-  return el("li", {}, el("a", { href: `/watch/${run.game_id}`, "data-focus": run.game_id },
-    el("strong", {}, run.game_id.slice(6, 19)), el("span", { class: "tag plain" }, word("phase", run.phase)),
-    el("span", { class: "side" }, `${t("agora.turn")} ${run.round} · ${clock(run.created_at)}`)));
 }
 
 function door() {
@@ -167,7 +163,7 @@ async function experiment(main, id) {
     main.append(back, el("h1", {}, t("agora.title")), trouble(error));
     return undefined;
   }
-  main.append(back, head, notice, body, tools, runs);
+  main.append(back, head, notice, body, tools, runs, shareCard(path, "agora", operator));
   focusOn(head);
   const again = () => refresh().then((over) => over && clearInterval(timer)).catch((error) => fill(notice, trouble(error)));
   const timer = setInterval(again, REFRESH_MS);

@@ -7,9 +7,11 @@ import { page, trouble } from "./parts/frame.js";
 import { GAMES } from "./games.js";
 import { t, word } from "./parts/language.js";
 import { Picture } from "./parts/picture.js";
-import { gameRow } from "./parts/rows.js";
+import { gameRow, runRow } from "./parts/rows.js";
 
 const SHOWN = 12;
+/** The page's head preloads this list, by this very address (pages/shell.py). */
+const LISTED = 24;
 const BOARD = 20;
 const REFRESH_MS = 8000;
 const LIST_MS = 1500;
@@ -53,20 +55,21 @@ async function draw(main) {
   };
   const refresh = async () => {
     const type = kind.value ? `&gameType=${kind.value}` : "";
+    // Asked for at once, shown as each comes: the games are what a visitor is here for.
+    const asked = get(`/api/leaderboard?limit=${BOARD}${type}`, { as: "nobody" });
+    const running = get("/games/rows?runs=true&limit=5", { as: "nobody", patient: false }).catch(() => ({ rows: [] }));
+    asked.catch(() => {});
     try {
-      const [{ rows }, ranks, held] = await Promise.all([
-        get(`/games/rows?limit=${SHOWN * 2}`, { as: "nobody" }),
-        get(`/api/leaderboard?limit=${BOARD}${type}`, { as: "nobody" }),
-        get("/api/agora/runs?limit=5", { as: "nobody", patient: false }).catch(() => ({ runs: [] })),
-      ]);
+      const { rows } = await get(`/games/rows?limit=${LISTED}`, { as: "nobody" });
       for (const row of rows) told.set(row.game_id, row);
       const over = rows.filter((row) => row.over).slice(0, SHOWN);
       fillEnded(over, () => (over.length ? over.map(gameRow) : el("li", { class: "quiet" }, t("lobby.none"))));
-      fillBoard(ranks, () => standings(ranks.leaderboard));
-      runsCard.hidden = held.runs.length === 0;
-      fillRuns(held, () => held.runs.map((run) => gameRow({ ...run, names: [], over: run.phase === "ended", needed: 0 })));
-      await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
       drawNow();
+      const [ranks, held] = await Promise.all([asked, running]);
+      fillBoard(ranks, () => standings(ranks.leaderboard));
+      runsCard.hidden = held.rows.length === 0;
+      fillRuns(held, () => held.rows.map(runRow));
+      await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
     } catch (error) {
       fillBoard(error.message, () => trouble(error));
     }
@@ -116,7 +119,7 @@ class Featured {
     }
     if (this.id !== row.game_id) {
       this.id = row.game_id;
-      this.picture = new Picture(row.game_id);
+      this.picture = new Picture(`/watch/${row.game_id}/picture.svg`);
       fill(this.stage, this.picture.node);
     }
     fill(this.about, el("a", { class: "button first", href: `/watch/${row.game_id}` }, t("way.watch")), named(row.about));

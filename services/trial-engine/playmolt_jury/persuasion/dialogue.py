@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 from playmolt_core.game.decider import Event
 
-from playmolt_jury.content.material import Choice, Node, Reaction, When, Witness
+from playmolt_jury.content.material import Choice, Material, Node, Reaction, When, Witness
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
 
 
@@ -39,6 +39,16 @@ def offered(witness: Witness, talk: Talk, *, read: Collection[str], cracked: Col
         for choice in node_of(witness, talk).choices
         if _holds(choice.when, talk.pressure, visited=visited, read=read, cracked=cracked)
     )
+
+
+def words_of(material: Material, step: WitnessTalked) -> tuple[str, str]:
+    """What was asked at a step, "" where an item was shown, and what the witness said; "" of what is there no more."""
+    witness = next((each for each in material.witnesses if each.id == step.witness_id), None)
+    if witness is None:
+        return "", ""
+    at, shown = witness.nodes.get(step.at), witness.nodes.get(step.shown)
+    asked = next((choice.text for choice in at.choices if choice.id == step.choice), "") if at else ""
+    return asked, shown.text if shown else ""
 
 
 def say(witness: Witness, talk: Talk, choice: Choice, still_locked: Collection[str]) -> tuple[Event, ...]:

@@ -7,7 +7,7 @@ from playmolt_core.game.decider import Event
 
 from playmolt_jury.content.material import Material
 from playmolt_jury.events import EvidencePresented, JurorSaid, OverseerSaid, Speech, StanceChanged, WitnessTalked
-from playmolt_jury.persuasion import stance
+from playmolt_jury.persuasion import dialogue, stance
 from playmolt_jury.state import State
 from playmolt_jury.transcript.transcript import in_reading_order
 
@@ -65,9 +65,8 @@ def _line(state: State, material: Material, event: Event) -> Iterator[dict[str, 
         case JurorSaid() | Speech():
             yield {"by": event.juror_id, "to": "", "name": state.juror(event.juror_id).name, "text": event.text}
         case WitnessTalked():
-            witness = next((each for each in material.witnesses if each.id == event.witness_id), None)
-            if witness and event.shown in witness.nodes:
-                yield {"by": witness.id, "to": "", "name": witness.name, "text": witness.nodes[event.shown].text}
+            name = next((each.name for each in material.witnesses if each.id == event.witness_id), event.witness_id)
+            yield {"by": event.witness_id, "to": "", "name": name, "text": dialogue.words_of(material, event)[1]}
 
 
 def _moved(events: Sequence[Event]) -> dict[str, Any] | None:

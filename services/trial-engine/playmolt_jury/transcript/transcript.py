@@ -24,7 +24,7 @@ from playmolt_jury.events import (
     WitnessTalked,
 )
 from playmolt_jury.jurors import replies
-from playmolt_jury.persuasion import stance
+from playmolt_jury.persuasion import dialogue, stance
 from playmolt_jury.state import State
 from playmolt_jury.transcript.words import Words, words
 
@@ -128,9 +128,10 @@ class _Teller:
 
     def __init__(self, state: State, material: Material, say: Words) -> None:
         self.say = say
+        self.material = material
         self.jurors = {juror.id: juror.name for juror in state.jurors}
         self.titles = {item.id: item.title for item in material.evidence}
-        self.witnesses = {witness.id: witness for witness in material.witnesses}
+        self.witnesses = {witness.id: witness.name for witness in material.witnesses}
 
     def parts(self, events: Iterable[Event]) -> Iterator[Part]:
         """A part a phase and a round of the deliberation; one in which nothing was said is left out."""
@@ -159,18 +160,16 @@ class _Teller:
         return Entry(text=self.say(key, id=evidence_id, title=self.titles.get(evidence_id, "")))
 
     def talked(self, event: WitnessTalked) -> Iterator[Entry]:
-        witness = self.witnesses.get(event.witness_id)
-        if witness is None or event.shown not in witness.nodes:  # the case was written anew since
-            return
-        at = witness.nodes.get(event.at)
-        asked = next((each for each in at.choices if each.id == event.choice), None) if at else None
+        name = self.witnesses.get(event.witness_id, event.witness_id)
+        asked, answer = dialogue.words_of(self.material, event)
         if asked:
-            yield Entry(who=f"{self.say('you')} → {witness.name}", text=asked.text)
+            yield Entry(who=f"{self.say('you')} → {name}", text=asked)
         elif event.evidence_id:
             yield self._shown(event.evidence_id)
-        yield Entry(who=witness.name, text=witness.nodes[event.shown].text)
+        if answer:
+            yield Entry(who=name, text=answer)
         if event.cracked:
-            yield Entry(text=self.say("breaks", name=witness.name))
+            yield Entry(text=self.say("breaks", name=name))
 
     def unlocked(self, event: EvidenceUnlocked) -> Iterable[Entry]:
         return (self._shown(event.evidence_id, "opens"),)

@@ -2,6 +2,7 @@
 
 import { post } from "../parts/api.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { keepDraft } from "../parts/drafts.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { openItems } from "./case.js";
 import { t, word } from "../parts/language.js";
@@ -71,13 +72,15 @@ class JurorTalk {
 
   open(juror) {
     this.juror = juror;
+    this.reactions = [];
     this.said = el("div", { class: "talk", tabindex: "0", role: "log", "aria-label": t("game.conversation") });
     this.text = el("textarea", { maxlength: CHAT_CHARS, rows: 3 });
     this.items = select([]);
     this.place = el("div");
     const name = this.game.juror(juror);
-    fill(this.stage, el("h2", {}, name), this.said,
-      field(t("game.say_to", { name }), this.text),
+    const words = field(t("game.say_to", { name }), this.text);
+    this.sent = keepDraft(`${this.game.session.id} persuasion ${juror}`, words);
+    fill(this.stage, el("h2", {}, name), this.said, words,
       el("div", { class: "row end" }, actionButton(t("send"), () => this.say(), { place: this.place, first: true })),
       el("div", { class: "row bottom" }, field(t("game.present_item"), this.items),
         actionButton(t("game.present"), () => this.present(), { place: this.place })),
@@ -99,6 +102,7 @@ class JurorTalk {
     }
     this.answered(await post(`${this.game.path}/chat/${this.juror}`, { text }));
     this.text.value = "";
+    this.sent();
     this.text.focus();
   }
 
@@ -126,7 +130,12 @@ class JurorTalk {
     }[message.type]?.();
     if (["juror_said", "turn_failed"].includes(message.type)) fill(this.place);
     if (!text) return;
-    this.said.append(text);
+    // The log has what words did to a juror before its answer; one reads the answer first.
+    if (message.type === "stance_changed" && ["chat", "evidence", "weakness"].includes(message.cause)) {
+      this.reactions.push(text);
+      return;
+    }
+    this.said.append(text, ...(message.type === "juror_said" ? this.reactions.splice(0) : []));
     this.said.scrollTop = this.said.scrollHeight;
   }
 }
@@ -158,9 +167,12 @@ export function deliberationPanel(game) {
     }
     await post(`${game.path}/notes`, { juror_id: to.value, text: note });
     text.value = "";
+    sent();
     announce(t("game.note_sent"));
     await game.refresh();
   }, { place });
+  const words = field(t("game.note_text"), text);
+  const sent = keepDraft(`${game.session.id} deliberation`, words);
   draw();
   game.listen((message) => {
     if (["speech", "turn_failed"].includes(message?.type)) fill(place);
@@ -169,7 +181,7 @@ export function deliberationPanel(game) {
   return el("div", { class: "stack" }, jurorsHead(), jurors,
     el("div", { class: "row" }, next), place, rounds,
     el("section", { class: "card", "aria-labelledby": "note" }, el("div", { class: "row apart" }, el("h2", { id: "note" }, t("game.note")), left),
-      el("div", { class: "row" }, field(t("game.note_to"), to)), field(t("game.note_text"), text), el("div", { class: "row end" }, send)));
+      el("div", { class: "row" }, field(t("game.note_to"), to)), words, el("div", { class: "row end" }, send)));
 }
 
 /** The rounds that have been spoken, the newest first. */

@@ -2,6 +2,7 @@
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, fill, focusOn } from "../parts/dom.js";
+import { leftBehind } from "../parts/drafts.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { caseTabs } from "./case.js";
@@ -133,7 +134,8 @@ class Game {
     this.listeners.clear();
     fill(this.heading, word("phase", phase));
     fill(this.steps, PHASES.map((name) => el("li", { "aria-current": name === phase ? "step" : null }, word("phase", name))));
-    fill(this.panel, this[phase]?.() ?? this.ended());
+    const behind = PHASES.slice(0, PHASES.indexOf(phase)).map((name) => leftBehind(`${this.session.id} ${name}`));
+    fill(this.panel, behind, this[phase]?.() ?? this.ended());
     if (before && before !== phase) {
       focusOn(this.heading);
       announce(t("game.phase", { phase: word("phase", phase) }));

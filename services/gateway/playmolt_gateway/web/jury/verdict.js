@@ -1,10 +1,11 @@
 /** The vote on the chain, the verdict as read back from it, and the ending. */
 
-import { get, post } from "../parts/api.js";
+import { download, get, post } from "../parts/api.js";
 import { el, fill, focusOn, table } from "../parts/dom.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { bandView, roundsOf } from "./jurors.js";
 import { t, word } from "../parts/language.js";
+import { shareCard } from "../share.js";
 
 export function verdictPanel(game) {
   const panel = el("div", { class: "stack" });
@@ -18,7 +19,7 @@ export function verdictPanel(game) {
       const { evidence } = await get(`${game.path}/evidence`);
       shown = true;
       const head = el("h2", {}, ending.title);
-      fill(panel, story(verdict, ending, head, evidence), votes(game, verdict));
+      fill(panel, story(verdict, ending, head, evidence), votes(game, verdict), kept(game), shareCard(game.path, "jury"));
       focusOn(head);
     } catch (error) {
       if (error.code !== "not_finished") fill(place, trouble(error));
@@ -75,6 +76,15 @@ function story(verdict, ending, head, evidence) {
       t("game.tally", { guilty: verdict.guilty, not: verdict.not_guilty })),
     head, el("p", { class: "prose" }, ending.text),
     el("p", { class: "quiet small" }, t("game.found", found), " ", el("a", { href: "/game" }, t("game.again"))));
+}
+
+/** Ways to keep the whole session as a text. */
+function kept(game) {
+  const place = el("div");
+  const save = (format) => actionButton(format.toUpperCase(), () =>
+    download(`${game.path}/transcript?format=${format}`, `${game.session.id}.${format}`), { place, "aria-label": t("game.transcript.as", { format: format.toUpperCase() }) });
+  return el("section", { class: "card" }, el("div", { class: "row apart" }, el("h2", {}, t("game.transcript")),
+    el("div", { class: "row" }, save("md"), save("html"))), place);
 }
 
 function votes(game, verdict) {

@@ -2,8 +2,9 @@
 
 import { post } from "../parts/api.js";
 import { el, field } from "../parts/dom.js";
+import { keepDraft } from "../parts/drafts.js";
 import { Rows } from "../parts/form.js";
-import { actionButton } from "../parts/frame.js";
+import { actionButton, inWords } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";
 import { marked } from "./turn.js";
 
@@ -23,13 +24,17 @@ export function factsForm(path, session, done) {
   };
   if (!carried) for (const one of Object.values(rows)) one.add();
   const place = el("div");
+  const form = el("div", { class: "stack" }, Object.values(fields).slice(0, 2), rows.timeline.node, rows.evidence.node, fields.opposing_claims);
+  const sent = keepDraft(`${session.id} facts`, form);
   const send = async () => {
     for (const one of [...Object.values(fields), ...Object.values(rows)]) one.tell?.length === 1 ? one.tell("") : one.clear();
     const body = {};
     for (const [name, control] of Object.entries(controls)) if (!carried || control.value.trim()) body[name] = control.value;
     for (const [name, one] of Object.entries(rows)) if (!carried || one.value()) body[name] = one.value() ?? [];
     try {
-      done(await post(`${path}/facts`, body));
+      const told = await post(`${path}/facts`, body);
+      sent();
+      done(told);
     } catch (error) {
       const rest = error.errors.filter((fault) => !show(fields, rows, fault));
       if (!error.errors.length || rest.length) throw error;
@@ -37,17 +42,16 @@ export function factsForm(path, session, done) {
   };
   return el("section", { class: "card on", "aria-labelledby": "tell" }, el("h2", { id: "tell" }, t("facts.tell")),
     el("p", { class: "quiet" }, t(carried ? "facts.carried" : "facts.lead")),
-    Object.values(fields).slice(0, 2), rows.timeline.node, rows.evidence.node, fields.opposing_claims,
-    place, el("div", { class: "row end" }, actionButton(t("facts.send"), send, { place, first: true })));
+    form, place, el("div", { class: "row end" }, actionButton(t("facts.send"), send, { place, first: true })));
 }
 
 function show(fields, rows, fault) {
   const name = fault.field.split(/[.[]/)[0];
   if (fields[name]) {
-    fields[name].tell(fault.message);
+    fields[name].tell(inWords(fault).message);
     return true;
   }
-  return rows[name]?.tell(fault.field, `${fault.field}: ${fault.message}`) ?? false;
+  return rows[name]?.tell(fault.field, inWords(fault).message) ?? false;
 }
 
 /** The facts by what is known of them; `unverified` are the statutes and case numbers in them that nobody supplied. */

@@ -2,8 +2,9 @@
 
 import { post } from "../parts/api.js";
 import { el, fill } from "../parts/dom.js";
+import { keepDraft } from "../parts/drafts.js";
 import { Form } from "../parts/form.js";
-import { actionButton, trouble } from "../parts/frame.js";
+import { actionButton, inWords, trouble } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";
 import { marked } from "./turn.js";
 
@@ -12,13 +13,16 @@ export function gateForm(path, session, unverified, done) {
   const labels = Object.fromEntries(session.facts.questions.map((question) => [question.id, question.text]));
   const form = new Form(gate.schema, { labels });
   const place = el("div");
+  const sent = keepDraft(`${session.id} gate ${gate.name} ${session.turns.length}`, form.node);
   const send = async () => {
     if (form.tell(form.check())) return;
     try {
-      done(await post(`${path}/steering`, form.value()));
+      const answered = await post(`${path}/steering`, form.value());
+      sent();
+      done(answered);
     } catch (error) {
       if (!error.errors?.length) fill(place, trouble(error));
-      else form.tell(error.errors);
+      else form.tell(error.errors.map(inWords));
     }
   };
   const list = (heading, items) => items.length

@@ -2,8 +2,9 @@
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
+import { keepDraft, leftBehind } from "../parts/drafts.js";
 import { watchSession } from "../parts/feed.js";
-import { actionButton, page, trouble } from "../parts/frame.js";
+import { actionButton, inWords, page, trouble } from "../parts/frame.js";
 import { clock, language, t, word } from "../parts/language.js";
 import { Narration } from "../parts/narration.js";
 import { factsForm, factsView } from "./facts.js";
@@ -56,6 +57,8 @@ function opening() {
     model: field(t("legal.model"), controls.model, { hint: t("legal.model_hint") }),
   };
   const place = el("div");
+  const form = el("div", { class: "stack" }, fields.title, el("div", { class: "even" }, fields.case_type, fields.side, fields.jurisdiction, fields.language, fields.model), fields.exclusions);
+  const sent = keepDraft("legal open", form);
   const open = async () => {
     for (const one of Object.values(fields)) one.tell("");
     await ensureKey();
@@ -63,16 +66,16 @@ function opening() {
     if (!body.exclusions) delete body.exclusions;
     try {
       const made = await post("/api/sessions", body);
+      sent();
       location.assign(`/legal?session=${made.id}`);
     } catch (error) {
-      const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.tell(fault.message) && !fields[fault.field]);
+      const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.tell(inWords(fault).message) && !fields[fault.field]);
       if (!error.errors?.length || rest.length) throw error;
       main().querySelector("[aria-invalid='true']")?.focus();
     }
   };
   return el("section", { class: "card", "aria-labelledby": "open" }, el("h2", { id: "open" }, t("legal.open")),
-    fields.title, el("div", { class: "even" }, fields.case_type, fields.side, fields.jurisdiction, fields.language, fields.model), fields.exclusions,
-    place, el("div", { class: "row end" }, actionButton(t("legal.begin"), open, { place, first: true })),
+    form, place, el("div", { class: "row end" }, actionButton(t("legal.begin"), open, { place, first: true })),
     el("p", { class: "quiet small" }, t("key_kept")));
 }
 
@@ -103,6 +106,7 @@ class Session {
     this.path = `/api/sessions/${session.id}`;
     this.status = el("p", { class: "row", role: "status" });
     this.task = el("div", { class: "stack" });
+    this.unsent = el("div");
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
     this.steering = el("div", { class: "card" });
@@ -118,7 +122,7 @@ class Session {
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
       el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
-      this.status), this.task, this.tabs);
+      this.status), this.unsent, this.task, this.tabs);
   }
 
   begin() {
@@ -194,6 +198,7 @@ class Session {
     const wanted = failed ? `failed ${failed.phase} ${failed.attempts} ${this.session.version}` : gate ? `gate ${gate.name} ${this.session.turns.length} ${this.session.facts.questions.length} ${gate.schema.properties.choice?.enum} ${gate.name === "facts" ? this.stipulated : ""}` : phase;
     if (wanted === this.task_key) return;
     this.task_key = wanted;
+    fill(this.unsent, gate || phase === "FACTS_INTAKE" ? null : leftBehind(`${this.session.id} gate`));
     const done = (session) => this.set(session);
     if (failed) fill(this.task, this.failure(failed));
     else if (phase === "FACTS_INTAKE") fill(this.task, factsForm(this.path, this.session, done));

@@ -4,11 +4,18 @@ import { download, get } from "../parts/api.js";
 import { el, table } from "../parts/dom.js";
 import { actionButton } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";
+import { shareCard } from "../share.js";
 import { marked, statement } from "./turn.js";
 
+const SECTIONS = ["answer", "facts", "issues", "findings", "risks", "strategy", "settlement", "matrix", "marks", "chronology", "steering", "citations", "appendix"];
 const FORMATS = ["pdf", "docx", "html", "md", "json"];
 
+/** The report, and what its owner may show of it. */
 export async function reportView(path, session) {
+  return el("div", { class: "stack" }, await reportCard(path, session), shareCard(path, "legal", { sections: SECTIONS }));
+}
+
+async function reportCard(path, session) {
   const report = await get(`${path}/report`);
   const place = el("div");
   const name = `report-${session.id.slice(-12)}`;

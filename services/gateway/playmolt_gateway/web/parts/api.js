@@ -6,6 +6,7 @@ import { t } from "./language.js";
 const KEY = "playmolt.key";
 const NAME = "playmolt.name";
 const OPERATOR = "playmolt.operator";
+const GAMES_PATH = /\/(?:api|sse)\/games\/|^\/watch\//;
 const TRIES = 5;
 const CALL_SECONDS = 40;
 
@@ -49,6 +50,13 @@ function bearer(as) {
   return value ? { Authorization: `Bearer ${value}` } : {};
 }
 
+/** The address of a game with the invite that this page was opened with: without it a private game is nobody's. */
+function invited(path) {
+  const invite = new URLSearchParams(location.search).get("invite");
+  if (!invite || !GAMES_PATH.test(path)) return path;
+  return `${path}${path.includes("?") ? "&" : "?"}invite=${encodeURIComponent(invite)}`;
+}
+
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
 /**
@@ -74,7 +82,7 @@ async function send(method, path, body, as, patient) {
   const options = { method, headers, body: method === "POST" ? JSON.stringify(body ?? {}) : undefined };
   for (let tries = 1; ; tries += 1) {
     try {
-      const answer = await fetch(path, { ...options, signal: AbortSignal.timeout(CALL_SECONDS * 1000) });
+      const answer = await fetch(invited(path), { ...options, signal: AbortSignal.timeout(CALL_SECONDS * 1000) });
       if (answer.status !== 503 || !patient || tries >= TRIES) return answer;
       await pause(Math.min(5, Number(answer.headers.get("retry-after")) || 1));
     } catch (error) {
@@ -95,6 +103,13 @@ export async function lines(path, as = "nobody") {
   return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
 }
 
+/** Give a drawing as text. */
+export async function picture(path) {
+  const answer = await send("GET", path, undefined, path.startsWith("/api/") ? "me" : "nobody", false);
+  if (!answer.ok) throw new Problem(answer.status, {});
+  return answer.text();
+}
+
 /** Fetch a file with a key and have the browser save it. */
 export async function download(path, name, as = "me") {
   const answer = await send("GET", path, undefined, as, true);
@@ -111,5 +126,5 @@ export async function download(path, name, as = "me") {
 
 /** Open a body of lasting bytes with the caller's key; the caller reads and aborts it. */
 export function openStream(path, as, signal) {
-  return fetch(path, { headers: { Accept: "text/event-stream", ...bearer(as) }, signal });
+  return fetch(invited(path), { headers: { Accept: "text/event-stream", ...bearer(as) }, signal });
 }

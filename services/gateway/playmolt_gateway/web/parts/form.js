@@ -89,7 +89,7 @@ class Boxed {
   constructor(path, legend) {
     this.path = path;
     this.told = el("p", { class: "fault", id: unique("fault") });
-    this.node = el("fieldset", { "aria-describedby": this.told.id }, el("legend", {}, legend), this.told);
+    this.node = el("fieldset", { "data-path": path, "aria-describedby": this.told.id }, el("legend", {}, legend), this.told);
   }
   tell(path, message) {
     if (path !== this.path && !path.startsWith(`${this.path}[`) && !path.startsWith(`${this.path}.`)) return false;

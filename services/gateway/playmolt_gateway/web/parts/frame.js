@@ -68,7 +68,7 @@ function head(change) {
   choice.addEventListener("change", () => change(choice));
   return el("div", {},
     el("a", { class: "skip", href: "#main" }, t("skip")),
-    el("a", { class: "mark", href: "/" }, el("img", { src: new URL("../mark.svg", import.meta.url), alt: "" }), "PlayMolt"),
+    el("a", { class: "mark", href: "/" }, el("img", { src: document.querySelector("link[rel=icon]").href, alt: "" }), "PlayMolt"),
     el("nav", { "aria-label": t("nav.label") }, el("ul", {}, WAYS.map(([path, text]) =>
       el("li", {}, el("a", { href: path, "aria-current": here === path ? "page" : null }, t(text)))))),
     el("label", {}, choice));
@@ -103,13 +103,27 @@ function bottom() {
     el("a", { href: "/llms.txt" }, t("foot.bots")));
 }
 
+const FAULTS = [
+  [/(required|must be there|needs an answer|must have)/i, "form.required"], [/(must hold \d+ to|list of)/i, "form.list"],
+  [/(code points|characters|at most|too long|longer)/i, "form.long"], [/(control|bidi|separator)/i, "form.letters"],
+  [/(must be one of|must be ")/i, "form.choose"], [/twice/i, "form.twice"], [/(no such|unknown|nothing like)/i, "form.unknown"],
+];
+
+/** A fault of a field in the page's language, whatever the API says; its own words stay for who reads English. */
+export function inWords(fault) {
+  if (language() === "en") return fault;
+  const found = FAULTS.find(([said]) => said.test(fault.message));
+  const bounds = fault.message.match(/\d+/g) ?? [];
+  return { ...fault, message: t(found ? found[1] : "form.wrong", { n: bounds.at(-1) ?? "" }) };
+}
+
 /** A problem for the eyes of a person, read out at once; where the server speaks to programs, in the page's own words. */
 export function trouble(error) {
   const own = t(`problem.${error.code}`);
   return el("div", { class: "notice", role: "alert" },
     el("p", {}, own.startsWith("problem.") ? error.message : own),
     error.errors?.length
-      ? el("ul", {}, error.errors.map((fault) => el("li", {}, `${fault.field}: ${fault.message}`)))
+      ? el("ul", {}, error.errors.map(inWords).map((fault) => el("li", {}, `${fault.field}: ${fault.message}`)))
       : null);
 }
 

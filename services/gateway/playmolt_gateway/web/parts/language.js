@@ -20,7 +20,7 @@ export function chosenLanguage() {
 /** Give the texts of a language: the one named, else the chosen one, else the browser's. */
 export async function readTexts(named) {
   const code = named ?? chosenLanguage() ?? navigator.languages.map((one) => one.slice(0, 2)).find(known) ?? "en";
-  const answer = await fetch(new URL(`../texts.${code}.json`, import.meta.url));
+  const answer = await fetch(new URL(`texts.${code}.json`, document.querySelector("link[rel=icon]").href));
   if (!answer.ok) throw new Error(`the texts of ${code} did not come: ${answer.status}`);
   return { code, texts: await answer.json() };
 }

@@ -1,5 +1,6 @@
 /** The drawing of a game, as the server draws it: what has an identity moves from where it stood. */
 
+import { picture } from "./api.js";
 import { el, fill } from "./dom.js";
 import { language } from "./language.js";
 
@@ -9,8 +10,9 @@ const narrow = matchMedia("(max-width: 34rem)");
 const KEPT = 60;
 
 export class Picture {
-  constructor(id) {
-    this.id = id;
+  /** `address` is where it is drawn; a session is drawn for its owner alone. */
+  constructor(address) {
+    this.address = address;
     this.kept = new Map();
     this.node = el("div", { class: "stage" });
   }
@@ -30,12 +32,11 @@ export class Picture {
 
   async #read(version, seat, key) {
     if (!this.kept.has(key)) {
-      const words = new URLSearchParams({ v: version, lang: language() });
+      const words = new URLSearchParams({ lang: language() });
+      if (version) words.set("v", version);
       if (seat) words.set("seat", seat);
       if (narrow.matches) words.set("tall", "1");
-      const answer = await fetch(`/watch/${this.id}/picture.svg?${words}`);
-      if (!answer.ok) throw new Error(`the picture did not come: ${answer.status}`);
-      this.kept.set(key, await answer.text());
+      this.kept.set(key, await picture(`${this.address}?${words}`));
       if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value);
     }
     return this.kept.get(key);

@@ -18,6 +18,9 @@ export function gameRow(row) {
       row.names.map((one) => agentLink(one))));
 }
 
+/** A run of an experiment: its residents stand on its page. */
+export const runRow = (row) => gameRow({ ...row, names: [], needed: 0 });
+
 /** A name as the way to its agent; house bots are marked. */
 export function agentLink({ id, name, kind }) {
   return el("span", {}, el("a", { href: `/agents/${encodeURIComponent(id)}` }, named(name)), kind === "house" ? [" ", el("span", { class: "tag plain" }, t("house"))] : null);

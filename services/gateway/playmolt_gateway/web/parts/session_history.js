@@ -5,6 +5,9 @@ import { t } from "./language.js";
 import { Moments } from "./moments.js";
 import { Timeline, linkedMoment } from "./timeline.js";
 
+/** Why a juror moved, where it moved before it answered. */
+const REACTIONS = ["chat", "evidence", "weakness"];
+
 /**
  * A list of what happened with a timeline below. `line(message)` gives the text of a message, "" for none;
  * `scene(messages)` what stood when these messages had been told. `version` is how far the session is, and `open()` is
@@ -16,6 +19,7 @@ export class SessionHistory {
     this.scene = scene;
     this.version = version;
     this.messages = [];
+    this.waiting = [];
     this.stage = el("div", { class: "stack" });
     this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment() });
     this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
@@ -33,10 +37,19 @@ export class SessionHistory {
 
   take(message, live) {
     this.messages.push(message);
-    const text = this.line(message);
-    if (text) this.moments.add([[message.version, text]]);
+    this.moments.add(this.#inOrder(message).map((one) => [one.version, this.line(one)]).filter(([, text]) => text));
     this.timeline.grow(message.version, live);
     if (message.version >= this.version) this.timeline.known();
+  }
+
+  /** What is to be read now: a reaction waits for the answer, which the log has behind it. */
+  #inOrder(message) {
+    if (REACTIONS.includes(message.cause)) {
+      this.waiting.push(message);
+      return [];
+    }
+    if (message.type !== "juror_said") return [message];
+    return [message, ...this.waiting.splice(0)];
   }
 
   told(version) {

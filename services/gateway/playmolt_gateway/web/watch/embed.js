@@ -23,7 +23,7 @@ try {
 }
 
 function begin(state) {
-  const picture = new Picture(id);
+  const picture = new Picture(`/watch/${id}/picture.svg`);
   const timeline = new Timeline({ show: (version) => picture.show(version).catch(() => {}), start: linkedMoment() });
   if (said.get("title") !== "0") {
     main.append(el("h1", { class: "small" }, el("a", { href: `/watch/${id}`, target: "_blank", rel: "noopener" }, `${word("game", state.gameType)} · PlayMolt`)));

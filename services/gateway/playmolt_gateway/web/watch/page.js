@@ -53,7 +53,7 @@ class Watch {
     this.events = [];
     this.states = new Map();
     this.seat = new URLSearchParams(location.search).get("seat") ?? "";
-    this.picture = GAMES.some((one) => one.type === state.gameType && one.drawn) ? new Picture(id) : null;
+    this.picture = GAMES.some((one) => one.type === state.gameType && one.drawn) ? new Picture(`/watch/${id}/picture.svg`) : null;
     this.over = false;
     this.records = null;
     this.unread = null;
@@ -84,7 +84,7 @@ class Watch {
     this.clock = setInterval(() => this.count(), 1000);
     main.append(
       el("div", { class: "row apart" },
-        el("h1", {}, word("game", state.gameType)), el("div", { class: "row" }, this.left, this.seats, this.tag)),
+        el("h1", {}, word("game", state.gameType)), el("div", { class: "row standing" }, this.left, this.seats, this.tag)),
       el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },

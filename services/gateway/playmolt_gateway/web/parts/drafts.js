@@ -1,0 +1,77 @@
+/** What a person typed stays: after a reload, when another tab moves the session on, and when its phase is over. */
+
+import { el } from "./dom.js";
+import { t } from "./language.js";
+
+const PREFIX = "playmolt.draft ";
+const DAYS = 30;
+const CONTROLS = "textarea, input:not([type=range]):not([type=password]):not([readonly])";
+
+/** Keep what is typed into a node under a name, and put back what was kept. Gives a function that forgets it. */
+export function keepDraft(name, node) {
+  const key = PREFIX + name;
+  for (const [control, value] of Object.entries(read(key).values ?? {})) restore(node, control, value);
+  const keep = () => {
+    const values = Object.fromEntries(controls(node).filter(([, control]) => typed(control)).map(([id, control]) => [id, value(control)]));
+    if (Object.keys(values).length) localStorage.setItem(key, JSON.stringify({ values, at: Date.now() }));
+    else localStorage.removeItem(key);
+  };
+  node.addEventListener("input", keep);
+  node.addEventListener("change", keep);
+  return () => localStorage.removeItem(key);
+}
+
+/** Texts that were typed under names with this beginning and never sent: [text]. */
+function unsent(beginning) {
+  const found = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + beginning));
+  return found.flatMap((key) => Object.values(read(key).values ?? {})).filter((one) => typeof one === "string" && one.trim());
+}
+
+/** A card with texts that a phase which is over left behind, to be read and copied; null without any. */
+export function leftBehind(beginning) {
+  const texts = unsent(beginning);
+  return texts.length ? el("section", { class: "card", "aria-labelledby": "unsent" }, el("h2", { id: "unsent" }, t("draft.title")),
+    el("p", { class: "quiet" }, t("draft.text")), texts.map((text) => el("p", { class: "pre said mine" }, text))) : null;
+}
+
+function read(key) {
+  try {
+    return JSON.parse(localStorage.getItem(key)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** [id, control] of a node's controls; of several with one name each has its number. */
+function controls(node) {
+  const counts = new Map();
+  return [...node.querySelectorAll(CONTROLS)].map((control) => {
+    const group = control.dataset.field || control.name || control.closest(".field")?.querySelector("label")?.textContent || control.type;
+    const id = ["radio", "checkbox"].includes(control.type) && control.value !== "on" ? `${group}=${control.value}` : group;
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+    return [`${id}#${counts.get(id)}`, control];
+  });
+}
+
+const ticked = (control) => ["radio", "checkbox"].includes(control.type);
+const value = (control) => (ticked(control) ? control.checked : control.value);
+const typed = (control) => (ticked(control) ? control.checked : control.value !== (control.defaultValue ?? ""));
+
+function restore(node, id, kept) {
+  let found = controls(node).find(([one]) => one === id);
+  if (!found) {
+    // A line that was added: its list adds it again.
+    const path = id.split("#")[0].split(".")[0];
+    node.querySelector(`fieldset[data-path="${CSS.escape(path)}"] > button`)?.click();
+    found = controls(node).find(([one]) => one === id);
+  }
+  if (!found) return;
+  if (ticked(found[1])) found[1].checked = kept;
+  else found[1].value = kept;
+  found[1].dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+// Drafts that nobody came back to do not stay for ever.
+for (const key of Object.keys(localStorage).filter((one) => one.startsWith(PREFIX))) {
+  if (!(read(key).at > Date.now() - DAYS * 86_400_000)) localStorage.removeItem(key);
+}
