@@ -258,7 +258,8 @@ async def test_a_program_that_strays_gets_a_problem_document(
 RUN = "agora-0190c3f8-1111-7222-8333-444455556666"
 HELD = {
     "game_id": RUN, "gameType": "agora", "phase": "phase1", "round": 3, "seated": 12, "needed": 12,
-    "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z", "over": False,
+    "created_at": "2026-01-01T00:00:00.000000Z", "updated_at": "2026-01-01T00:00:01.000000Z",
+    "over": False, "version": 9,
 }  # fmt: skip
 
 
@@ -272,6 +273,7 @@ async def test_a_run_is_called_by_its_experiments_name_its_cell_and_its_number(p
 
     platform.bus.engine = engine
     listed = await platform.send("GET", "/games/rows", params={"runs": "true"})
+    assert listed.status_code == 200, listed.text
     assert [row["about"] for row in listed.json()["rows"]] == ["a first look · phase1/ko/m · 2"]
 
 
