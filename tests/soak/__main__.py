@@ -1,7 +1,8 @@
 """`make soak`: every game at once while processes are killed and stand still; then everything is compared.
 
-Nothing accepted is lost or doubled, every feed is whole, every stored event folds, every game comes to its end. The
-seed says what is done to whom and when; what falls together is up to the machine.
+Nothing accepted is lost or doubled, no key or seed is told, every feed is whole, every stored event folds, every game
+comes to its end. The figures are printed as JSON. The seed says what is done to whom and when; what falls together is
+up to the machine.
 """
 
 import argparse
@@ -12,11 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
+import msgspec
 from playmolt_cli.local.embedded import free_port
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.stack import Stack
 
-from tests.soak.course import REPLICAS, faults, soak
+from tests.soak.course import REPLICAS, figures, soak
 
 
 @contextmanager
@@ -42,13 +44,12 @@ def main() -> None:
         ports = ("--port", str(free_port()), "--spectator-port", str(free_port()))
         own = {"DATABASE_URL": "", "NATS_URL": ""}
         with ThreadPoolExecutor(1) as hands, Stack(folder, (*REPLICAS, *ports), own) as stack:
-            played = asyncio.run(soak(stack, hands, folder / "reports", asked.minutes * 60, asked.seed))
-            wrong = [*faults(stack.run, *played, folder)]
-        for fault in wrong:
-            print(f"FAULT  {fault}")
-        if wrong:
+            soaked = asyncio.run(soak(stack, hands, folder / "reports", asked.minutes * 60, asked.seed))
+            found = figures(stack.run, soaked, folder, asked.minutes * 60, asked.seed)
+        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+        if found.wrong:
             raise SystemExit(1)
-    print("nothing lost, nothing doubled, nothing left open")
+    print("nothing lost, nothing doubled, nothing leaked, nothing left open")
 
 
 if __name__ == "__main__":

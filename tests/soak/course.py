@@ -1,20 +1,20 @@
 """The course of a soak: games and trouble, quiet, and what is wrong after it."""
 
 import asyncio
-import re
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 
-from playmolt_cli.local.folder import Run
+import msgspec
+from playmolt_cli.local.folder import Folder, Run
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.log.commands import verified
 from playmolt_cli.log.reading import with_database
 
-from tests.soak.findings import different, lost
+from tests.soak.findings import different, doubled, leaked, logs_of, lost, seeds
+from tests.soak.memory import Memory
 from tests.soak.players import GAME_SECONDS, Players
 from tests.soak.trouble import Trouble
 from tests.soak.witness import Witnesses
@@ -24,7 +24,39 @@ QUIET_SECONDS = 10.0
 """How long the feeds may take to tell the last of what has ended."""
 
 
-async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed: int) -> tuple[Players, Witnesses]:
+class Soaked(msgspec.Struct):
+    """What was played, what was done to it, and what was seen."""
+
+    players: Players
+    witnesses: Witnesses
+    trouble: Mapping[str, int]
+    memory: Mapping[str, int]
+
+
+class Figures(msgspec.Struct, kw_only=True):
+    """A soak in numbers; `wrong` has a line for each thing that must not be."""
+
+    seed: int
+    minutes: float
+    faults: Mapping[str, int]
+    """What was done to which kind of process, and how often."""
+    actions: int
+    """Receipts that were compared with the log."""
+    messages: int
+    games: Mapping[str, int]
+    given_up: Mapping[str, int]
+    lost: int
+    doubled: int
+    leaked: int
+    feeds_wrong: int
+    events: int
+    exact: int
+    diverged: int
+    peak_memory_mb: Mapping[str, int]
+    wrong: list[str]
+
+
+async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed: int) -> Soaked:
     """Play, make trouble, and wait until the games that have begun are over."""
     began = time.monotonic()
 
@@ -34,48 +66,53 @@ async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed
     run = stack.run
     players, trouble = Players(run, folder, seed, say), Trouble(stack, hands, seed, say)
     witnesses = Witnesses(run.gateway, run.spectator)
-    watching, playing = asyncio.create_task(witnesses.watch()), asyncio.create_task(players.play())
+    memory = Memory(lambda: stack.run.processes)
+    looking = [asyncio.create_task(witnesses.watch()), asyncio.create_task(memory.watch())]
+    playing = asyncio.create_task(players.play())
     await trouble.make(seconds)
     players.stop()
     say("no more trouble")
     async with asyncio.timeout(GAME_SECONDS):
         await playing
     await asyncio.sleep(QUIET_SECONDS)
-    watching.cancel()
-    with suppress(asyncio.CancelledError):
-        await watching
-    say(f"trouble: {trouble.made.total()} times, {dict(trouble.made)}")
-    say(f"most memory: {dict(most_memory(stack.run.processes).most_common(3))} MB")
-    say(f"games to their end: {dict(players.ended)}, given up: {dict(players.given_up)}")
-    return players, witnesses
+    for task in looking:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    return Soaked(players, witnesses, trouble.made, memory.most)
 
 
-def most_memory(processes: Mapping[str, int]) -> Counter[str]:
-    """The most that each process has held in memory since it was started, in MB; of those that run."""
-    found: Counter[str] = Counter()
-    for name, pid in processes.items():
-        with suppress(OSError):
-            held = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
-            found[name] = int(held[1]) // 1024 if held else 0
-    return found
+def figures(run: Run, soaked: Soaked, folder: Path, seconds: float, seed: int) -> Figures:
+    """Compare what was told with what is left of it."""
+    players, feeds = soaked.players, soaked.witnesses.feeds
+    logs = logs_of(run.gateway, run.operator_key, players.receipts)
+    missing, twice = [*lost(logs, players.receipts)], [*doubled(logs)]
+    told = [*leaked(_keys(run, players, folder), seeds(logs), feeds, _files(folder))]
+    unlike = [*soaked.witnesses.faults, *different(run.gateway, feeds)]
+    found = with_database(folder, verified)
+    broken = [f"{each.stream} event {each.version}: {each.problem}" for each in found.breaks]
+    wrong = [*missing, *twice, *told, *unlike, *broken, *_unfinished(run, players)]
+    return Figures(
+        seed=seed, minutes=round(seconds / 60, 2), faults=dict(soaked.trouble),
+        actions=sum(map(len, players.receipts.values())), messages=sum(map(len, feeds.values())),
+        games=dict(players.ended), given_up=dict(players.given_up), lost=len(missing), doubled=len(twice),
+        leaked=len(told), feeds_wrong=len(unlike), events=found.events, exact=found.exact, diverged=found.diverged,
+        peak_memory_mb=dict(soaked.memory), wrong=wrong,
+    )  # fmt: skip
 
 
-def faults(run: Run, players: Players, witnesses: Witnesses, folder: Path) -> Iterator[str]:
-    """Tell what is wrong, of the games as they were played and of what is left of them."""
-    receipts, messages = sum(map(len, players.receipts.values())), sum(map(len, witnesses.feeds.values()))
-    print(f"compared: {receipts} receipts, {messages} messages")
+def _unfinished(run: Run, players: Players) -> Iterator[str]:
     yield from players.faults
-    yield from witnesses.faults
     yield from (f"no game of {name} came to its end" for name, ended in players.ended.items() if not ended)
     for heard in players.juries:
         yield from heard.checked(run).faults()
-    yield from lost(run.gateway, run.operator_key, players.receipts)
-    yield from different(run.gateway, witnesses.feeds)
-    yield from log_faults(folder)
 
 
-def log_faults(folder: Path) -> Iterator[str]:
-    """Tell what `log verify` finds."""
-    found = with_database(folder, verified)
-    print(f"the log: {found.events} events, {found.exact} streams exact, {found.diverged} diverged")
-    yield from (f"{fault.stream} event {fault.version}: {fault.problem}" for fault in found.breaks)
+def _keys(run: Run, players: Players, folder: Path) -> set[str]:
+    """What nobody but its owner is told."""
+    place = Folder(folder)
+    return {run.operator_key, run.nats_password, place.house_key(), place.chain_key(), *players.keys}
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted((folder / "logs").glob("*.log*"))

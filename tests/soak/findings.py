@@ -1,7 +1,8 @@
 """What is left after the trouble: receipts, feeds and the log itself, compared with one another."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -21,22 +22,65 @@ class _Record(msgspec.Struct):
     metadata: _Metadata
 
 
+class _Drawn(msgspec.Struct):
+    seed: str = ""
+
+
+class _Opened(msgspec.Struct):
+    data: _Drawn
+
+
+_record: Final = msgspec.json.Decoder(_Record).decode
+
+
 class _Page(msgspec.Struct):
     events: list[dict[str, Any]]
     next_after: int
 
 
-def lost(gateway: str, operator_key: str, receipts: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Tell the receipts whose record is not in the log, and the acts that are there twice."""
+def lost(logs: Mapping[str, Sequence[bytes]], receipts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Tell the receipts whose record is not in the log."""
+    for game, hashes in receipts.items():
+        stored = {record.hash for record in map(_record, logs[game])}
+        yield from (f"{game}: the receipt {one} is not in the log" for one in hashes if one not in stored)
+
+
+def doubled(logs: Mapping[str, Sequence[bytes]]) -> Iterator[str]:
+    """Tell the acts that are in the log twice."""
+    for game, lines in logs.items():
+        acts = Counter((each.metadata.command_id, each.type) for each in map(_record, lines) if each.type in _ACTS)
+        yield from (f"{game}: {act} is there {n} times" for act, n in acts.items() if n > 1)
+
+
+def logs_of(gateway: str, operator_key: str, games: Iterable[str]) -> dict[str, list[bytes]]:
+    """The log of each game, as an operator is shown it."""
     bearer = {"Authorization": f"Bearer {operator_key}"}
     with httpx.Client(base_url=gateway, timeout=_ANSWER_SECONDS, headers=bearer) as http:
-        for game, hashes in receipts.items():
-            text = http.get(f"/api/games/{game}/log").raise_for_status().text
-            records = [msgspec.json.decode(line, type=_Record) for line in text.splitlines()]
-            stored = {record.hash for record in records}
-            yield from (f"{game}: the receipt {one} is not in the log" for one in hashes if one not in stored)
-            acts = Counter((record.metadata.command_id, record.type) for record in records if record.type in _ACTS)
-            yield from (f"{game}: {act} is there {n} times" for act, n in acts.items() if n > 1)
+        return {game: http.get(f"/api/games/{game}/log").raise_for_status().content.splitlines() for game in games}
+
+
+def seeds(logs: Mapping[str, Sequence[bytes]]) -> dict[str, str]:
+    """What each game's draws follow from: nobody is told before its end, and no process writes it down."""
+    opened = {game: msgspec.json.decode(lines[0], type=_Opened).data for game, lines in logs.items()}
+    return {game: data.seed for game, data in opened.items() if data.seed}
+
+
+def leaked(
+    keys: Iterable[str], seeds: Mapping[str, str], feeds: Mapping[str, Sequence[bytes]], files: Iterable[Path]
+) -> Iterator[str]:
+    """Tell the keys that are in a feed or a process' log, and the seeds that are before a game's end or in a log."""
+    known = {key.encode() for key in keys}
+    for game, told in feeds.items():
+        early = b"".join(told[:-1])
+        if game in seeds and seeds[game].encode() in early:
+            yield f"{game}: its seed is in its feed"
+        yield from (f"{game}: a key is in its feed" for key in known if key in early)
+    for path in files:
+        text = path.read_bytes()
+        yield from (f"{path.name}: a key is in it" for key in known if key in text)
+        yield from (
+            f"{path.name}: the seed of {game} is in it" for game, seed in seeds.items() if seed.encode() in text
+        )
 
 
 _ACTS: Final = ("first_choice_submitted", "switch_submitted", "speak", "vote_submitted")

@@ -34,8 +34,9 @@ _PLAN: Final[dict[str, Any]] = {
 class Players:
     """All players of a platform.
 
-    `receipts` are the hashes that actions were answered with, by game; `juries` the jury games as they ended. Who
-    finds the platform away for longer than a client waits gives up: that is no fault, but `given_up` counts it.
+    `receipts` are the hashes that actions were answered with, by game; `keys` what the agents act with; `juries` the
+    jury games as they ended. Who finds the platform away for longer than a client waits gives up: that is no fault, but
+    `given_up` counts it.
     """
 
     def __init__(self, run: Run, folder: Path, seed: int, say: Callable[[str], None]) -> None:
@@ -49,6 +50,7 @@ class Players:
         self.faults: list[str] = []
         self.juries: list[Heard] = []
         self.receipts: defaultdict[str, list[str]] = defaultdict(list)
+        self.keys: set[str] = set()
 
     def stop(self) -> None:
         """Begin no further game."""
@@ -88,6 +90,7 @@ class Players:
         clients = [Receipted(self._run.gateway, self.receipts) for _ in bots]
         try:
             await asyncio.gather(*(client.register("soak") for client in clients))
+            self.keys |= {client.key for client in clients}
             plays = (client.play(bot, game) for client, bot in zip(clients, bots, strict=True))
             results = await asyncio.gather(*plays)
         finally:
