@@ -48,6 +48,7 @@ def values() -> dict[str, dict[str, str]]:
     found["nats-credentials"]["sys-password"] = password()
     found["log-anchor-key"] = {"anchor-key.pem": signing_key()}
     found["gateway-credentials"]["operator-key"] = f"op_{password()}"
+    found["house-credentials"] = {"house-key": f"house_{password()}"}
     return found
 
 

@@ -78,8 +78,14 @@ def containers(template: Json) -> list[Json]:
     return [*template["spec"].get("initContainers", []), *template["spec"]["containers"]]
 
 
+HOUSE = "house"
+"""A guest of the gateway that has a login nowhere: no service like the others."""
+
+
 def services(objects: list[Json]) -> list[Json]:
-    return [one for one in of_kind(objects, "Deployment") if one["metadata"]["labels"][STEP] == "services"]
+    """The services that work on the log and on NATS."""
+    found = [one for one in of_kind(objects, "Deployment") if one["metadata"]["labels"][STEP] == "services"]
+    return [one for one in found if one["metadata"]["name"] != HOUSE]
 
 
 def settings(objects: list[Json]) -> Mapping[str, str]:

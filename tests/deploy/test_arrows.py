@@ -30,6 +30,7 @@ def every(sources: tuple[str, ...], target: str, *ports: int) -> set[Arrow]:
 
 
 COMMON: set[Arrow] = {
+    *every(("house",), "gateway", 8080),
     *every(("edge",), "gateway", 8080),
     *every(("edge",), "spectator", 8081),
     *every(SERVICES, "nats", 4222),
@@ -40,7 +41,7 @@ COMMON: set[Arrow] = {
     *every((*WITH_MODELS, "gateway"), "internet", 443),  # models, and bots that are called
     *every(WITH_MODELS, "models", *PORTS),
     *every(("otel-collector",), "monitoring", *PORTS),
-    *every((*SERVICES, *JOBS, "nats", "postgres", "otel-collector"), "kube-system", 53),
+    *every((*SERVICES, *JOBS, "house", "nats", "postgres", "otel-collector"), "kube-system", 53),
 }
 PRODUCTION: set[Arrow] = COMMON | {
     *every(("monitoring",), "gateway", 8080),

@@ -71,13 +71,16 @@ def test_a_service_leads_to_one_workload_and_ports_that_it_has(overlay: str) -> 
             assert ports(target)[port["targetPort"]] == port["port"], name_of(one)
 
 
+OF_ONE_POD = ("StatefulSet/postgres", "Deployment/house")
+
+
 @each_overlay
 def test_every_workload_with_replicas_has_a_budget_of_its_own(overlay: str) -> None:
     objects = render(overlay)
     budgets = [one["spec"]["selector"]["matchLabels"] for one in of_kind(objects, "PodDisruptionBudget")]
     for one in of_kind(objects, "Deployment", "StatefulSet"):
-        if name_of(one) == "StatefulSet/postgres":
-            continue  # one pod: a budget could only forbid to drain its node
+        if name_of(one) in OF_ONE_POD:
+            continue  # a budget could only forbid to drain its node
         labels = one["spec"]["template"]["metadata"]["labels"]
         assert len([selector for selector in budgets if chosen(selector, labels)]) == 1, name_of(one)
 
@@ -88,7 +91,7 @@ def test_a_workload_spreads_its_own_pods(overlay: str) -> None:
     for one in of_kind(objects, "Deployment", "StatefulSet"):
         template = one["spec"]["template"]
         constraints = template["spec"].get("topologySpreadConstraints", [])
-        assert constraints or name_of(one) == "StatefulSet/postgres"
+        assert constraints or name_of(one) in OF_ONE_POD
         for constraint in constraints:
             assert chosen(constraint["labelSelector"]["matchLabels"], template["metadata"]["labels"])
 

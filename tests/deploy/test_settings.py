@@ -14,7 +14,7 @@ from playmolt_core.settings import Settings, from_environment, variables
 
 from deploy.k8s import credentials, nats_users
 from tests.deploy.cluster import run
-from tests.deploy.manifests import K8S, OVERLAYS, Json, environment, named, of_kind, render, services
+from tests.deploy.manifests import HOUSE, K8S, OVERLAYS, Json, environment, named, of_kind, render, services
 
 SECRETS = credentials.values() | {
     "trial-engine-chain": {"rpc-url": "http://127.0.0.1:8545", "deployer-key": "0x" + 64 * "1", "jury-secret": "s"}
@@ -36,6 +36,16 @@ def test_every_variable_is_a_setting_and_makes_sense(overlay: str) -> None:
         found = told(objects, one)
         assert found.keys() - known <= READ_BY_OTHERS, one["metadata"]["name"]
         assert from_environment(found).host == "0.0.0.0"  # noqa: S104 -- compared, not bound
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_house_has_the_key_that_the_gateway_knows_and_no_other_secret(overlay: str) -> None:
+    objects = render(overlay)
+    house = from_environment(told(objects, named(objects, "Deployment", HOUSE)))
+    gateway = from_environment(told(objects, named(objects, "Deployment", "gateway")))
+    assert house.house_key == gateway.house_key == SECRETS["house-credentials"]["house-key"]
+    assert {house.operator_key, house.database_url, house.nats_url, house.nats_password} == {""}
+    assert house.data != Settings().data
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

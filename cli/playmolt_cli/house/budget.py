@@ -1,10 +1,16 @@
 """PLAYMOLT_HOUSE_BUDGET: what the house's models may come to in a day."""
 
+import os
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Final
 
-from playmolt_cli.model_seats.budget import Budget, Limits
+import msgspec
+from typing_extensions import override
+
+from playmolt_cli.model_seats.budget import Amount, Budget, Limits
+from playmolt_cli.model_seats.calls import whole_lines
 
 _NAMES: Final = ("money", "tokens", "calls")
 
@@ -30,11 +36,43 @@ def limits_of(text: str) -> Limits:
     return Limits(money=found.get("money"), tokens=whole.get("tokens"), calls=whole.get("calls"))
 
 
-class Days:
-    """A budget a day, by UTC; what was spent on a day before counts no more."""
+class KeptBudget(Budget):
+    """A budget whose changes are kept in a file, a line each: a worst case that was never settled stays spent."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, path: Path) -> None:
+        super().__init__(limits)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        for line in whole_lines(path):
+            self.spent += msgspec.convert(line, Amount, strict=False)
+
+    @override
+    async def reserve(self, worst: Amount) -> None:
+        await super().reserve(worst)
+        self._keep(worst)
+
+    @override
+    async def settle(self, worst: Amount, cost: Amount) -> None:
+        self._keep(cost - worst)
+        await super().settle(worst, cost)
+
+    @override
+    def charge(self, worst: Amount, times: int) -> None:
+        """What never came back was set aside in the file, and counts already."""
+
+    def _keep(self, change: Amount) -> None:
+        with self._path.open("ab") as file:
+            file.write(msgspec.json.encode(change) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+class Days:
+    """A budget a day, by UTC, kept in a folder over restarts; what was spent on a day before counts no more."""
+
+    def __init__(self, limits: Limits, folder: Path) -> None:
         self._limits = limits
+        self._folder = folder
         self._day = ""
         self._budget = Budget(limits)
 
@@ -42,5 +80,11 @@ class Days:
     def today(self) -> Budget:
         day = datetime.now(UTC).date().isoformat()
         if day != self._day:
-            self._day, self._budget = day, Budget(self._limits)
+            self._day, self._budget = day, KeptBudget(self._limits, self._folder / f"{day}.jsonl")
+            self._forget_before(day)
         return self._budget
+
+    def _forget_before(self, day: str) -> None:
+        for file in self._folder.glob("*.jsonl"):
+            if file.stem < day:
+                file.unlink(missing_ok=True)

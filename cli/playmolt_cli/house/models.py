@@ -45,7 +45,7 @@ class HouseModels:
         self._catalogue = catalogue
         self._models = models
         self._folder = folder
-        self._days = Days(limits)
+        self._days = Days(limits, folder / "spent")
         self._limits = limits
         self._prompt = prompt
         self._calls: dict[str, Calls] = {}

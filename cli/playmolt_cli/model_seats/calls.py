@@ -44,7 +44,7 @@ class Calls:
         self._file: IO[bytes] | None = None
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            for line in _whole_lines(path):
+            for line in whole_lines(path):
                 self._read(line)
             self._file = path.open("ab")
 
@@ -90,7 +90,7 @@ class Calls:
         os.fsync(self._file.fileno())
 
 
-def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:
+def whole_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a file; a last one that a kill cut off is taken away."""
     if not path.exists():
         return
